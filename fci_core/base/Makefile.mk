@@ -1,0 +1,23 @@
+# base: what every room needs.
+noinst_LTLIBRARIES += libfci_base.la
+libfci_base_la_SOURCES = \
+	%D%/assert.h \
+	%D%/clock.h \
+	%D%/counters.def \
+	%D%/counters.h \
+	%D%/environment.cc \
+	%D%/environment.h \
+	%D%/error_text.cc \
+	%D%/error_text.h \
+	%D%/flag.h \
+	%D%/handle_pool.h \
+	%D%/intrusive_list.h \
+	%D%/log.cc \
+	%D%/log.h \
+	%D%/parameters.cc \
+	%D%/parameters.def \
+	%D%/parameters.h \
+	%D%/parse.cc \
+	%D%/parse.h \
+	%D%/prng.h \
+	%D%/status.h

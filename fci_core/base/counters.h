@@ -1,0 +1,27 @@
+// Counters: one 64-bit word each, written by the one thread that uses the context.
+#pragma once
+
+#include <cstdint>
+
+namespace fci {
+
+struct Counters {
+#define FCI_COUNTER(name, help) std::uint64_t name = 0;
+#include "fci_core/base/counters.def"
+#undef FCI_COUNTER
+};
+
+struct CounterText {
+    const char* name;
+    const char* help;
+};
+
+inline constexpr CounterText kCounterTexts[] = {
+#define FCI_COUNTER(name, help) {#name, help},
+#include "fci_core/base/counters.def"
+#undef FCI_COUNTER
+};
+inline constexpr unsigned kCounters = sizeof(kCounterTexts) / sizeof(kCounterTexts[0]);
+static_assert(sizeof(Counters) == kCounters * sizeof(std::uint64_t));
+
+}  // namespace fci

@@ -1,0 +1,52 @@
+// The only door to atomics on shared memory. A word is published with release after the bytes
+// that it announces, and looked at with acquire before they are read (§2.6.9: the network keeps
+// write order; between processors these two functions keep it).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace fci::flag {
+
+template <class T>
+[[nodiscard]] inline T look(const T& word) noexcept {
+    return std::atomic_ref<T>(const_cast<T&>(word)).load(std::memory_order_acquire);
+}
+
+template <class T>
+inline void publish(T& word, T value) noexcept {
+    std::atomic_ref<T>(word).store(value, std::memory_order_release);
+}
+
+/// Without ordering: for counters and hints whose staleness is harmless.
+template <class T>
+[[nodiscard]] inline T glance(const T& word) noexcept {
+    return std::atomic_ref<T>(const_cast<T&>(word)).load(std::memory_order_relaxed);
+}
+
+template <class T>
+inline void note(T& word, T value) noexcept {
+    std::atomic_ref<T>(word).store(value, std::memory_order_relaxed);
+}
+
+/// Replaces `expected` by `wanted`, or tells in `expected` what is there instead.
+template <class T>
+inline bool replace(T& word, T& expected, T wanted) noexcept {
+    return std::atomic_ref<T>(word).compare_exchange_strong(expected, wanted,
+                                                            std::memory_order_acq_rel);
+}
+
+inline void full_fence() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
+
+/// Keeps the compiler, not the processor, from moving a later load before an earlier store.
+inline void compiler_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+
+inline void pause() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+}  // namespace fci::flag
