@@ -1,0 +1,78 @@
+// NetworkInterface: App. C, one to one, with three marked extensions that software networks need.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "fci_core/base/status.h"
+#include "fci_core/nhi/transfer.h"
+#include "fci_core/nhi/types.h"
+
+namespace fci::nhi {
+
+/// A destination whose block can be written by plain stores (load_store).
+struct Reach {
+    std::byte* block;                 // LCS address 0
+    const std::uint64_t* attention;   // its low bits: events that must be raised by a transfer
+};
+
+struct Capabilities {
+    const char* driver;        // as fci_info names it
+    bool load_store;           // map() gives a pointer into the destination's memory
+    bool kernel_copy;          // copy() may work; it is still tried peer by peer
+    unsigned idle_poll_every;  // poll() is wanted every that many empty turns; 1: every turn
+};
+
+/// One object per process and network, used by one thread. The contract, kept by the conformance
+/// suite for every driver:
+///  - writes of one process to one destination become visible in the order of issue;
+///  - an aligned 4- or 8-byte write appears whole;
+///  - a group that lists the sender includes it;
+///  - nothing runs at the receiver except its own calls;
+///  - Status::again leaves no trace.
+class NetworkInterface {
+public:
+    virtual ~NetworkInterface() = default;
+
+    // --- mandatory functionality, C.2.1 ---
+
+    /// `local` must lie in Device::communication_memory(); `base` at or above kPairLimit.
+    virtual Status open_window(WindowNumber number, LcsAddress base,
+                               std::span<std::byte> local) noexcept = 0;
+    virtual Status close_window(WindowNumber number) noexcept = 0;
+    virtual Status create_group(std::span<const Rank> ranks, GroupId* group) noexcept = 0;
+    virtual Status destroy_group(GroupId group) noexcept = 0;
+    virtual Status set_indirection_address(Index index, LcsAddress address) noexcept = 0;
+    /// Everything, or nothing with Status::again. The source bytes may be reused on return.
+    virtual Status initiate_transfer(const Transfer& transfer) noexcept = 0;
+    virtual Status configure_event(EventId event, EventSignal signal) noexcept = 0;
+    /// A masked event does not wake. Unmasking orders itself before the caller's next reads, so
+    /// "unmask, look once more, sleep" loses no wake-up.
+    virtual Status mask_event_interrupt(EventId event, bool masked) noexcept = 0;
+
+    // --- extensions ---
+
+    [[nodiscard]] virtual const Capabilities& capabilities() const noexcept = 0;
+    /// A software network's turn: arrivals, departures, timers. Returns the work done.
+    virtual unsigned poll(Nanoseconds now) noexcept = 0;
+    /// How often the event arrived here, where configure_event() switched its flag on.
+    [[nodiscard]] virtual std::uint32_t event_count(EventId event) const noexcept = 0;
+    /// Where the destination's memory can be loaded and stored by this process; nullptr elsewhere.
+    virtual std::byte* map(Rank rank, LcsAddress address, std::size_t bytes) noexcept = 0;
+    /// Lets the caller do what initiate_transfer() would do for writes below kPairLimit: store the
+    /// bytes, the last word by flag::publish, then look at `attention`; if a bit of an event that
+    /// comes with the write is set, initiate_transfer() with that event alone. False: not possible
+    /// with this destination.
+    virtual bool reach(Rank rank, Reach* reach) noexcept {
+        (void)rank, (void)reach;
+        return false;
+    }
+    /// Copies between local memory and memory of `rank` that lies in no window, by the kernel.
+    /// All bytes or an error; `remote` is an address in that process.
+    enum class Direction : std::uint8_t { read, write };
+    virtual Status copy(Rank rank, Direction direction, std::uint64_t remote, void* local,
+                        std::size_t bytes) noexcept = 0;
+};
+
+}  // namespace fci::nhi
