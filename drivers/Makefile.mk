@@ -1,0 +1,35 @@
+# drivers: networks under the interface. Each is a library of its own, as tests link them singly.
+noinst_LTLIBRARIES += libfci_sim.la
+libfci_sim_la_SOURCES = \
+	drivers/sim/ideal/station.cc \
+	drivers/sim/ideal/station.h \
+	drivers/sim/ideal/world.cc \
+	drivers/sim/ideal/world.h
+
+noinst_LTLIBRARIES += libfci_shm.la
+libfci_shm_la_SOURCES = \
+	drivers/shm/attacher.cc \
+	drivers/shm/attacher.h \
+	drivers/shm/descriptor.h \
+	drivers/shm/greeting.cc \
+	drivers/shm/greeting.h \
+	drivers/shm/hub.h \
+	drivers/shm/kernel_copy.cc \
+	drivers/shm/meeting.cc \
+	drivers/shm/peer.h \
+	drivers/shm/region.cc \
+	drivers/shm/region.h \
+	drivers/shm/shm.cc \
+	drivers/shm/shm.h \
+	drivers/shm/shm_device.cc \
+	drivers/shm/shm_device.h \
+	drivers/shm/shm_interface.cc \
+	drivers/shm/shm_interface.h \
+	drivers/shm/socket.cc \
+	drivers/shm/socket.h \
+	drivers/shm/store.h
+
+# Those that a program can choose.
+noinst_LTLIBRARIES += libfci_drivers.la
+libfci_drivers_la_SOURCES = \
+	drivers/registry.cc

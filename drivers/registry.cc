@@ -1,0 +1,21 @@
+// The one explicit table of drivers, declared in ddi/driver.h: nothing above includes a driver.
+#include <iterator>
+
+#include "drivers/shm/shm.h"
+#include "fci_core/ddi/driver.h"
+
+namespace fci::ddi {
+
+namespace {
+
+constexpr Driver kDrivers[] = {
+    {"shm", "shared memory between the processes of one host", shm::probe_shm, shm::open_shm},
+};
+
+}  // namespace
+
+const Driver* driver(unsigned i) noexcept {
+    return i < std::size(kDrivers) ? &kDrivers[i] : nullptr;
+}
+
+}  // namespace fci::ddi

@@ -1,0 +1,28 @@
+// Card: what a process hands out so that others can reach it (the DDI's node description, §3.2.3).
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace fci::ddi {
+
+/// Sixteen bytes in the shape of a sockaddr_in, so that a host and a port that a user types are a
+/// card as well. All fields but `incarnation` are in network byte order.
+struct Card {
+    std::uint16_t family = 2;       // AF_INET
+    std::uint16_t port = 0;         // unique among the processes of one host
+    std::uint32_t host = 0;         // IPv4 address
+    std::uint64_t incarnation = 0;  // drawn at start; 0 in a card that was typed: whoever is there
+
+    [[nodiscard]] bool same_place(const Card& other) const noexcept {
+        return port == other.port && host == other.host;
+    }
+    /// The same process, as far as the two cards can tell.
+    [[nodiscard]] bool names(const Card& other) const noexcept {
+        return same_place(other) &&
+               (incarnation == other.incarnation || incarnation == 0 || other.incarnation == 0);
+    }
+};
+static_assert(sizeof(Card) == 16);
+
+}  // namespace fci::ddi

@@ -1,0 +1,71 @@
+// Device: opens a network, knows who is on it, and hands out communication memory (§3.2.3, §2.7.3).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "fci_core/base/status.h"
+#include "fci_core/ddi/card.h"
+#include "fci_core/nhi/network_interface.h"
+
+namespace fci::ddi {
+
+/// Hears of arrivals and departures, only from inside NetworkInterface::poll().
+class PeerListener {
+public:
+    virtual ~PeerListener() = default;
+    /// Both blocks are there: transfers to `rank` may start and block(rank) is readable.
+    /// A rank that this process never named may turn up here first.
+    virtual void peer_attached(nhi::Rank rank) = 0;
+    /// The process is gone, or was never to be reached; `reason` is a sentence for the user.
+    /// `why`: lost, it died; not_found, it closed in order, so that only who named it is concerned;
+    /// others, no connection came about.
+    /// Nothing about `rank` is said after this. block(rank) stays readable: what the peer wrote
+    /// before it died is still delivered first.
+    virtual void peer_lost(nhi::Rank rank, Status why, const std::string& reason) = 0;
+};
+
+/// What both ends of a connection must agree on; a difference is a Status::mismatch, naming both.
+struct Settings {
+    std::size_t block_bytes = 0;          // request block that each process keeps for each peer
+    std::uint64_t layout_digest = 0;      // of everything that fixes how the block is used
+    std::uint64_t job = 0;                // cookie: processes of another job are refused
+    std::size_t communication_bytes = 0;  // memory for windows of one's own
+    Card wanted{};                        // port 0: any free one
+    std::uint64_t seed = 1;               // of a simulated network's chance
+};
+
+class Device {
+public:
+    virtual ~Device() = default;
+
+    [[nodiscard]] virtual const Card& card() const noexcept = 0;
+    [[nodiscard]] virtual nhi::NetworkInterface& network() noexcept = 0;
+
+    /// The rank of the process behind `card`: a new one, or the one it already has.
+    /// Does not connect. The own card gives nhi::kSelf.
+    virtual Status add_peer(const Card& card, nhi::Rank* rank) = 0;
+    /// Starts attaching; the listener hears the outcome. Harmless when repeated.
+    virtual Status connect(nhi::Rank rank) = 0;
+    /// A card with its incarnation, as far as known. nullptr for a rank out of range.
+    [[nodiscard]] virtual const Card* card_of(nhi::Rank rank) const noexcept = 0;
+    [[nodiscard]] virtual nhi::Rank peers() const noexcept = 0;  // including the process itself
+
+    /// The memory into which `rank` writes; empty before peer_attached.
+    [[nodiscard]] virtual std::span<std::byte> block(nhi::Rank rank) noexcept = 0;
+    [[nodiscard]] virtual std::span<std::byte> communication_memory() noexcept = 0;
+
+    /// Sleeps until an unmasked event, an arrival, a departure, or the timeout (< 0: none).
+    virtual void sleep(Nanoseconds timeout) noexcept = 0;
+    /// A descriptor that becomes readable in those cases; -1 where there is none.
+    [[nodiscard]] virtual int wait_fd() const noexcept = 0;
+    virtual Nanoseconds now() const noexcept = 0;
+    /// For messages: "pid 4711 at 127.0.0.1:40001".
+    [[nodiscard]] virtual std::string describe(nhi::Rank rank) const = 0;
+    virtual void set_listener(PeerListener* listener) noexcept = 0;
+};
+
+}  // namespace fci::ddi
