@@ -1,0 +1,7 @@
+# progress: what a waiting process does, sections 2.6.10 and 2.7.4.
+noinst_LTLIBRARIES += libfci_progress.la
+libfci_progress_la_SOURCES = \
+	%D%/surroundings.cc \
+	%D%/surroundings.h \
+	%D%/wait_policy.cc \
+	%D%/wait_policy.h

@@ -1,0 +1,186 @@
+#include "fci_core/progress/surroundings.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string_view>
+
+namespace fci::progress {
+
+namespace {
+
+constexpr int kCpusMost = 1 << 16;
+
+struct FreeSet {
+    void operator()(cpu_set_t* set) const noexcept { CPU_FREE(set); }
+};
+using CpuSet = std::unique_ptr<cpu_set_t, FreeSet>;
+
+/// Null when the process cannot be asked.
+CpuSet cores_of(pid_t process, std::size_t* bytes) {
+    for (int cpus = 1024; cpus <= kCpusMost; cpus *= 4) {
+        CpuSet set(CPU_ALLOC(cpus));
+        *bytes = CPU_ALLOC_SIZE(cpus);
+        if (!set) return nullptr;
+        CPU_ZERO_S(*bytes, set.get());
+        if (sched_getaffinity(process, *bytes, set.get()) == 0) return set;
+    }
+    return nullptr;
+}
+
+/// What the scheduler lets this job use.
+unsigned scheduled_cores() {
+    std::size_t bytes = 0, parent_bytes = 0;
+    const CpuSet own = cores_of(0, &bytes);
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    if (!own) return online > 0 ? static_cast<unsigned>(online) : 1;
+    const int count = CPU_COUNT_S(bytes, own.get());
+    const CpuSet parent = cores_of(getppid(), &parent_bytes);
+    if (parent && parent_bytes == bytes) {
+        const CpuSet common(CPU_ALLOC(kCpusMost));
+        if (!common) return static_cast<unsigned>(count);
+        CPU_AND_S(bytes, common.get(), own.get(), parent.get());
+        const int parents = CPU_COUNT_S(bytes, parent.get());
+        // Bound by the launcher to a part of what the launcher has.
+        if (CPU_EQUAL_S(bytes, common.get(), own.get()) && parents > count) {
+            return static_cast<unsigned>(parents);
+        }
+    }
+    // Open MPI binds only while there are cores for all, and says so; there may be a shell between.
+    if (std::getenv("OMPI_MCA_orte_bound_at_launch") != nullptr && online > count) {
+        return static_cast<unsigned>(online);
+    }
+    return static_cast<unsigned>(count);
+}
+
+std::string first_line(const std::string& path) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+unsigned quota_cores(long long quota_us, long long period_us) {
+    if (quota_us <= 0 || period_us <= 0) return 0;
+    return static_cast<unsigned>(
+        std::min<long long>((quota_us + period_us - 1) / period_us, 1 << 20));
+}
+
+/// The tightest limit on the way from a group up to the root of its hierarchy.
+template <class Limit>
+unsigned tightest(const std::string& root, std::string group, Limit limit) {
+    unsigned cores = 0;
+    for (;;) {
+        const unsigned here = limit(root + group);
+        if (here != 0 && (cores == 0 || here < cores)) cores = here;
+        const std::size_t slash = group.rfind('/');
+        if (slash == std::string::npos) return cores;
+        group.resize(slash);
+    }
+}
+
+unsigned limit_v2(const std::string& folder) {
+    std::istringstream text(first_line(folder + "/cpu.max"));
+    long long quota = 0, period = 0;
+    return text >> quota >> period ? quota_cores(quota, period) : 0;  // "max 100000": no limit
+}
+
+unsigned limit_v1(const std::string& folder) {
+    const std::string quota = first_line(folder + "/cpu.cfs_quota_us");
+    const std::string period = first_line(folder + "/cpu.cfs_period_us");
+    return quota_cores(std::atoll(quota.c_str()), std::atoll(period.c_str()));
+}
+
+bool lists(std::string_view controllers, std::string_view wanted) {
+    for (;;) {
+        const std::size_t comma = controllers.find(',');
+        if (controllers.substr(0, comma) == wanted) return true;
+        if (comma == std::string_view::npos) return false;
+        controllers.remove_prefix(comma + 1);
+    }
+}
+
+/// A positive number, or 0.
+unsigned number(const char* text) {
+    if (text == nullptr) return 0;
+    char* end = nullptr;
+    const long value = std::strtol(text, &end, 10);
+    return end != text && *end == '\0' && value > 0 && value < 1 << 20
+               ? static_cast<unsigned>(value)
+               : 0;
+}
+
+}  // namespace
+
+unsigned cores_by_quota(const std::string& groups, const std::string& root) {
+    unsigned cores = 0;
+    std::istringstream lines(groups);
+    for (std::string line; std::getline(lines, line);) {  // "4:cpu,cpuacct:/group", "0::/group"
+        const std::size_t first = line.find(':');
+        const std::size_t second = line.find(':', first + 1);
+        if (first == std::string::npos || second == std::string::npos) continue;
+        const std::string controllers = line.substr(first + 1, second - first - 1);
+        std::string group = line.substr(second + 1);
+        while (!group.empty() && group.back() == '/') group.pop_back();
+        unsigned here = 0;
+        if (controllers.empty()) {
+            here = tightest(root, group, limit_v2);
+            if (here == 0) here = tightest(root + "/unified", group, limit_v2);
+        } else if (lists(controllers, "cpu")) {
+            here = tightest(root + "/" + controllers, group, limit_v1);
+            if (here == 0) here = tightest(root + "/cpu", group, limit_v1);
+        }
+        if (here != 0 && (cores == 0 || here < cores)) cores = here;
+    }
+    return cores;
+}
+
+unsigned usable_cores() {
+    std::ifstream file("/proc/self/cgroup");
+    std::stringstream groups;
+    groups << file.rdbuf();
+    const unsigned scheduled = std::max(scheduled_cores(), 1u);
+    const unsigned quota = cores_by_quota(groups.str(), "/sys/fs/cgroup");
+    return quota != 0 ? std::min(scheduled, quota) : scheduled;
+}
+
+unsigned slurm_tasks_on_node(const std::string& text, unsigned node) {
+    std::istringstream groups(text);
+    for (std::string group; std::getline(groups, group, ',');) {  // "2(x3)" or "1"
+        const std::size_t bracket = group.find("(x");
+        const unsigned tasks = number(group.substr(0, bracket).c_str());
+        unsigned nodes = 1;
+        if (bracket != std::string::npos) {
+            if (group.back() != ')') return 0;
+            nodes = number(group.substr(bracket + 2, group.size() - bracket - 3).c_str());
+        }
+        if (tasks == 0 || nodes == 0) return 0;
+        if (node < nodes) return tasks;
+        node -= nodes;
+    }
+    return 0;
+}
+
+unsigned local_ranks_from_launcher() {
+    for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE",
+                             "MV2_COMM_WORLD_LOCAL_SIZE"}) {
+        if (const unsigned ranks = number(std::getenv(name)); ranks != 0) return ranks;
+    }
+    if (std::getenv("SLURM_PROCID") == nullptr) return 0;  // in an allocation, not started by it
+    const char* const id = std::getenv("SLURM_NODEID");
+    const unsigned node = number(id);
+    if (id == nullptr || (node == 0 && std::string_view(id) != "0")) return 0;
+    for (const char* name : {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}) {
+        const char* const text = std::getenv(name);
+        const unsigned ranks = text != nullptr ? slurm_tasks_on_node(text, node) : 0;
+        if (ranks != 0) return ranks;
+    }
+    return 0;
+}
+
+}  // namespace fci::progress

@@ -1,0 +1,73 @@
+// WaitPolicy: what an empty turn does (§2.7.4-2.7.6). While there is a core for every process of
+// the job on this host, spinning is the fastest; where there are fewer, a process that waits must
+// give its core to the one that it waits for: it yields, and soon sleeps until a message wakes it.
+// Pure logic: counts and times are arguments.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "fci_core/base/status.h"
+#include "fci_core/progress/surroundings.h"
+
+namespace fci::progress {
+
+enum class WaitMode : std::uint8_t { automatic, spin, yield, sleep };
+enum class WaitAction : std::uint8_t { spin, yield, sleep };
+
+struct WaitStep {
+    WaitAction action = WaitAction::spin;
+    Nanoseconds sleep_ns = 0;  // at most
+};
+
+class WaitPolicy {
+public:
+    /// `mode` as FCI_WAIT says it. `local_ranks` 0: unknown, then what set_local_ranks() learns.
+    WaitPolicy(std::string_view mode, unsigned local_ranks, unsigned cores) noexcept;
+
+    /// A nonblocking call found nothing, for the `empty_turns`-th time in a row. Sleeps are short
+    /// and only for callers that do nothing but ask: one that computes between two calls does not
+    /// lose its core.
+    WaitStep turn(unsigned empty_turns, Nanoseconds now) noexcept;
+    /// The caller is back from what turn() advised.
+    void resumed(Nanoseconds now) noexcept { resumed_ = now; }
+
+    /// A blocking call found nothing, for the `empty_turns`-th time, since `waited_ns`.
+    [[nodiscard]] WaitStep wait(unsigned empty_turns, Nanoseconds waited_ns) const noexcept;
+
+    /// turn() may give other advice than to spin, so it wants the time.
+    [[nodiscard]] bool wants_time() const noexcept { return act_ != WaitMode::spin; }
+    /// Empty turns in a row for which it has no other advice anyway, and need not be asked.
+    [[nodiscard]] unsigned spins() const noexcept { return spins_; }
+    /// As many processes of this host as are known by now; the number only grows.
+    void set_local_ranks(unsigned local_ranks) noexcept;
+    /// As many of them sleep just now: while there are cores for those that do not, there is no
+    /// need to give one away.
+    void set_asleep(unsigned asleep) noexcept { asleep_ = asleep; }
+    /// The kernel has taken the core from this process `switches` times so far. One that spins and
+    /// loses it again and again shares it, whatever the numbers of ranks and cores say.
+    void watch(long switches, Nanoseconds now) noexcept;
+    [[nodiscard]] bool wants_watch(Nanoseconds now) const noexcept;
+    /// "spin (2 local ranks on 2 cores)"
+    [[nodiscard]] std::string describe() const;
+
+private:
+    void choose() noexcept;
+
+    WaitMode mode_;
+    WaitMode act_ = WaitMode::spin;  // never automatic
+    unsigned spins_ = 0;
+    unsigned local_ranks_;
+    unsigned cores_;
+    unsigned asleep_ = 0;
+    unsigned eager_askers_ = 0;      // turns in a row without a pause between them
+    Nanoseconds resumed_ = 0;
+    bool shares_core_ = false;
+    long switches_ = 0;
+    Nanoseconds watched_ = 0;
+};
+
+void give_core_away() noexcept;
+
+}  // namespace fci::progress

@@ -1,0 +1,143 @@
+#include "fci_core/progress/wait_policy.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace fci::progress {
+namespace {
+
+constexpr Nanoseconds kMicrosecond = 1'000;
+constexpr Nanoseconds kSecond = 1'000'000'000;
+
+/// Asks as often as `turns` says, `gap` apart, as a loop of nonblocking calls would; what it was
+/// told most, and how long it was made to sleep at once.
+struct Asked {
+    unsigned spins = 0, yields = 0, sleeps = 0;
+    Nanoseconds longest = 0;
+};
+Asked ask(WaitPolicy& policy, unsigned turns, Nanoseconds gap) {
+    Asked asked;
+    Nanoseconds now = 1;
+    policy.resumed(now);
+    for (unsigned turn = 1; turn <= turns; ++turn) {
+        now += gap;
+        const WaitStep step = policy.turn(turn, now);
+        switch (step.action) {
+            case WaitAction::spin: ++asked.spins; break;
+            case WaitAction::yield: ++asked.yields; break;
+            case WaitAction::sleep: ++asked.sleeps; break;
+        }
+        asked.longest = std::max(asked.longest, step.sleep_ns);
+        if (step.action != WaitAction::spin) now += step.sleep_ns, policy.resumed(now);
+    }
+    return asked;
+}
+
+TEST(WaitPolicy, automatic__spins_while_there_are_cores) {
+    WaitPolicy policy("auto", 2, 2);
+    EXPECT_FALSE(policy.wants_time());
+    const Asked asked = ask(policy, 10'000, 50);
+    EXPECT_EQ(asked.spins, 10'000u);
+    EXPECT_EQ(policy.wait(100, kMicrosecond).action, WaitAction::spin);
+}
+
+TEST(WaitPolicy, automatic__a_long_wait_sleeps_even_with_a_core) {
+    const WaitPolicy policy("auto", 2, 2);
+    EXPECT_EQ(policy.wait(1'000'000, kSecond).action, WaitAction::sleep);
+    const WaitPolicy stubborn("spin", 2, 2);
+    EXPECT_EQ(stubborn.wait(1'000'000, 100 * kSecond).action, WaitAction::spin);
+}
+
+TEST(WaitPolicy, automatic__gives_way_when_cores_are_short) {
+    WaitPolicy policy("auto", 8, 2);
+    EXPECT_TRUE(policy.wants_time());
+    EXPECT_EQ(policy.turn(1, 1).action, WaitAction::spin) << "the message may be just arriving";
+    const Asked asked = ask(policy, 1000, 100);
+    EXPECT_GT(asked.yields, 0u);
+    EXPECT_GT(asked.sleeps, 0u);
+    EXPECT_EQ(policy.wait(1, 0).action, WaitAction::spin);
+    EXPECT_EQ(policy.wait(17, 0).action, WaitAction::yield);
+    EXPECT_EQ(policy.wait(1000, 0).action, WaitAction::sleep);
+}
+
+TEST(WaitPolicy, turn__never_sleeps_long) {
+    for (const char* mode : {"auto", "spin", "yield", "sleep"}) {
+        WaitPolicy policy(mode, 8, 2);
+        const Asked asked = ask(policy, 10'000, 100);
+        EXPECT_LE(asked.longest, 1'000 * kMicrosecond) << mode;
+        EXPECT_GE(policy.wait(1'000'000, kSecond).sleep_ns, asked.longest) << mode;
+    }
+}
+
+TEST(WaitPolicy, turn__does_not_put_to_sleep_who_computes_in_between) {
+    for (const char* mode : {"auto", "sleep"}) {
+        WaitPolicy policy(mode, 8, 2);
+        EXPECT_EQ(ask(policy, 10'000, 100 * kMicrosecond).sleeps, 0u) << mode;
+    }
+}
+
+TEST(WaitPolicy, yield__never_sleeps) {
+    WaitPolicy policy("yield", 8, 2);
+    EXPECT_EQ(ask(policy, 10'000, 100).sleeps, 0u);
+    EXPECT_EQ(policy.wait(1'000'000, kSecond).action, WaitAction::yield);
+}
+
+TEST(WaitPolicy, sleep__is_taken_at_its_word) {
+    const WaitPolicy policy("sleep", 1, 2);
+    EXPECT_EQ(policy.wait(1'000, 0).action, WaitAction::sleep);
+}
+
+TEST(WaitPolicy, set_local_ranks__grows_and_changes_the_mind) {
+    WaitPolicy policy("auto", 0, 2);
+    EXPECT_FALSE(policy.wants_time());
+    policy.set_local_ranks(2);
+    EXPECT_FALSE(policy.wants_time());
+    policy.set_local_ranks(3);
+    EXPECT_TRUE(policy.wants_time());
+    policy.set_local_ranks(1);  // who has gone may come back
+    EXPECT_TRUE(policy.wants_time());
+}
+
+TEST(WaitPolicy, describe__says_what_and_why) {
+    EXPECT_EQ(WaitPolicy("auto", 2, 2).describe(), "spin (2 local ranks on 2 cores)");
+    EXPECT_NE(WaitPolicy("auto", 8, 1).describe().find("8 local ranks on 1 core"),
+              std::string::npos);
+    EXPECT_NE(WaitPolicy("spin", 1, 4).describe().find("FCI_WAIT"), std::string::npos);
+}
+
+TEST(WaitPolicy, watch__finds_out_that_the_core_is_shared) {
+    constexpr Nanoseconds ms = 1'000'000;
+    WaitPolicy policy("auto", 2, 2);
+    EXPECT_TRUE(policy.wants_watch(100 * ms));
+    policy.watch(1000, 100 * ms);  // the first look says nothing
+    EXPECT_FALSE(policy.wants_time());
+    EXPECT_FALSE(policy.wants_watch(110 * ms));
+    policy.watch(1001, 120 * ms);
+    EXPECT_FALSE(policy.wants_time()) << "once is chance";
+    policy.watch(1006, 140 * ms);
+    EXPECT_TRUE(policy.wants_time());
+    EXPECT_NE(policy.describe().find("shares its core"), std::string::npos);
+    EXPECT_FALSE(policy.wants_watch(1000 * ms));
+    ASSERT_TRUE(policy.wants_watch(2200 * ms));
+    policy.watch(2000, 2200 * ms);
+    EXPECT_FALSE(policy.wants_time()) << "spinning is tried again";
+    WaitPolicy asked("spin", 2, 2);
+    EXPECT_FALSE(asked.wants_watch(100 * ms));
+}
+
+TEST(WaitPolicy, turn__keeps_the_core_while_the_others_sleep) {
+    WaitPolicy policy("auto", 8, 2);
+    EXPECT_EQ(policy.turn(1000, 1'000'000).action, WaitAction::yield);
+    policy.set_asleep(5);  // three are awake
+    EXPECT_EQ(policy.turn(1001, 2'000'000).action, WaitAction::yield);
+    policy.set_asleep(6);
+    EXPECT_EQ(policy.turn(1002, 3'000'000).action, WaitAction::spin);
+    EXPECT_NE(policy.turn(100'000, 4'000'000).action, WaitAction::spin) << "not for ever";
+    WaitPolicy asked("yield", 8, 2);
+    asked.set_asleep(6);
+    EXPECT_EQ(asked.turn(1000, 1'000'000).action, WaitAction::yield);
+}
+
+}  // namespace
+}  // namespace fci::progress
