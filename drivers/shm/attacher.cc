@@ -1,0 +1,266 @@
+// The turn, the sleep, and what is common to meeting and leaving.
+#include "drivers/shm/attacher.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace fci::shm {
+
+namespace {
+
+// A turn costs a system call, so not every one that is offered is taken.
+constexpr Nanoseconds kTurnEvery = 20'000;
+constexpr unsigned kSkipsMost = 15;
+constexpr int kEventsPerTurn = 32;
+
+Descriptor open_spare() noexcept { return Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
+}  // namespace
+
+Nanoseconds monotonic_now() noexcept {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return Nanoseconds{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+Attacher::Attacher(Roster& roster, Own& own, const Tuning& tuning)
+    : roster_(roster),
+      own_(own),
+      tuning_(tuning),
+      timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
+      spare_(open_spare()),
+      prng_(own.card.incarnation),
+      owner_(getpid()) {
+    watch(own_.listening.get(), Source::listening, 0);
+    watch(own_.waker.get(), Source::waker, 0, true);
+    watch(timer_.get(), Source::timer, 0);
+}
+
+Attacher::~Attacher() {
+    if (getpid() != owner_) return;  // the sockets belong to the parent of this child
+    const Bye bye = make_bye();
+    for (nhi::Rank rank = 0; rank < roster_.size(); ++rank) {
+        Entry& entry = roster_[rank];
+        if (!entry.peer) continue;
+        for (const int link : entry.peer->links) (void)send_record(link, &bye, sizeof bye, {});
+    }
+    for (int link = 0; link < static_cast<int>(links_.size()); ++link) {
+        if (links_[static_cast<std::size_t>(link)].open) drop(link);
+    }
+}
+
+Status Attacher::attach_self(bool fence, std::string* error) {
+    Entry& entry = roster_[nhi::kSelf];
+    const Status status = prepare(entry, error);
+    if (status != Status::ok) return status;
+    Peer& self = *entry.peer;
+    self.own_block_fd.close();
+    self.block = self.own_block.data();
+    self.block_bytes = own_.settings.block_bytes;
+    self.hub = reinterpret_cast<Hub*>(own_.hub.data());
+    self.communication = own_.hub.data() + kHubBytes;
+    self.communication_bytes = own_.hub.size() - kHubBytes;
+    self.wake_fd = own_.waker.get();
+    self.fence = fence;
+    self.pid = owner_;
+    self.incarnation = own_.card.incarnation;
+    self.incarnation_address = reinterpret_cast<std::uint64_t>(&self.hub->incarnation);
+    self.greeted = true;
+    entry.state = State::attached;
+    return Status::ok;
+}
+
+std::string Attacher::describe(nhi::Rank rank) const {
+    if (rank >= roster_.size()) return "no known process";
+    const Entry& entry = roster_[rank];
+    const pid_t pid = entry.peer ? entry.peer->pid : 0;
+    return (pid > 0 ? "pid " + std::to_string(pid) : std::string("the process")) + " at " +
+           place_text(entry.card);
+}
+
+// --- the turn ---
+
+bool Attacher::due(Nanoseconds now) noexcept {
+    if (!hurry_ && unsettled_ == 0 && notices_.empty() && now - last_turn_ < kTurnEvery &&
+        now >= last_turn_ && skipped_ < kSkipsMost) {
+        ++skipped_;
+        return false;
+    }
+    hurry_ = false;
+    skipped_ = 0;
+    last_turn_ = now;
+    return getpid() == owner_;  // a child would take away what the parent waits for
+}
+
+unsigned Attacher::turn(Nanoseconds now) noexcept {
+    if (!due(now)) return 0;
+    unsigned work = 0;
+    epoll_event happened[kEventsPerTurn];
+    const int count = epoll_wait(own_.epoll.get(), happened, kEventsPerTurn, 0);
+    for (int i = 0; i < count; ++i) work += handle(happened[i].data.u64);
+    if (count == kEventsPerTurn) hurry_ = true;
+    if (!waiting_.empty()) work += retry();
+    return work + tell();
+}
+
+/// Events may be stale: what they named was dropped by one before them. Everything is looked up,
+/// and a look that finds nothing is harmless.
+unsigned Attacher::handle(std::uint64_t what) noexcept {
+    const auto detail = static_cast<std::uint32_t>(what);
+    switch (static_cast<Source>(what >> 32)) {
+        case Source::listening: return accept_all();
+        case Source::waker: network_->woken(); return 0;
+        case Source::link: on_link(static_cast<int>(detail)); return 1;
+        case Source::process: on_exit(detail); return 1;
+        case Source::timer: return retry();
+    }
+    return 0;
+}
+
+/// The listener may connect, transfer and add peers; what comes of it waits for the next turn.
+unsigned Attacher::tell() noexcept {
+    unsigned told = 0;
+    for (std::size_t count = notices_.size(); count != 0; --count, ++told) {
+        const Notice notice = std::move(notices_.front());
+        notices_.pop_front();
+        Entry& entry = roster_[notice.rank];
+        if (notice.why == Status::ok) {
+            entry.state = State::attached;
+            if (listener_ != nullptr) listener_->peer_attached(notice.rank);
+            continue;
+        }
+        entry.state = State::lost;
+        entry.peer->wake_fd = -1;
+        entry.peer->wake.close();
+        if (!entry.peer->greeted) {
+            entry.peer->own_block = Region();
+            entry.peer->own_block_fd.close();
+        }
+        if (listener_ != nullptr) listener_->peer_lost(notice.rank, notice.why, notice.reason);
+    }
+    return told;
+}
+
+void Attacher::sleep(Nanoseconds timeout) noexcept {
+    if (network_->take_woken() || !notices_.empty() || getpid() != owner_) return;
+    epoll_event happened[4];
+    const timespec limit{timeout / 1'000'000'000, timeout % 1'000'000'000};
+    int count =
+        epoll_pwait2(own_.epoll.get(), happened, 4, timeout < 0 ? nullptr : &limit, nullptr);
+    if (count < 0 && errno != EINTR) {  // before Linux 5.11, or kept away by a container
+        const Nanoseconds ms = std::min<Nanoseconds>((timeout + 999'999) / 1'000'000, 1'000'000);
+        count = epoll_wait(own_.epoll.get(), happened, 4, timeout < 0 ? -1 : static_cast<int>(ms));
+    }
+    hurry_ = true;
+    for (int i = 0; i < count; ++i) {
+        if (static_cast<Source>(happened[i].data.u64 >> 32) != Source::waker) continue;
+        network_->woken();
+        (void)network_->take_woken();  // by returning
+    }
+}
+
+// --- descriptors ---
+
+void Attacher::watch(int fd, Source source, std::uint32_t detail, bool edge) noexcept {
+    epoll_event event{};
+    event.events = EPOLLIN | (edge ? EPOLLET : 0u);
+    event.data.u64 = std::uint64_t{static_cast<std::uint32_t>(source)} << 32 | detail;
+    (void)epoll_ctl(own_.epoll.get(), EPOLL_CTL_ADD, fd, &event);
+}
+
+Attacher::Link& Attacher::open_link(Descriptor socket, nhi::Rank rank, bool outgoing,
+                                    const Identity& identity) {
+    const int fd = socket.release();  // drop() closes it
+    const auto at = static_cast<std::size_t>(fd);
+    if (links_.size() <= at) links_.resize(at + 16);
+    links_[at] = {true, outgoing, false, rank, identity};
+    if (rank != nhi::kNoRank) roster_[rank].peer->links.push_back(fd);
+    watch(fd, Source::link, static_cast<std::uint32_t>(fd));
+    return links_[at];
+}
+
+/// Closing alone would not do: a child of fork() may hold the same socket, and the kernel would
+/// go on reporting it.
+void Attacher::drop(int fd) {
+    Link& link = links_[static_cast<std::size_t>(fd)];
+    if (!link.open) return;
+    if (link.rank != nhi::kNoRank) std::erase(roster_[link.rank].peer->links, fd);
+    link = {};
+    (void)epoll_ctl(own_.epoll.get(), EPOLL_CTL_DEL, fd, nullptr);
+    close(fd);
+}
+
+void Attacher::watch_process_of(nhi::Rank rank, pid_t pid) {
+    Peer& peer = *roster_[rank].peer;
+    if (peer.pid != pid) forget_process(peer);
+    peer.pid = pid;
+    if (peer.pidfd || pid == owner_) return;
+    peer.pidfd = watch_process(pid);
+    if (peer.pidfd) watch(peer.pidfd.get(), Source::process, rank);
+}
+
+void Attacher::forget_process(Peer& peer) noexcept {
+    if (peer.pidfd) (void)epoll_ctl(own_.epoll.get(), EPOLL_CTL_DEL, peer.pidfd.get(), nullptr);
+    peer.pidfd.close();
+    peer.pid = 0;
+}
+
+// --- going away ---
+
+void Attacher::settle(Peer& peer) noexcept {
+    if (peer.asked) --unsettled_;
+    peer.asked = false;
+}
+
+void Attacher::lose(nhi::Rank rank, Status why, std::string reason) {
+    Entry& entry = roster_[rank];
+    if (!entry.peer) entry.peer = std::make_unique<Peer>();
+    Peer& peer = *entry.peer;
+    if (peer.gone) return;
+    peer.gone = true;
+    settle(peer);
+    while (!peer.links.empty()) drop(peer.links.back());
+    const pid_t pid = peer.pid;
+    forget_process(peer);
+    peer.pid = pid;  // for messages
+    std::erase(waiting_, rank);
+    notices_.push_back({rank, why, std::move(reason)});
+}
+
+void Attacher::on_closed(int fd) {
+    const Link link = links_[static_cast<std::size_t>(fd)];
+    const nhi::Rank rank = link.rank;
+    drop(fd);
+    if (rank == nhi::kNoRank) return;
+    Entry& entry = roster_[rank];
+    if (entry.peer->gone) return;
+    // It may have led to one who was at a typed place before the peer came in by the other door.
+    if (entry.peer->greeted && link.outgoing && !link.answered && !entry.peer->links.empty()) {
+        return;
+    }
+    if (!entry.peer->greeted && entry.card.incarnation == 0) {
+        // Whoever was there has gone; the one that is meant may still come.
+        forget_process(*entry.peer);
+        return later(rank);
+    }
+    lose(rank, Status::lost,
+         describe(rank) + (entry.peer->greeted
+                               ? " has died: it was killed, crashed, or ended without closing"
+                               : " ended before it answered"));
+}
+
+void Attacher::on_exit(nhi::Rank rank) {
+    if (rank >= roster_.size() || !roster_[rank].peer) return;
+    Peer& peer = *roster_[rank].peer;
+    if (peer.gone || !is_readable(peer.pidfd.get())) return;
+    // It may have said goodbye before, and the sockets may be held open by a child of it.
+    for (const int link : std::vector<int>(peer.links)) on_link(link);
+    while (!peer.gone && !peer.links.empty()) on_closed(peer.links.back());
+}
+
+}  // namespace fci::shm

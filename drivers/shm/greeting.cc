@@ -1,0 +1,133 @@
+#include "drivers/shm/greeting.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+#include "drivers/shm/hub.h"
+
+namespace fci::shm {
+
+namespace {
+
+template <class Record>
+Record start(Kind kind) noexcept {
+    Record record{};
+    record.prologue = {kGreetingMagic, kVersion, kind, sizeof(Record)};
+    return record;
+}
+
+std::string hex(std::uint64_t value) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%" PRIx64, value);
+    return text;
+}
+
+}  // namespace
+
+Hello make_hello(const ddi::Settings& settings, const ddi::Card& card, std::uint64_t expects,
+                 const void* incarnation_at) noexcept {
+    auto hello = start<Hello>(Kind::hello);
+    hello.card = card;
+    hello.expects = expects;
+    hello.job = settings.job;
+    hello.block_bytes = settings.block_bytes;
+    hello.layout_digest = settings.layout_digest;
+    hello.hub_bytes = sizeof(Hub);
+    hello.incarnation_address = reinterpret_cast<std::uint64_t>(incarnation_at);
+    return hello;
+}
+
+Refusal make_refusal(const ddi::Settings& settings, Objection objection) noexcept {
+    auto refusal = start<Refusal>(Kind::refusal);
+    refusal.objection = objection;
+    refusal.version = kVersion;
+    refusal.block_bytes = settings.block_bytes;
+    refusal.layout_digest = settings.layout_digest;
+    return refusal;
+}
+
+Bye make_bye() noexcept { return start<Bye>(Kind::bye); }
+
+bool read_prologue(const void* bytes, std::size_t length, Prologue* prologue) noexcept {
+    if (length < sizeof *prologue) return false;
+    std::memcpy(prologue, bytes, sizeof *prologue);
+    return prologue->magic == kGreetingMagic && prologue->bytes == length;
+}
+
+Objection check_hello(const void* bytes, std::size_t length, const ddi::Settings& settings,
+                      const ddi::Card& own, Hello* hello) noexcept {
+    Prologue prologue;
+    if (!read_prologue(bytes, length, &prologue) || prologue.kind != Kind::hello) {
+        return Objection::malformed;
+    }
+    if (prologue.version != kVersion) {
+        hello->prologue = prologue;
+        return Objection::version;
+    }
+    if (length != sizeof *hello) return Objection::malformed;
+    std::memcpy(hello, bytes, sizeof *hello);
+    if (hello->card.incarnation == 0 || hello->card.port == 0 || hello->hub_bytes != sizeof(Hub)) {
+        return Objection::malformed;
+    }
+    if (hello->job != settings.job) return Objection::job;
+    if (hello->block_bytes != settings.block_bytes) return Objection::block_bytes;
+    if (hello->layout_digest != settings.layout_digest) return Objection::layout;
+    if (hello->expects != 0 && hello->expects != own.incarnation) return Objection::replaced;
+    return Objection::none;
+}
+
+bool read_refusal(const void* bytes, std::size_t length, Refusal* refusal) noexcept {
+    Prologue prologue;
+    if (!read_prologue(bytes, length, &prologue) || prologue.kind != Kind::refusal ||
+        length < sizeof *refusal) {  // a later version may say more
+        return false;
+    }
+    std::memcpy(refusal, bytes, sizeof *refusal);
+    return true;
+}
+
+std::string objection_text(const Refusal& theirs, const ddi::Settings& settings,
+                           const std::string& who) {
+    switch (theirs.objection) {
+        case Objection::version:
+            return who + " runs version " + std::to_string(theirs.version) +
+                   " of the shared memory driver, this process version " +
+                   std::to_string(kVersion) +
+                   "; start all processes with the same FCI library (see LD_LIBRARY_PATH and "
+                   "FI_PROVIDER_PATH)";
+        case Objection::job:
+            return who +
+                   " belongs to another job than this process; start both by one launcher, or give "
+                   "both the same FCI_JOB";
+        case Objection::block_bytes:
+            return who + " has request blocks of " + std::to_string(theirs.block_bytes) +
+                   " bytes, this process of " + std::to_string(settings.block_bytes) +
+                   "; set FCI_SLOTS, FCI_RING_BYTES and FCI_LOCAL_RANKS to the same values for all "
+                   "processes";
+        case Objection::layout:
+            return who + " uses request layout " + hex(theirs.layout_digest) +
+                   ", this process " + hex(settings.layout_digest) +
+                   "; set all FCI_ options to the same values for all processes, and start them "
+                   "with the same FCI library";
+        case Objection::replaced:
+            return who + " has exited; another process took its place";
+        case Objection::resources:
+            return who +
+                   " has no descriptors or memory left for one more peer; raise its limit of open "
+                   "files (ulimit -n) or make FCI_RING_BYTES smaller";
+        case Objection::none:
+        case Objection::malformed: break;
+    }
+    return who + " does not speak the protocol of this driver; is it another program?";
+}
+
+Status objection_status(Objection objection) noexcept {
+    switch (objection) {
+        case Objection::replaced: return Status::lost;
+        case Objection::resources: return Status::exhausted;
+        default: return Status::mismatch;
+    }
+}
+
+}  // namespace fci::shm

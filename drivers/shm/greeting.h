@@ -1,0 +1,91 @@
+// Greeting: the records that two processes exchange when they meet and when one leaves, and the
+// check that both mean the same job, the same version and the same layout (house rules of §3.2.3).
+//
+//   Hello    both ways, with three descriptors: hub, block for the other one, waker
+//   Refusal  instead of the second Hello
+//   Bye      before an orderly close
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "fci_core/base/status.h"
+#include "fci_core/ddi/card.h"
+#include "fci_core/ddi/device.h"
+
+namespace fci::shm {
+
+inline constexpr std::uint64_t kGreetingMagic = 0x4d48532049434631ull;
+inline constexpr std::uint32_t kVersion = 1;  // of everything in this directory that is shared
+inline constexpr unsigned kHelloFiles = 3;
+
+enum class Kind : std::uint16_t { hello = 1, refusal = 2, bye = 3 };
+
+/// Starts every record of every version.
+struct Prologue {
+    std::uint64_t magic;
+    std::uint32_t version;
+    Kind kind;
+    std::uint16_t bytes;
+};
+
+struct Hello {
+    Prologue prologue;
+    ddi::Card card;
+    std::uint64_t expects;  // incarnation of the process that is meant; 0: whoever is there
+    std::uint64_t job;
+    std::uint64_t block_bytes;
+    std::uint64_t layout_digest;
+    std::uint64_t hub_bytes;            // sizeof(Hub)
+    std::uint64_t incarnation_address;  // of the hub's incarnation, in the sender's address space
+};
+
+/// Why two processes do not go together.
+enum class Objection : std::uint32_t {
+    none,
+    malformed,  // no Hello at all: no answer
+    version,
+    job,
+    block_bytes,
+    layout,
+    replaced,   // the process that was meant is not there any more
+    resources,  // the answering side ran out of descriptors or memory
+};
+
+struct Refusal {
+    Prologue prologue;
+    Objection objection;
+    std::uint32_t version;
+    std::uint64_t block_bytes;
+    std::uint64_t layout_digest;
+};
+
+struct Bye {
+    Prologue prologue;
+};
+
+static_assert(std::has_unique_object_representations_v<Hello> &&
+              std::has_unique_object_representations_v<Refusal> &&
+              std::has_unique_object_representations_v<Bye>);
+
+Hello make_hello(const ddi::Settings& settings, const ddi::Card& card, std::uint64_t expects,
+                 const void* incarnation_at) noexcept;
+Refusal make_refusal(const ddi::Settings& settings, Objection objection) noexcept;
+Bye make_bye() noexcept;
+
+/// What `bytes` that came in are. False: nothing of ours.
+bool read_prologue(const void* bytes, std::size_t length, Prologue* prologue) noexcept;
+
+/// Copies a Hello out of received bytes and compares it with the own side.
+Objection check_hello(const void* bytes, std::size_t length, const ddi::Settings& settings,
+                      const ddi::Card& own, Hello* hello) noexcept;
+bool read_refusal(const void* bytes, std::size_t length, Refusal* refusal) noexcept;
+
+/// For the user: both values and the remedy. `theirs` is what the other side told about itself.
+std::string objection_text(const Refusal& theirs, const ddi::Settings& settings,
+                           const std::string& who);
+Status objection_status(Objection objection) noexcept;
+
+}  // namespace fci::shm

@@ -1,0 +1,120 @@
+// Peer and Roster: who is known, and the memory that ties two processes together (§2.6.6).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "drivers/shm/descriptor.h"
+#include "drivers/shm/hub.h"
+#include "drivers/shm/region.h"
+#include "fci_core/base/status.h"
+#include "fci_core/ddi/card.h"
+#include "fci_core/nhi/types.h"
+
+namespace fci::shm {
+
+enum class Copying : std::uint8_t { untried, allowed, refused };
+
+struct Peer {
+    // What a transfer needs, in one line.
+    std::byte* block = nullptr;  // the block that it keeps for this process
+    std::size_t block_bytes = 0;
+    Hub* hub = nullptr;
+    std::byte* communication = nullptr;
+    std::size_t communication_bytes = 0;
+    int wake_fd = -1;
+    bool fence = false;  // between the last write and the look at `attention`
+
+    Copying copying = Copying::untried;
+    pid_t pid = 0;                          // as this process sees it; 0: not visible
+    std::uint64_t incarnation_address = 0;  // of its hub's incarnation, as it sees it
+    std::uint64_t incarnation = 0;
+
+    Region own_block;         // in which it writes
+    Descriptor own_block_fd;  // until it was handed over
+    Region its_block, its_hub;
+    Descriptor wake, pidfd;
+    std::vector<int> links;  // sockets to it
+
+    bool greeted = false;  // its memory is here; the listener may not know yet
+    bool gone = false;     // it was found dead; likewise
+    bool asked = false;    // connect() was called, and the outcome is open
+    Nanoseconds give_up = 0, next_try = 0, pause = 0;  // while nobody listens there
+};
+
+enum class State : std::uint8_t { known, connecting, attached, lost };
+
+struct Entry {
+    ddi::Card card;
+    std::unique_ptr<Peer> peer;  // from the first attempt to meet it
+    State state = State::known;
+};
+static_assert(sizeof(Entry) <= 32, "an unconnected peer costs little");
+
+/// All ranks. An entry is for ever: a process that comes back is another rank.
+class Roster {
+public:
+    [[nodiscard]] nhi::Rank size() const noexcept { return static_cast<nhi::Rank>(all_.size()); }
+    [[nodiscard]] Entry& operator[](nhi::Rank rank) noexcept { return all_[rank]; }
+    [[nodiscard]] const Entry& operator[](nhi::Rank rank) const noexcept { return all_[rank]; }
+
+    nhi::Rank add(const ddi::Card& card) {
+        by_place_[place(card)].push_back(size());
+        all_.push_back({card, nullptr, State::known});
+        return size() - 1;
+    }
+
+    /// The rank that `card` names; its card is completed if it was a typed one. kNoRank: none.
+    /// What has been lost is named by its incarnation only.
+    nhi::Rank find(const ddi::Card& card) noexcept {
+        const auto ranks = by_place_.find(place(card));
+        if (ranks == by_place_.end()) return nhi::kNoRank;
+        nhi::Rank best = nhi::kNoRank;
+        for (const nhi::Rank rank : ranks->second) {
+            const Entry& entry = all_[rank];
+            if (card.incarnation != 0 && entry.card.incarnation == card.incarnation) return rank;
+            if (entry.state != State::lost && entry.card.names(card)) best = rank;
+        }
+        if (best != nhi::kNoRank && all_[best].card.incarnation == 0) all_[best].card = card;
+        return best;
+    }
+
+    /// As find(), for this very process, and without completing anything.
+    [[nodiscard]] nhi::Rank find_exactly(const ddi::Card& card) const noexcept {
+        const auto ranks = by_place_.find(place(card));
+        if (ranks == by_place_.end()) return nhi::kNoRank;
+        for (const nhi::Rank rank : ranks->second) {
+            if (all_[rank].card.incarnation == card.incarnation) return rank;
+        }
+        return nhi::kNoRank;
+    }
+
+    /// One that was at this place before the process of `card` was; kNoRank: none.
+    [[nodiscard]] nhi::Rank replaced_by(const ddi::Card& card) const noexcept {
+        const auto ranks = by_place_.find(place(card));
+        if (ranks == by_place_.end()) return nhi::kNoRank;
+        for (const nhi::Rank rank : ranks->second) {
+            if (all_[rank].state != State::lost &&
+                all_[rank].card.incarnation != card.incarnation) {
+                return rank;
+            }
+        }
+        return nhi::kNoRank;
+    }
+
+private:
+    static std::uint64_t place(const ddi::Card& card) noexcept {
+        return std::uint64_t{card.host} << 16 | card.port;
+    }
+
+    std::vector<Entry> all_;
+    std::unordered_map<std::uint64_t, std::vector<nhi::Rank>> by_place_;
+};
+
+}  // namespace fci::shm

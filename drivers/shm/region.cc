@@ -1,0 +1,138 @@
+#include "drivers/shm/region.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+
+#include <utility>
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+namespace fci::shm {
+
+namespace {
+
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+int memory_file(const char* name) noexcept {
+    // Newer kernels can be set to refuse files that might be executed; older ones do not know that.
+    const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+    return fd >= 0 || errno != EINVAL ? fd : memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+}
+
+/// The kernel would kill this process, or others, before it says that this is too much.
+bool beyond_limits(std::size_t bytes) noexcept {
+    rlimit file{};
+    struct sysinfo machine {};
+    return (getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY &&
+            bytes > file.rlim_cur) ||
+           (sysinfo(&machine) == 0 &&
+            bytes / machine.mem_unit > machine.totalram + machine.totalswap);
+}
+
+}  // namespace
+
+std::size_t page_round(std::size_t bytes) noexcept {
+    static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    return (bytes + page - 1) / page * page;
+}
+
+Region::Region(Region&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      owner_(other.owner_) {}
+
+Region& Region::operator=(Region&& other) noexcept {
+    if (this != &other) {
+        unmap();
+        data_ = std::exchange(other.data_, nullptr);
+        bytes_ = std::exchange(other.bytes_, 0);
+        owner_ = other.owner_;
+    }
+    return *this;
+}
+
+Status Region::create(const char* name, std::size_t bytes, Region* region, Descriptor* file,
+                      std::string* error) {
+    bytes = page_round(bytes);
+    if (beyond_limits(bytes)) {
+        *error = "cannot get " + std::to_string(bytes) + " bytes of shared memory for " + name +
+                 ": more than this machine has, or than the limit of file sizes (ulimit -f)";
+        return Status::exhausted;
+    }
+    Descriptor made(memory_file(name));
+    if (!made) {
+        *error = system_text("cannot make shared memory (memfd_create)");
+        return errno == ENOSYS || errno == EPERM || errno == EACCES ? Status::unsupported
+                                                                    : Status::exhausted;
+    }
+    int failed;
+    do {
+        failed = posix_fallocate(made.get(), 0, static_cast<off_t>(bytes));
+    } while (failed == EINTR);
+    if (failed != 0) {
+        *error = system_text("cannot get " + std::to_string(bytes) +
+                                 " bytes of shared memory for " + name +
+                                 "; free some, raise the limit of the container, or make "
+                                 "FCI_SLOTS and FCI_RING_BYTES smaller",
+                             failed);
+        return Status::exhausted;
+    }
+    if (fcntl(made.get(), F_ADD_SEALS, kSeals) != 0) {
+        *error = system_text("cannot seal shared memory");
+        return Status::unsupported;
+    }
+    const Status mapped = region->map(made.get(), bytes, error);
+    if (mapped == Status::ok) *file = std::move(made);
+    return mapped;
+}
+
+Status Region::adopt(int file, std::size_t least, std::size_t most, Region* region,
+                     std::string* error) {
+    struct stat about {};
+    const int seals = fcntl(file, F_GET_SEALS);
+    if (seals < 0 || (seals & kSeals) != kSeals || fstat(file, &about) != 0) {
+        *error = "the peer sent a descriptor that is no sealed memory file";
+        return Status::mismatch;
+    }
+    const auto bytes = static_cast<std::size_t>(about.st_size);
+    if (about.st_size < 0 || bytes < least || bytes > most) {
+        *error = "the peer sent shared memory of " + std::to_string(about.st_size) +
+                 " bytes where " + std::to_string(least) +
+                 (most == least ? "" : " or more") + " were expected";
+        return Status::mismatch;
+    }
+    return region->map(file, bytes, error);
+}
+
+Status Region::map(int file, std::size_t bytes, std::string* error) {
+    void* const data =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
+    if (data == MAP_FAILED) {
+        *error = system_text("cannot map " + std::to_string(bytes) + " bytes of shared memory");
+        return Status::exhausted;
+    }
+    unmap();
+    data_ = static_cast<std::byte*>(data);
+    bytes_ = bytes;
+    owner_ = getpid();
+    return Status::ok;
+}
+
+void Region::hide_from_children(std::size_t bytes) noexcept {
+    // Failure would only leave the child a view that it does not use.
+    (void)madvise(data_, page_round(bytes), MADV_DONTFORK);
+}
+
+void Region::unmap() noexcept {
+    // In a child of fork() the addresses may belong to somebody else by now.
+    if (data_ != nullptr && owner_ == getpid()) munmap(data_, bytes_);
+    data_ = nullptr;
+    bytes_ = 0;
+}
+
+}  // namespace fci::shm

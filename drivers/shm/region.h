@@ -1,0 +1,49 @@
+// Region: mapped memory that another process can map as well (§2.5.2: the windows of the logical
+// communication space). An anonymous file stands behind it, so it has no name that could be left
+// over or squatted, and its size is sealed, so no access to it can end in SIGBUS.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "drivers/shm/descriptor.h"
+#include "fci_core/base/status.h"
+
+namespace fci::shm {
+
+/// Whole pages.
+[[nodiscard]] std::size_t page_round(std::size_t bytes) noexcept;
+
+class Region {
+public:
+    Region() noexcept = default;
+    Region(Region&& other) noexcept;
+    Region& operator=(Region&& other) noexcept;
+    ~Region() { unmap(); }
+
+    /// New zeroed memory, all of it there from the start; *file is what others can adopt.
+    static Status create(const char* name, std::size_t bytes, Region* region, Descriptor* file,
+                         std::string* error);
+    /// Memory of another process. Nothing about `file` is believed: it must be a sealed memory
+    /// file of `least` to `most` bytes.
+    static Status adopt(int file, std::size_t least, std::size_t most, Region* region,
+                        std::string* error);
+
+    [[nodiscard]] std::byte* data() const noexcept { return data_; }
+    [[nodiscard]] std::size_t size() const noexcept { return bytes_; }
+    /// A child of fork() does not get the first `bytes`: it has no business there.
+    void hide_from_children(std::size_t bytes) noexcept;
+
+private:
+    Status map(int file, std::size_t bytes, std::string* error);
+    void unmap() noexcept;
+
+    std::byte* data_ = nullptr;
+    std::size_t bytes_ = 0;
+    pid_t owner_ = 0;
+};
+
+}  // namespace fci::shm

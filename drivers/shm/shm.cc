@@ -1,0 +1,27 @@
+#include "drivers/shm/shm.h"
+
+#include "drivers/shm/shm_device.h"
+
+namespace fci::shm {
+
+std::unique_ptr<ddi::Device> open_shm(const ddi::Settings& settings, Status* status,
+                                      std::string* error) {
+    return open_shm(settings, Tuning{}, status, error);
+}
+
+std::unique_ptr<ddi::Device> open_shm(const ddi::Settings& settings, const Tuning& tuning,
+                                      Status* status, std::string* error) {
+    return ShmDevice::open(settings, tuning, status, error);
+}
+
+/// By doing it: a device with the least memory.
+bool probe_shm(std::string* why) {
+    ddi::Settings settings;
+    settings.block_bytes = 4096;
+    Status status;
+    if (!open_shm(settings, &status, why)) return false;
+    (void)ShmInterface::kernel_copies(why);
+    return true;
+}
+
+}  // namespace fci::shm

@@ -1,0 +1,133 @@
+#include "drivers/shm/shm_device.h"
+
+#include <arpa/inet.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+
+#include <new>
+
+namespace fci::shm {
+
+namespace {
+
+constexpr std::uint16_t kFirstPort = 1024;
+constexpr unsigned kPortTries = 4096;
+
+bool draw(std::uint64_t* number) noexcept {
+    ssize_t got;
+    do {
+        got = getrandom(number, sizeof *number, 0);
+    } while (got < 0 && errno == EINTR);
+    return got == sizeof *number;
+}
+
+}  // namespace
+
+std::unique_ptr<ddi::Device> ShmDevice::open(const ddi::Settings& settings,
+                                             const Tuning& tuning, Status* status,
+                                             std::string* error) {
+    try {
+        std::unique_ptr<ShmDevice> device(new ShmDevice);
+        *status = device->start(settings, tuning, error);
+        if (*status == Status::ok) return device;
+    } catch (const std::bad_alloc&) {
+        *status = Status::exhausted;
+        *error = "out of memory";
+    }
+    return nullptr;
+}
+
+Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
+                        std::string* error) {
+    if (settings.block_bytes == 0 || settings.block_bytes > nhi::kPairLimit) {
+        *error = "request blocks of " + std::to_string(settings.block_bytes) + " bytes";
+        return Status::invalid;
+    }
+    barrier_ = SystemBarrier(tuning.system_barrier);
+    own_.settings = settings;
+    own_.card = settings.wanted;
+    own_.card.family = AF_INET;
+    if (own_.card.host == 0) own_.card.host = htonl(INADDR_LOOPBACK);
+    do {
+        if (!draw(&own_.card.incarnation)) {
+            *error = system_text("no random numbers (getrandom)");
+            return Status::unsupported;
+        }
+    } while (own_.card.incarnation == 0);
+
+    Status status = Region::create("fci-hub", kHubBytes + settings.communication_bytes, &own_.hub,
+                                   &own_.hub_file, error);
+    if (status != Status::ok) return status;
+    own_.hub.hide_from_children(kHubBytes);
+    auto& hub = *reinterpret_cast<Hub*>(own_.hub.data());
+    hub.magic = kHubMagic;
+    hub.incarnation = own_.card.incarnation;
+    hub.hub_bytes = sizeof(Hub);
+    hub.senders_fence = barrier_.works() ? 0 : 1;
+
+    own_.waker = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    own_.epoll = Descriptor(epoll_create1(EPOLL_CLOEXEC));
+    if (!own_.waker || !own_.epoll) {
+        *error = system_text("no descriptor left");
+        return Status::exhausted;
+    }
+    if ((status = listen(error)) != Status::ok) return status;
+    roster_.add(own_.card);
+    attacher_ = std::make_unique<Attacher>(roster_, own_, tuning);
+    if ((status = attacher_->attach_self(!barrier_.works(), error)) != Status::ok) return status;
+    const std::span<std::byte> memory(own_.hub.data(), kHubBytes + settings.communication_bytes);
+    network_ = std::make_unique<ShmInterface>(roster_, *attacher_, memory, barrier_);
+    attacher_->set_network(network_.get());
+    return Status::ok;
+}
+
+Status ShmDevice::listen(std::string* error) {
+    const bool chosen = own_.settings.wanted.port != 0;
+    for (unsigned i = 0; i < kPortTries; ++i) {
+        if (!chosen) {
+            std::uint64_t number = 0;
+            (void)draw(&number);
+            own_.card.port = htons(
+                static_cast<std::uint16_t>(kFirstPort + number % (65536 - kFirstPort)));
+        }
+        own_.listening = listen_at(own_.card);
+        if (own_.listening || chosen || errno != EADDRINUSE) break;
+    }
+    if (own_.listening) return Status::ok;
+    const int failed = errno;
+    *error = system_text("cannot listen at " + place_text(own_.card), failed);
+    if (failed != EADDRINUSE) {
+        *error += "; this driver needs local sockets with abstract names";
+        return Status::unsupported;
+    }
+    *error += chosen ? "; another process has this port" : "; all ports are taken";
+    return Status::exhausted;
+}
+
+Status ShmDevice::add_peer(const ddi::Card& card, nhi::Rank* rank) {
+    ddi::Card named = card;
+    named.family = AF_INET;
+    if (named.host == 0) named.host = htonl(INADDR_LOOPBACK);
+    if (named.port == 0) return Status::invalid;
+    *rank = roster_.find(named);
+    if (*rank == nhi::kNoRank) *rank = roster_.add(named);
+    return Status::ok;
+}
+
+const ddi::Card* ShmDevice::card_of(nhi::Rank rank) const noexcept {
+    return rank < roster_.size() ? &roster_[rank].card : nullptr;
+}
+
+std::span<std::byte> ShmDevice::block(nhi::Rank rank) noexcept {
+    if (rank >= roster_.size() || roster_[rank].state < State::attached) return {};
+    const Peer* const peer = roster_[rank].peer.get();
+    if (peer == nullptr || !peer->greeted) return {};
+    return {peer->own_block.data(), own_.settings.block_bytes};
+}
+
+std::span<std::byte> ShmDevice::communication_memory() noexcept {
+    return {own_.hub.data() + kHubBytes, own_.settings.communication_bytes};
+}
+
+}  // namespace fci::shm

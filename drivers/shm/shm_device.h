@@ -1,0 +1,50 @@
+// ShmDevice: a process on the network that is the shared memory of one host (§3.2.3).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "drivers/shm/attacher.h"
+#include "drivers/shm/peer.h"
+#include "drivers/shm/shm_interface.h"
+#include "fci_core/ddi/device.h"
+
+namespace fci::shm {
+
+class ShmDevice final : public ddi::Device {
+public:
+    static std::unique_ptr<ddi::Device> open(const ddi::Settings& settings,
+                                             const Tuning& tuning, Status* status,
+                                             std::string* error);
+
+    [[nodiscard]] const ddi::Card& card() const noexcept override { return own_.card; }
+    [[nodiscard]] nhi::NetworkInterface& network() noexcept override { return *network_; }
+    Status add_peer(const ddi::Card& card, nhi::Rank* rank) override;
+    Status connect(nhi::Rank rank) override { return attacher_->connect(rank); }
+    [[nodiscard]] const ddi::Card* card_of(nhi::Rank rank) const noexcept override;
+    [[nodiscard]] nhi::Rank peers() const noexcept override { return roster_.size(); }
+    [[nodiscard]] std::span<std::byte> block(nhi::Rank rank) noexcept override;
+    [[nodiscard]] std::span<std::byte> communication_memory() noexcept override;
+    void sleep(Nanoseconds timeout) noexcept override { attacher_->sleep(timeout); }
+    [[nodiscard]] int wait_fd() const noexcept override { return own_.epoll.get(); }
+    Nanoseconds now() const noexcept override { return monotonic_now(); }
+    [[nodiscard]] std::string describe(nhi::Rank rank) const override {
+        return attacher_->describe(rank);
+    }
+    void set_listener(ddi::PeerListener* listener) noexcept override {
+        attacher_->set_listener(listener);
+    }
+
+private:
+    ShmDevice() = default;
+    Status start(const ddi::Settings& settings, const Tuning& tuning, std::string* error);
+    Status listen(std::string* error);
+
+    SystemBarrier barrier_{false};
+    Own own_;
+    Roster roster_;
+    std::unique_ptr<Attacher> attacher_;
+    std::unique_ptr<ShmInterface> network_;
+};
+
+}  // namespace fci::shm

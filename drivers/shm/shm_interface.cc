@@ -1,0 +1,310 @@
+#include "drivers/shm/shm_interface.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "drivers/shm/store.h"
+#include "fci_core/base/flag.h"
+
+namespace fci::shm {
+
+namespace {
+
+constexpr unsigned kIdlePollEvery = 64;
+
+void compiler_barrier() noexcept { asm volatile("" ::: "memory"); }
+
+void count(std::uint32_t& word) noexcept {
+    std::uint32_t before = flag::glance(word);
+    while (!flag::replace(word, before, before + 1)) {
+    }
+}
+
+/// A window entry as its owner last left it; false while it is closed or being changed.
+bool read_entry(const WindowEntry& entry, WindowEntry* copy) noexcept {
+    copy->generation = flag::look(entry.generation);
+    copy->base = flag::look(entry.base);
+    copy->bytes = flag::look(entry.bytes);
+    copy->offset = flag::look(entry.offset);
+    return (copy->generation & 1) != 0 && flag::look(entry.generation) == copy->generation;
+}
+
+constexpr bool fits(std::uint64_t offset, std::uint64_t bytes, std::uint64_t room) noexcept {
+    return offset <= room && bytes <= room - offset;
+}
+
+/// Where an address of the peer's communication space lies here; nullptr: nowhere. What the peer's
+/// tables say is checked against the memory that was really mapped.
+std::byte* locate(const Peer& peer, std::uint64_t address, std::uint64_t bytes) noexcept {
+    if (address < nhi::kPairLimit) {
+        return fits(address, bytes, peer.block_bytes) ? peer.block + address : nullptr;
+    }
+    for (const WindowEntry& shared : peer.hub->window) {
+        WindowEntry window;
+        if (!read_entry(shared, &window) || address < window.base ||
+            !fits(address - window.base, bytes, window.bytes) ||
+            !fits(window.offset, window.bytes, peer.communication_bytes)) {
+            continue;
+        }
+        return peer.communication + window.offset + (address - window.base);
+    }
+    return nullptr;
+}
+
+Status status_of(const Entry& entry) noexcept {
+    return entry.state == State::attached ? Status::ok
+           : entry.state == State::lost   ? Status::lost
+                                          : Status::again;
+}
+
+}  // namespace
+
+// --- the barrier ---
+
+SystemBarrier::SystemBarrier(bool wanted) noexcept
+    : works_(wanted &&
+             syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 &&
+             syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0) {}
+
+void SystemBarrier::pass() const noexcept {
+    if (works_) {
+        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+    } else {
+        flag::full_fence();  // the senders do the same
+    }
+}
+
+// --- own side: windows, indices, events ---
+
+ShmInterface::ShmInterface(Roster& roster, Turn& turn, std::span<std::byte> hub,
+                           const SystemBarrier& barrier) noexcept
+    : roster_(roster),
+      turn_(turn),
+      hub_(*reinterpret_cast<Hub*>(hub.data())),
+      communication_(hub.subspan(kHubBytes)),
+      barrier_(barrier),
+      capabilities_{"shm", true, kernel_copies(nullptr), kIdlePollEvery} {
+    for (std::uint64_t& address : hub_.index) flag::note(address, kNowhere);
+    publish_signals();
+}
+
+Status ShmInterface::open_window(nhi::WindowNumber number, nhi::LcsAddress base,
+                                 std::span<std::byte> local) noexcept {
+    const auto first = static_cast<std::uint64_t>(base);
+    if (number >= nhi::kWindowsMax || first < nhi::kPairLimit || local.empty() ||
+        first + local.size() < first || local.data() < communication_.data()) {
+        return Status::invalid;
+    }
+    const auto offset = static_cast<std::uint64_t>(local.data() - communication_.data());
+    WindowEntry& entry = hub_.window[number];
+    if ((entry.generation & 1) != 0 || !fits(offset, local.size(), communication_.size())) {
+        return Status::invalid;
+    }
+    for (const WindowEntry& other : hub_.window) {
+        if ((other.generation & 1) != 0 && first < other.base + other.bytes &&
+            other.base < first + local.size()) {
+            return Status::invalid;
+        }
+    }
+    flag::note(entry.base, first);
+    flag::note(entry.bytes, std::uint64_t{local.size()});
+    flag::note(entry.offset, offset);
+    flag::publish(entry.generation, entry.generation + 1);
+    return Status::ok;
+}
+
+Status ShmInterface::close_window(nhi::WindowNumber number) noexcept {
+    if (number >= nhi::kWindowsMax) return Status::invalid;
+    WindowEntry& entry = hub_.window[number];
+    if ((entry.generation & 1) == 0) return Status::not_found;
+    flag::publish(entry.generation, entry.generation + 1);
+    flag::full_fence();  // the entry is not used again before everybody can see that it is closed
+    return Status::ok;
+}
+
+Status ShmInterface::set_indirection_address(nhi::Index index, nhi::LcsAddress address) noexcept {
+    if (index >= nhi::kIndicesMax) return Status::invalid;
+    flag::publish(hub_.index[index], static_cast<std::uint64_t>(address));
+    return Status::ok;
+}
+
+void ShmInterface::publish_signals() noexcept {
+    const std::uint32_t interrupting = enabled_ & ~masked_;
+    flag::note(hub_.counting, counting_);
+    flag::note(hub_.interrupting, interrupting);
+    flag::publish(hub_.attention, std::uint64_t{cycle_} << 32 | interrupting | counting_);
+}
+
+Status ShmInterface::configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept {
+    if (event >= nhi::kEventsMax) return Status::invalid;
+    const std::uint32_t bit = 1u << event;
+    enabled_ = signal.interrupt ? enabled_ | bit : enabled_ & ~bit;
+    counting_ = signal.flag ? counting_ | bit : counting_ & ~bit;
+    ++cycle_;
+    publish_signals();
+    barrier_.pass();
+    return Status::ok;
+}
+
+Status ShmInterface::mask_event_interrupt(nhi::EventId event, bool masked) noexcept {
+    if (event >= nhi::kEventsMax) return Status::invalid;
+    const std::uint32_t bit = 1u << event;
+    if (masked == ((masked_ & bit) != 0)) {
+        if (!masked) flag::full_fence();  // whoever writes has seen long ago that it is unmasked
+        return Status::ok;
+    }
+    masked_ ^= bit;
+    if (masked || (enabled_ & bit) == 0) {
+        publish_signals();
+        return Status::ok;
+    }
+    ++cycle_;
+    publish_signals();
+    barrier_.pass();
+    woken_ = false;  // the caller looks after this
+    return Status::ok;
+}
+
+void ShmInterface::woken() noexcept {
+    woken_ = true;
+    if ((enabled_ & ~masked_) == 0) return;
+    // Writers that saw the old cycle rely on the call that was just heard; the next ones must call
+    // again. Whoever calls has made a fence between its write and its look, so one here is enough.
+    ++cycle_;
+    publish_signals();
+    flag::full_fence();
+}
+
+bool ShmInterface::take_woken() noexcept { return std::exchange(woken_, false); }
+
+std::uint32_t ShmInterface::event_count(nhi::EventId event) const noexcept {
+    return event < nhi::kEventsMax ? flag::look(hub_.count[event]) : 0;
+}
+
+// --- transfers ---
+
+Status ShmInterface::resolve(const Peer& peer, const nhi::Transfer& transfer,
+                             std::byte* (&to)[nhi::Transfer::kPartsMax]) const noexcept {
+    for (unsigned i = 0; i < transfer.parts(); ++i) {
+        const nhi::Transfer::Part& part = transfer.part(i);
+        std::uint64_t address = part.address;
+        if (part.indirect) [[unlikely]] {
+            if (address >= nhi::kIndicesMax) return Status::invalid;
+            address = flag::look(peer.hub->index[address]);
+        }
+        to[i] = locate(peer, address, part.bytes);
+        if (to[i] == nullptr) return Status::invalid;
+    }
+    return Status::ok;
+}
+
+Status ShmInterface::initiate_transfer(const nhi::Transfer& transfer) noexcept {
+    const nhi::GroupId destination = transfer.destination();
+    if (destination >= roster_.size()) [[unlikely]] return transfer_to_group(transfer);
+    const Entry& entry = roster_[destination];
+    if (entry.state != State::attached) [[unlikely]] return status_of(entry);
+    const Peer& peer = *entry.peer;
+    std::byte* to[nhi::Transfer::kPartsMax];
+    if (const Status status = resolve(peer, transfer, to); status != Status::ok) return status;
+    for (unsigned i = 0; i < transfer.parts(); ++i) {
+        store(to[i], transfer.part(i).from, transfer.part(i).bytes);
+    }
+    if (transfer.events() != 0) {
+        if (peer.fence) [[unlikely]] flag::full_fence();
+        compiler_barrier();
+        if ((flag::look(peer.hub->attention) & transfer.events()) != 0) [[unlikely]] {
+            announce(peer, transfer.events());
+        }
+    }
+    return Status::ok;
+}
+
+/// Somebody counts or sleeps.
+[[gnu::noinline]] void ShmInterface::announce(const Peer& peer, std::uint32_t events) noexcept {
+    Hub& hub = *peer.hub;
+    const std::uint32_t counting = flag::look(hub.counting) & events;
+    for (unsigned event = 0; event < nhi::kEventsMax; ++event) {
+        if ((counting >> event & 1u) != 0) count(hub.count[event]);
+    }
+    flag::full_fence();
+    const auto cycle = static_cast<std::uint32_t>(flag::look(hub.attention) >> 32);
+    if ((flag::look(hub.interrupting) & events) == 0 || flag::look(hub.rung) == cycle) return;
+    const std::uint64_t one = 1;
+    // It can fail only when it was called 2^64 times and not heard: then it is awake already.
+    [[maybe_unused]] const ssize_t written = write(peer.wake_fd, &one, sizeof one);
+    flag::publish(hub.rung, cycle);
+}
+
+Status ShmInterface::create_group(std::span<const nhi::Rank> ranks,
+                                  nhi::GroupId* group) noexcept {
+    if (ranks.empty()) return Status::invalid;
+    std::vector<nhi::Rank> set(ranks.begin(), ranks.end());
+    std::sort(set.begin(), set.end());
+    set.erase(std::unique(set.begin(), set.end()), set.end());
+    if (set.back() >= roster_.size()) return Status::invalid;
+    auto place = std::find_if(groups_.begin(), groups_.end(), [](auto& g) { return g.empty(); });
+    if (place == groups_.end()) place = groups_.emplace(groups_.end());
+    *place = std::move(set);
+    *group = nhi::kGroupFlag | static_cast<nhi::GroupId>(place - groups_.begin());
+    return Status::ok;
+}
+
+Status ShmInterface::destroy_group(nhi::GroupId group) noexcept {
+    const nhi::GroupId at = group & ~nhi::kGroupFlag;
+    if ((group & nhi::kGroupFlag) == 0 || at >= groups_.size() || groups_[at].empty()) {
+        return Status::not_found;
+    }
+    groups_[at].clear();
+    return Status::ok;
+}
+
+/// Everybody or nobody: all members are checked before the first one is written to.
+[[gnu::noinline]] Status ShmInterface::transfer_to_group(const nhi::Transfer& transfer) noexcept {
+    const nhi::GroupId at = transfer.destination() & ~nhi::kGroupFlag;
+    if ((transfer.destination() & nhi::kGroupFlag) == 0 || at >= groups_.size() ||
+        groups_[at].empty()) {
+        return Status::invalid;
+    }
+    std::byte* to[nhi::Transfer::kPartsMax];
+    for (const nhi::Rank rank : groups_[at]) {
+        Status status = status_of(roster_[rank]);
+        if (status == Status::ok) status = resolve(*roster_[rank].peer, transfer, to);
+        if (status != Status::ok) return status;
+    }
+    for (const nhi::Rank rank : groups_[at]) {
+        const Peer& peer = *roster_[rank].peer;
+        // A window closed since the check: this member does not want it any more.
+        if (resolve(peer, transfer, to) != Status::ok) continue;
+        for (unsigned i = 0; i < transfer.parts(); ++i) {
+            store(to[i], transfer.part(i).from, transfer.part(i).bytes);
+        }
+        if (transfer.events() == 0) continue;
+        if (peer.fence) flag::full_fence();
+        compiler_barrier();
+        if ((flag::look(peer.hub->attention) & transfer.events()) != 0) {
+            announce(peer, transfer.events());
+        }
+    }
+    return Status::ok;
+}
+
+std::byte* ShmInterface::map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept {
+    if (rank >= roster_.size() || roster_[rank].state < State::attached) return nullptr;
+    const Peer* const peer = roster_[rank].peer.get();
+    if (peer == nullptr || peer->hub == nullptr) return nullptr;
+    return locate(*peer, static_cast<std::uint64_t>(address), bytes);
+}
+
+bool ShmInterface::reach(nhi::Rank rank, nhi::Reach* reach) noexcept {
+    std::byte* const block = map(rank, nhi::LcsAddress{0}, 0);
+    // A peer that wants a fence before the look at its word is served by transfers.
+    if (block == nullptr || roster_[rank].peer->fence) return false;
+    *reach = {block, &roster_[rank].peer->hub->attention};
+    return true;
+}
+
+}  // namespace fci::shm

@@ -1,0 +1,89 @@
+// ShmInterface: the network interface over shared memory (App. C). A transfer is a few stores into
+// the receiver's memory; the kernel is needed only to wake a process that sleeps.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "drivers/shm/hub.h"
+#include "drivers/shm/peer.h"
+#include "fci_core/nhi/network_interface.h"
+
+namespace fci::shm {
+
+/// The part that meets other processes; poll() is its turn.
+class Turn {
+public:
+    virtual unsigned turn(Nanoseconds now) noexcept = 0;
+
+protected:
+    ~Turn() = default;
+};
+
+/// Lets every thread of every process that uses this driver pass a memory barrier.
+class SystemBarrier {
+public:
+    explicit SystemBarrier(bool wanted) noexcept;  // registers this process
+    [[nodiscard]] bool works() const noexcept { return works_; }
+    void pass() const noexcept;
+
+private:
+    bool works_;
+};
+
+class ShmInterface final : public nhi::NetworkInterface {
+public:
+    /// `hub` is the begin of this process's hub memory.
+    ShmInterface(Roster& roster, Turn& turn, std::span<std::byte> hub,
+                 const SystemBarrier& barrier) noexcept;
+
+    Status open_window(nhi::WindowNumber number, nhi::LcsAddress base,
+                       std::span<std::byte> local) noexcept override;
+    Status close_window(nhi::WindowNumber number) noexcept override;
+    Status create_group(std::span<const nhi::Rank> ranks, nhi::GroupId* group) noexcept override;
+    Status destroy_group(nhi::GroupId group) noexcept override;
+    Status set_indirection_address(nhi::Index index, nhi::LcsAddress address) noexcept override;
+    Status initiate_transfer(const nhi::Transfer& transfer) noexcept override;
+    Status configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept override;
+    Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override;
+
+    [[nodiscard]] const nhi::Capabilities& capabilities() const noexcept override {
+        return capabilities_;
+    }
+    unsigned poll(Nanoseconds now) noexcept override { return turn_.turn(now); }
+    [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override;
+    std::byte* map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override;
+    bool reach(nhi::Rank rank, nhi::Reach* reach) noexcept override;
+    Status copy(nhi::Rank rank, Direction direction, std::uint64_t remote, void* local,
+                std::size_t bytes) noexcept override;
+
+    /// The waker was heard. What it announced is seen by whoever looks after this.
+    void woken() noexcept;
+    /// Woken since the last unmasking, and nobody was told yet; clears that.
+    bool take_woken() noexcept;
+
+    /// The kernel copies between processes; false: where it does not, *why says so.
+    static bool kernel_copies(std::string* why);
+
+private:
+    Status resolve(const Peer& peer, const nhi::Transfer& transfer,
+                   std::byte* (&to)[nhi::Transfer::kPartsMax]) const noexcept;
+    Status transfer_to_group(const nhi::Transfer& transfer) noexcept;
+    void announce(const Peer& peer, std::uint32_t events) noexcept;
+    void publish_signals() noexcept;
+    Status check_copying(Entry& entry) noexcept;
+
+    Roster& roster_;
+    Turn& turn_;
+    Hub& hub_;
+    std::span<std::byte> communication_;
+    const SystemBarrier& barrier_;
+    nhi::Capabilities capabilities_;
+    std::uint32_t enabled_ = 0, masked_ = 0, counting_ = 0;
+    std::uint32_t cycle_ = 1;
+    bool woken_ = false;
+    std::vector<std::vector<nhi::Rank>> groups_;  // empty: free
+};
+
+}  // namespace fci::shm

@@ -1,0 +1,171 @@
+#include "drivers/shm/socket.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#include <cstdio>
+#include <cstring>
+
+namespace fci::shm {
+
+namespace {
+
+struct Name {
+    sockaddr_un address{};
+    socklen_t bytes = 0;
+
+    explicit Name(const ddi::Card& card) noexcept {
+        address.sun_family = AF_UNIX;
+        const int length = std::snprintf(
+            address.sun_path + 1, sizeof address.sun_path - 1, "fci/%u/%08x/%u",
+            static_cast<unsigned>(geteuid()), static_cast<unsigned>(ntohl(card.host)),
+            static_cast<unsigned>(ntohs(card.port)));
+        bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 +
+                                       static_cast<std::size_t>(length));
+    }
+    [[nodiscard]] const sockaddr* get() const noexcept {
+        return reinterpret_cast<const sockaddr*>(&address);
+    }
+};
+
+Descriptor make_socket() noexcept {
+    return Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+}  // namespace
+
+Descriptor listen_at(const ddi::Card& card) noexcept {
+    Descriptor made = make_socket();
+    const Name name(card);
+    if (made && (bind(made.get(), name.get(), name.bytes) != 0 || listen(made.get(), 4096) != 0)) {
+        const int error = errno;
+        made.close();
+        errno = error;
+    }
+    return made;
+}
+
+Descriptor connect_to(const ddi::Card& card) noexcept {
+    Descriptor made = make_socket();
+    const Name name(card);
+    if (made && connect(made.get(), name.get(), name.bytes) != 0) {
+        const int error = errno;
+        made.close();
+        errno = error;
+    }
+    return made;
+}
+
+Descriptor accept_from(int listening) noexcept {
+    int fd;
+    do {
+        fd = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    } while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+    return Descriptor(fd);
+}
+
+bool identify(int socket, Identity* identity) noexcept {
+    ucred credentials{};
+    socklen_t bytes = sizeof credentials;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0) return false;
+    *identity = {credentials.pid, credentials.uid};
+    return true;
+}
+
+Descriptor watch_process(pid_t pid) noexcept {
+#ifdef SYS_pidfd_open
+    if (pid > 0) return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+#endif
+    (void)pid;
+    return {};
+}
+
+bool is_readable(int fd) noexcept {
+    pollfd one{fd, POLLIN, 0};
+    return fd >= 0 && poll(&one, 1, 0) == 1 && (one.revents & POLLIN) != 0;
+}
+
+bool is_hung_up(int socket) noexcept {
+    pollfd one{socket, POLLRDHUP, 0};
+    return poll(&one, 1, 0) == 1 && (one.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+bool is_waker(int fd) noexcept {
+    char link[32], target[32] = {};
+    std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const ssize_t length = readlink(link, target, sizeof target - 1);
+    if (length >= 0 && std::strcmp(target, "anon_inode:[eventfd]") != 0) return false;
+    const int flags = fcntl(fd, F_GETFL);  // without /proc this much must do
+    return flags >= 0 && (flags & O_NONBLOCK) != 0;
+}
+
+bool send_record(int socket, const void* record, std::size_t bytes,
+                 std::span<const int> files) noexcept {
+    iovec data{const_cast<void*>(record), bytes};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * Received::kFilesMax)] = {};
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    if (!files.empty()) {
+        message.msg_control = control;
+        message.msg_controllen = CMSG_SPACE(files.size_bytes());
+        cmsghdr* const header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(files.size_bytes());
+        std::memcpy(CMSG_DATA(header), files.data(), files.size_bytes());
+    }
+    ssize_t sent;
+    do {
+        sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (sent < 0 && errno == EINTR);
+    return sent == static_cast<ssize_t>(bytes);
+}
+
+Reception receive_record(int socket, Received* received) noexcept {
+    iovec data{received->bytes.data(), received->bytes.size()};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * Received::kFilesMax)] = {};
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    ssize_t length;
+    do {
+        length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    } while (length < 0 && errno == EINTR);
+    if (length < 0) {
+        return errno == EAGAIN || errno == EWOULDBLOCK ? Reception::nothing : Reception::closed;
+    }
+    received->file_count = 0;
+    for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+         header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+        const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (std::size_t i = 0; i < count; ++i) {
+            int fd;
+            std::memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
+            Descriptor file(fd);
+            if (received->file_count < Received::kFilesMax) {
+                received->files[received->file_count++] = std::move(file);
+            }
+        }
+    }
+    received->files_cut = (message.msg_flags & MSG_CTRUNC) != 0;
+    // An empty record is none of ours; it looks like the end and is treated so.
+    if (length == 0) return Reception::closed;
+    received->length = (message.msg_flags & MSG_TRUNC) != 0 ? 0 : static_cast<std::size_t>(length);
+    return Reception::record;
+}
+
+std::string place_text(const ddi::Card& card) {
+    char host[INET_ADDRSTRLEN] = "?";
+    inet_ntop(AF_INET, &card.host, host, sizeof host);
+    return std::string(host) + ":" + std::to_string(ntohs(card.port));
+}
+
+}  // namespace fci::shm

@@ -1,0 +1,58 @@
+// Sockets: how processes of one host find each other and hand over memory. The names are in the
+// abstract space of the network namespace: nothing to remove, gone with the last descriptor.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "drivers/shm/descriptor.h"
+#include "fci_core/base/status.h"
+#include "fci_core/ddi/card.h"
+
+namespace fci::shm {
+
+/// Binds and listens at the place that `card` names. errno tells the failure.
+Descriptor listen_at(const ddi::Card& card) noexcept;
+/// Connects at once or not at all. errno tells the failure.
+Descriptor connect_to(const ddi::Card& card) noexcept;
+/// The next one who wants to meet; none: errno.
+Descriptor accept_from(int listening) noexcept;
+
+/// Who is at the other end, by the kernel's word.
+struct Identity {
+    pid_t pid = 0;
+    uid_t uid = static_cast<uid_t>(-1);
+};
+bool identify(int socket, Identity* identity) noexcept;
+/// A descriptor that becomes readable when the process ends; none where the kernel has no such.
+Descriptor watch_process(pid_t pid) noexcept;
+/// Nonblocking: the descriptor is readable, or its other end is closed.
+bool is_readable(int fd) noexcept;
+bool is_hung_up(int socket) noexcept;
+/// A descriptor that counts writes and cannot block or kill its writer.
+bool is_waker(int fd) noexcept;
+
+/// One record, whole or not at all.
+bool send_record(int socket, const void* record, std::size_t bytes,
+                 std::span<const int> files) noexcept;
+
+/// One received record with its descriptors.
+struct Received {
+    static constexpr unsigned kFilesMax = 4;
+    std::array<std::byte, 512> bytes;
+    std::size_t length = 0;
+    std::array<Descriptor, kFilesMax> files;
+    unsigned file_count = 0;
+    bool files_cut = false;  // some descriptors did not fit into this process
+};
+enum class Reception : std::uint8_t { record, nothing, closed };
+Reception receive_record(int socket, Received* received) noexcept;
+
+std::string place_text(const ddi::Card& card);  // "127.0.0.1:40001"
+
+}  // namespace fci::shm

@@ -1,0 +1,131 @@
+// Party: a process at a meeting, and children that are others.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "drivers/shm/shm.h"
+#include "fci_core/base/flag.h"
+
+namespace fci::shm {
+
+inline ddi::Settings party_settings() {
+    ddi::Settings settings;
+    settings.block_bytes = 16 * 1024;
+    settings.layout_digest = 5;
+    settings.job = 6;
+    settings.communication_bytes = 4096;
+    return settings;
+}
+
+struct Party final : ddi::PeerListener {
+    explicit Party(const ddi::Settings& settings = party_settings(), const Tuning& tuning = {}) {
+        Status status;
+        device = open_shm(settings, tuning, &status, &error);
+        if (device) device->set_listener(this);
+    }
+    struct Loss {
+        nhi::Rank rank;
+        Status why;
+        std::string reason;
+    };
+    void peer_attached(nhi::Rank rank) override { attached.push_back(rank); }
+    void peer_lost(nhi::Rank rank, Status why, const std::string& reason) override {
+        lost.push_back({rank, why, reason});
+    }
+
+    void turn() { device->network().poll(device->now()); }
+    bool until(const std::function<bool()>& reached, Nanoseconds limit = 10'000'000'000) {
+        const Nanoseconds end = monotonic_now() + limit;
+        while (!reached()) {
+            if (monotonic_now() > end) return false;
+            turn();
+        }
+        return true;
+    }
+    /// As a process that has nothing to do.
+    bool sleep_until(const std::function<bool()>& reached) {
+        for (unsigned i = 0; i < 1000; ++i) {
+            if (reached()) return true;
+            device->sleep(10'000'000'000);
+            turn();
+        }
+        return false;
+    }
+    nhi::Rank meet(const ddi::Card& card) {
+        nhi::Rank rank = nhi::kNoRank;
+        if (device->add_peer(card, &rank) != Status::ok || device->connect(rank) != Status::ok) {
+            return nhi::kNoRank;
+        }
+        return rank;
+    }
+    Status put(nhi::Rank rank, std::uint64_t at, std::uint64_t word) {
+        nhi::Transfer transfer(rank);
+        transfer.put(nhi::LcsAddress{at}, &word, sizeof word).raise(0);
+        return device->network().initiate_transfer(transfer);
+    }
+    std::uint64_t word(nhi::Rank rank, std::uint64_t at) {
+        return flag::look(*reinterpret_cast<std::uint64_t*>(device->block(rank).data() + at));
+    }
+
+    std::string error;
+    std::unique_ptr<ddi::Device> device;
+    std::vector<nhi::Rank> attached;
+    std::vector<Loss> lost;
+};
+
+/// A child that does `what` and ends with its result; killed when it is still there at the end.
+class Child {
+public:
+    explicit Child(const std::function<int()>& what) : pid_(fork()) {
+        if (pid_ == 0) {
+            alarm(60);
+            _exit(what());
+        }
+    }
+    ~Child() {
+        if (pid_ > 0) {
+            kill(pid_, SIGKILL);
+            waitpid(pid_, nullptr, 0);
+        }
+    }
+    [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+    void signal(int number) const { kill(pid_, number); }
+    int result() {
+        int status = -1;
+        waitpid(pid_, &status, 0);
+        pid_ = 0;
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+
+private:
+    pid_t pid_;
+};
+
+inline std::size_t open_descriptors() {
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& one : std::filesystem::directory_iterator("/proc/self/fd")) {
+        ++count;
+    }
+    return count;
+}
+
+/// Meets `card`, writes `word` to address 0 and then takes turns for ever.
+inline int visit(const ddi::Card& card, std::uint64_t word) {
+    Party self;
+    const nhi::Rank rank = self.meet(card);
+    if (!self.until([&] { return !self.attached.empty(); })) return 1;
+    if (self.put(rank, 0, word) != Status::ok) return 2;
+    for (;;) self.sleep_until([&] { return !self.lost.empty(); });
+}
+
+}  // namespace fci::shm

@@ -1,0 +1,363 @@
+// What only real processes show: death, forks, kernel copies.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "test/unit/drivers/shm_party.h"
+
+namespace fci::shm {
+namespace {
+
+constexpr Nanoseconds kNoticed = 100'000'000;
+
+/// Nothing is left that would keep it awake.
+bool sleeps_well(Party& party) {
+    const Nanoseconds before = monotonic_now();
+    party.device->sleep(30'000'000);
+    return monotonic_now() - before >= 29'000'000;
+}
+
+bool readable(int fd, int timeout_ms) {
+    pollfd one{fd, POLLIN, 0};
+    return poll(&one, 1, timeout_ms) == 1;
+}
+
+TEST(ShmProcess, kill__noticed_by_turns_and_what_was_written_stays) {
+    Party self;
+    Child child([&] { return visit(self.device->card(), 77); });
+    ASSERT_TRUE(self.until([&] { return !self.attached.empty(); }));
+    const nhi::Rank rank = self.attached[0];
+    ASSERT_TRUE(self.until([&] { return self.word(rank, 0) == 77; }));
+    EXPECT_NE(self.device->describe(rank).find(std::to_string(child.pid())), std::string::npos);
+    child.signal(SIGKILL);
+    const Nanoseconds killed = monotonic_now();
+    ASSERT_TRUE(self.until([&] { return !self.lost.empty(); }));
+    EXPECT_LT(monotonic_now() - killed, kNoticed);
+    EXPECT_EQ(self.lost[0].rank, rank);
+    EXPECT_EQ(self.lost[0].why, Status::lost);
+    EXPECT_NE(self.lost[0].reason.find("died"), std::string::npos) << self.lost[0].reason;
+    EXPECT_EQ(self.word(rank, 0), 77u);
+    EXPECT_EQ(self.put(rank, 0, 1), Status::lost);
+}
+
+TEST(ShmProcess, kill__wakes_a_sleeper) {
+    Party self;
+    Child child([&] { return visit(self.device->card(), 77); });
+    ASSERT_TRUE(self.sleep_until([&] { return !self.attached.empty(); }));
+    child.signal(SIGKILL);
+    const Nanoseconds killed = monotonic_now();
+    ASSERT_TRUE(self.sleep_until([&] { return !self.lost.empty(); }));
+    EXPECT_LT(monotonic_now() - killed, kNoticed);
+    EXPECT_EQ(self.lost[0].why, Status::lost);
+}
+
+// A child of the peer keeps its sockets open.
+TEST(ShmProcess, kill__noticed_though_a_grandchild_lives) {
+    Party self;
+    int pipes[2];
+    ASSERT_EQ(pipe2(pipes, O_CLOEXEC), 0);
+    Child child([&] {
+        Party other;
+        other.meet(self.device->card());
+        if (!other.until([&] { return !other.attached.empty(); })) return 1;
+        const pid_t grandchild = fork();
+        if (grandchild == 0) {
+            alarm(60);
+            for (;;) pause();
+        }
+        const ddi::Card card = other.device->card();
+        if (write(pipes[1], &grandchild, sizeof grandchild) < 0) return 1;
+        if (write(pipes[1], &card, sizeof card) < 0) return 1;
+        for (;;) pause();
+    });
+    ASSERT_TRUE(self.until([&] { return !self.attached.empty(); }));
+    pid_t grandchild = 0;
+    ddi::Card card;
+    ASSERT_EQ(read(pipes[0], &grandchild, sizeof grandchild), ssize_t{sizeof grandchild});
+    ASSERT_EQ(read(pipes[0], &card, sizeof card), ssize_t{sizeof card});
+    child.signal(SIGKILL);
+    const Nanoseconds killed = monotonic_now();
+    ASSERT_TRUE(self.sleep_until([&] { return !self.lost.empty(); }));
+    EXPECT_LT(monotonic_now() - killed, kNoticed);
+    EXPECT_TRUE(sleeps_well(self));
+    // Nor does anybody wait for an answer from the name that the grandchild holds.
+    Party third;
+    third.meet(card);
+    ASSERT_TRUE(third.until([&] { return !third.lost.empty(); }));
+    EXPECT_EQ(third.lost[0].why, Status::unreachable);
+    kill(grandchild, SIGKILL);
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
+TEST(ShmProcess, stop__is_not_death) {
+    Party self;
+    Child child([&] { return visit(self.device->card(), 1); });
+    ASSERT_TRUE(self.until([&] { return !self.attached.empty(); }));
+    child.signal(SIGSTOP);
+    EXPECT_FALSE(self.until([&] { return !self.lost.empty(); }, 200'000'000));
+    child.signal(SIGCONT);
+    EXPECT_EQ(self.put(self.attached[0], 0, 1), Status::ok);
+}
+
+// The child has copies of all objects. Whatever it does with them, the parent is not concerned.
+TEST(ShmProcess, fork__child_does_not_disturb_its_parent) {
+    Party self, other;
+    const nhi::Rank rank = self.meet(other.device->card());
+    ASSERT_TRUE(self.until([&] { return other.turn(), !self.attached.empty(); }));
+    ASSERT_TRUE(other.until([&] { return !other.attached.empty(); }));
+    Child child([&] {
+        self.turn();
+        self.device->sleep(1'000'000);
+        if (self.device->network().poll(0) != 0) return 1;
+        self.device.reset();
+        other.device.reset();
+        return 0;
+    });
+    EXPECT_EQ(child.result(), 0);
+    self.until([] { return false; }, 20'000'000);
+    other.until([] { return false; }, 20'000'000);
+    EXPECT_TRUE(self.lost.empty());
+    EXPECT_TRUE(other.lost.empty());
+    ASSERT_EQ(self.put(rank, 8, 3), Status::ok);
+    EXPECT_EQ(other.word(other.attached[0], 8), 3u);
+    // The sockets are still watched.
+    other.device.reset();
+    EXPECT_TRUE(self.sleep_until([&] { return !self.lost.empty(); }));
+}
+
+// It holds all sockets, so closing them here does not end them for the kernel.
+TEST(ShmProcess, fork__child_that_stays_keeps_nobody_awake) {
+    Party self;
+    Child peer([&] { return visit(self.device->card(), 1); });
+    ASSERT_TRUE(self.until([&] { return !self.attached.empty(); }));
+    Child child([] {
+        for (;;) pause();
+        return 0;
+    });
+    peer.signal(SIGKILL);
+    ASSERT_TRUE(self.sleep_until([&] { return !self.lost.empty(); }));
+    EXPECT_TRUE(sleeps_well(self));
+}
+
+TEST(ShmProcess, open__nothing_survives_an_exec) {
+    Party self, other;
+    self.meet(other.device->card());
+    ASSERT_TRUE(self.until([&] { return other.turn(), !self.attached.empty(); }));
+    for (const auto& one : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        const std::string target = std::filesystem::read_symlink(one.path(), gone).string();
+        if (target.find("socket:") != 0 && target.find("anon_inode:") != 0) continue;
+        const int fd = std::stoi(one.path().filename().string());
+        EXPECT_NE(fcntl(fd, F_GETFD) & FD_CLOEXEC, 0) << target;
+    }
+}
+
+TEST(ShmProcess, close__leaves_nothing_behind) {
+    std::ostringstream names;
+    const std::size_t before = open_descriptors();
+    ddi::Card card;
+    {
+        Party self;
+        card = self.device->card();
+        for (unsigned i = 0; i < 20; ++i) {
+            Party other;
+            other.meet(card);
+            ASSERT_TRUE(self.until([&] { return other.turn(), self.attached.size() == i + 1; }));
+            ASSERT_TRUE(other.until([&] { return !other.attached.empty(); }));
+            other.device.reset();
+            ASSERT_TRUE(self.until([&] { return self.lost.size() == i + 1; }));
+        }
+        EXPECT_LE(open_descriptors(), before + 6) << "descriptors of lost peers";
+    }
+    EXPECT_EQ(open_descriptors(), before);
+    names << std::ifstream("/proc/net/unix").rdbuf();
+    EXPECT_EQ(names.str().find("/" + std::to_string(ntohs(card.port)) + "\n"), std::string::npos);
+}
+
+TEST(ShmProcess, connect__waits_for_one_that_starts_later) {
+    Party self;
+    ddi::Settings settings = party_settings();
+    {
+        Party place;  // a port that is free
+        settings.wanted = place.device->card();
+    }
+    settings.wanted.incarnation = 0;
+    const nhi::Rank rank = self.meet(settings.wanted);
+    Child child([&] {
+        usleep(100'000);
+        Party late(settings);
+        return late.device && late.until([&] { return late.lost.size() == 1; }) ? 0 : 1;
+    });
+    ASSERT_TRUE(self.sleep_until([&] { return !self.attached.empty() || !self.lost.empty(); }));
+    EXPECT_EQ(self.attached, std::vector<nhi::Rank>{rank});
+    self.turn();
+    EXPECT_TRUE(sleeps_well(self));
+    self.device.reset();
+    EXPECT_EQ(child.result(), 0);
+}
+
+TEST(ShmProcess, wait_fd__readable_for_whatever_ends_a_sleep) {
+    Party self;
+    nhi::NetworkInterface& net = self.device->network();
+    EXPECT_FALSE(readable(self.device->wait_fd(), 0));
+    Child child([&] { return visit(self.device->card(), 1); });
+    while (self.attached.empty()) {
+        ASSERT_TRUE(readable(self.device->wait_fd(), 10'000)) << "an arrival";
+        self.turn();
+    }
+    self.until([&] { return self.word(self.attached[0], 0) == 1; });
+    self.turn();
+    ASSERT_EQ(net.configure_event(0, {.flag = false, .interrupt = true}), Status::ok);
+    EXPECT_FALSE(readable(self.device->wait_fd(), 0));
+    ASSERT_EQ(self.put(nhi::kSelf, 0, 1), Status::ok);
+    EXPECT_TRUE(readable(self.device->wait_fd(), 0)) << "an event";
+    for (unsigned i = 0; i < 20; ++i) self.turn();
+    EXPECT_FALSE(readable(self.device->wait_fd(), 0));
+    child.signal(SIGKILL);
+    EXPECT_TRUE(readable(self.device->wait_fd(), 10'000)) << "a departure";
+    EXPECT_TRUE(self.until([&] { return !self.lost.empty(); }));
+    EXPECT_FALSE(readable(self.device->wait_fd(), 0));
+}
+
+// A typed place may change hands before anybody has answered there.
+TEST(ShmProcess, connect__typed_place_changes_hands) {
+    for (const bool comes_in : {false, true}) {
+        Party self;
+        ddi::Settings settings = party_settings();
+        auto first = std::make_unique<Party>();
+        settings.wanted = first->device->card();
+        settings.wanted.incarnation = 0;
+        const nhi::Rank rank = self.meet(settings.wanted);  // waits at the first one's door
+        first.reset();                                      // which never opens
+        Party second(settings);
+        ASSERT_TRUE(second.device);
+        if (comes_in) {
+            second.meet(self.device->card());
+            second.turn();
+        }
+        ASSERT_TRUE(self.until([&] { return second.turn(), !self.attached.empty(); }));
+        ASSERT_TRUE(second.until([&] { return !second.attached.empty(); }));
+        self.until([&] { return second.turn(), false; }, 20'000'000);
+        EXPECT_EQ(self.attached, std::vector<nhi::Rank>{rank});
+        EXPECT_EQ(second.attached.size(), 1u);
+        EXPECT_TRUE(self.lost.empty()) << self.lost[0].reason;
+        EXPECT_TRUE(second.lost.empty()) << second.lost[0].reason;
+        ASSERT_EQ(self.put(rank, 0, 9), Status::ok);
+        EXPECT_EQ(second.word(second.attached[0], 0), 9u);
+    }
+}
+
+TEST(ShmProcess, connect__gives_up_with_cause_and_remedy) {
+    Party self(party_settings(), {.patience_typed = 50'000'000, .patience_given = 1'000'000});
+    ddi::Card card;
+    card.host = htonl(INADDR_LOOPBACK);
+    card.port = htons(1023);
+    self.meet(card);
+    const Nanoseconds before = monotonic_now();
+    ASSERT_TRUE(self.sleep_until([&] { return !self.lost.empty(); }));
+    EXPECT_GE(monotonic_now() - before, 50'000'000);
+    EXPECT_EQ(self.lost[0].why, Status::unreachable);
+    EXPECT_TRUE(sleeps_well(self));
+    for (const char* said : {"127.0.0.1:1023", "exited", "container", "start all"}) {
+        EXPECT_NE(self.lost[0].reason.find(said), std::string::npos) << self.lost[0].reason;
+    }
+}
+
+TEST(ShmProcess, open__port_that_is_taken) {
+    Party self;
+    ddi::Settings settings = party_settings();
+    settings.wanted = self.device->card();
+    Party second(settings);
+    EXPECT_EQ(second.device, nullptr);
+    EXPECT_NE(second.error.find(std::to_string(ntohs(settings.wanted.port))), std::string::npos)
+        << second.error;
+}
+
+TEST(ShmProcess, copy__between_processes) {
+    Party self;
+    Child child([&] {
+        std::vector<std::uint64_t> data(100'000);
+        for (std::size_t i = 0; i < data.size(); ++i) data[i] = i;
+        Party other;
+        const nhi::Rank rank = other.meet(self.device->card());
+        if (!other.until([&] { return !other.attached.empty(); })) return 1;
+        if (other.put(rank, 0, reinterpret_cast<std::uint64_t>(data.data())) != Status::ok) {
+            return 2;
+        }
+        if (!other.until([&] { return other.word(rank, 0) == 1; })) return 3;
+        return data[50'000] == 123 && data[50'001] == 50'001 ? 0 : 4;
+    });
+    ASSERT_TRUE(self.until([&] { return !self.attached.empty(); }));
+    const nhi::Rank rank = self.attached[0];
+    ASSERT_TRUE(self.until([&] { return self.word(rank, 0) != 0; }));
+    nhi::NetworkInterface& net = self.device->network();
+    using Direction = nhi::NetworkInterface::Direction;
+    if (net.copy(rank, Direction::read, 0, nullptr, 0) == Status::unsupported) {
+        GTEST_SKIP() << "the kernel does not copy between processes here";
+    }
+    std::vector<std::uint64_t> data(100'000);
+    const std::uint64_t there = self.word(rank, 0);
+    ASSERT_EQ(net.copy(rank, Direction::read, there, data.data(), 800'000), Status::ok);
+    for (std::size_t i = 0; i < data.size(); ++i) ASSERT_EQ(data[i], i);
+    data[0] = 123;
+    ASSERT_EQ(net.copy(rank, Direction::write, there + 400'000, data.data(), 8), Status::ok);
+    EXPECT_EQ(net.copy(rank, Direction::read, 64, data.data(), 8), Status::invalid);
+    EXPECT_EQ(net.copy(rank, Direction::write, ~0ull - 4096, data.data(), 8), Status::invalid);
+    ASSERT_EQ(self.put(rank, 0, 1), Status::ok);
+    EXPECT_EQ(child.result(), 0);
+    ASSERT_TRUE(self.until([&] { return !self.lost.empty(); }));
+    EXPECT_EQ(net.copy(rank, Direction::read, there, data.data(), 8), Status::lost);
+}
+
+// Many at once, everybody to everybody, all crossing.
+TEST(ShmProcess, connect__crowd) {
+    constexpr unsigned kCrowd = 24;
+    std::vector<std::unique_ptr<Party>> crowd;
+    for (unsigned i = 0; i < kCrowd; ++i) crowd.push_back(std::make_unique<Party>());
+    for (auto& one : crowd) {
+        for (auto& other : crowd) one->meet(other->device->card());
+    }
+    for (auto& one : crowd) {
+        ASSERT_TRUE(one->until([&] {
+            for (auto& other : crowd) other->turn();
+            return one->attached.size() == kCrowd - 1;
+        }));
+    }
+    for (auto& one : crowd) {
+        EXPECT_EQ(one->device->peers(), kCrowd);
+        EXPECT_TRUE(one->lost.empty());
+    }
+}
+
+// Nobody can come in any more, and those who try hear why; the process itself goes on.
+TEST(ShmProcess, accept__without_descriptors) {
+    Party self;
+    Party visitor;
+    rlimit old{};
+    getrlimit(RLIMIT_NOFILE, &old);
+    visitor.meet(self.device->card());
+    // What the visitor holds is open already; for an accepted socket there is no room.
+    rlimit few = old;
+    few.rlim_cur = open_descriptors() - 1;
+    setrlimit(RLIMIT_NOFILE, &few);
+    self.until([] { return false; }, 20'000'000);
+    const Nanoseconds before = monotonic_now();
+    self.device->sleep(20'000'000);
+    const Nanoseconds slept = monotonic_now() - before;
+    setrlimit(RLIMIT_NOFILE, &old);
+    EXPECT_GE(slept, 19'000'000) << "somebody at the door keeps everybody awake";
+    ASSERT_TRUE(visitor.until([&] { return !visitor.lost.empty() || !visitor.attached.empty(); }));
+    ASSERT_EQ(visitor.lost.size(), 1u);
+    EXPECT_EQ(visitor.lost[0].why, Status::exhausted) << visitor.lost[0].reason;
+    Party second;  // now there are some again
+    second.meet(self.device->card());
+    EXPECT_TRUE(second.until([&] { return self.turn(), !second.attached.empty(); }));
+}
+
+}  // namespace
+}  // namespace fci::shm
