@@ -1,0 +1,357 @@
+#include "drivers/sim/ideal/station.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace fci::sim {
+
+namespace {
+constexpr std::size_t kPage = 4096;
+}
+
+Pages::Pages(std::size_t bytes) : bytes_(bytes) {
+    if (bytes == 0) return;
+    const std::size_t whole = (bytes + kPage - 1) / kPage * kPage;
+    auto* const memory = static_cast<std::byte*>(std::aligned_alloc(kPage, whole));
+    if (memory == nullptr) throw std::bad_alloc();
+    std::memset(memory, 0, whole);
+    memory_.reset(memory);
+}
+
+Station::Station(World& its_world, unsigned its_number, const ddi::Card& its_card,
+                 const ddi::Settings& its_settings)
+    : world(its_world),
+      number(its_number),
+      card(its_card),
+      settings(its_settings),
+      communication(its_settings.communication_bytes),
+      capabilities_{"sim-ideal", its_world.options_.load_store, its_world.options_.kernel_copy, 1} {
+    indices.fill(kNowhere);
+    auto self = std::make_unique<Peer>();
+    self->card = card;
+    self->process = number;
+    self->state = Peer::State::attached;
+    self->joined = true;
+    self->block = Pages(settings.block_bytes);
+    peers.push_back(std::move(self));
+    rank_of_process.resize(number + 1, nhi::kNoRank);
+    rank_of_process[number] = nhi::kSelf;
+}
+
+std::string Station::describe() const {
+    return "simulated process at 127.0.0.1:" + std::to_string(ntohs(card.port));
+}
+
+// --- peers ---
+
+nhi::Rank Station::rank_of(const ddi::Card& of) const noexcept {
+    for (nhi::Rank rank = 0; rank < peers.size(); ++rank) {
+        if (peers[rank]->card.names(of)) return rank;
+    }
+    return nhi::kNoRank;
+}
+
+nhi::Rank Station::add(const ddi::Card& added) {
+    const nhi::Rank known = rank_of(added);
+    if (known != nhi::kNoRank) {
+        if (peers[known]->card.incarnation == 0) peers[known]->card = added;
+        return known;
+    }
+    peers.push_back(std::make_unique<Peer>());
+    peers.back()->card = added;
+    return static_cast<nhi::Rank>(peers.size() - 1);
+}
+
+Status Station::connect(nhi::Rank rank) {
+    if (rank >= peers.size()) return Status::invalid;
+    Peer& peer = *peers[rank];
+    if (peer.state == Peer::State::lost) return Status::lost;
+    if (peer.state != Peer::State::known) return Status::ok;
+    peer.state = Peer::State::connecting;
+    World::Action attach{.kind = World::Action::Kind::attach, .from = number, .to = number};
+    attach.address = rank;
+    const auto delay = static_cast<std::uint64_t>(world.options_.attach_delay_max);
+    world.schedule(world.now_ + static_cast<Nanoseconds>(world.prng_.between(0, delay)), attach);
+    return Status::ok;
+}
+
+unsigned Station::poll(Nanoseconds now) noexcept {
+    if (!alive) return 0;
+    world.turn(now);
+    unsigned work = std::exchange(arrivals, 0);
+    // A listener may connect, and die; what comes in meanwhile waits for the next turn.
+    for (std::size_t count = notices.size(); count != 0; --count, ++work) {
+        const Notice notice = std::move(notices.front());
+        notices.pop_front();
+        Peer& peer = *peers[notice.rank];
+        if (peer.state == Peer::State::lost) continue;
+        peer.state = notice.why == Status::ok ? Peer::State::attached : Peer::State::lost;
+        if (listener == nullptr) continue;
+        if (notice.why == Status::ok) {
+            listener->peer_attached(notice.rank);
+        } else {
+            listener->peer_lost(notice.rank, notice.why, notice.reason);
+        }
+    }
+    return work;
+}
+
+void Station::sleep(Nanoseconds timeout) noexcept {
+    // Only this process stops: the others run when they are called, so sleep ends after one step.
+    if (arrivals != 0 || !notices.empty() || std::exchange(woken_, false)) return;
+    const Nanoseconds until = timeout < 0 ? 0 : world.now_ + timeout;
+    if (timeout >= 0 && (world.actions_.empty() || world.actions_.front().time > until)) {
+        world.run_until(until);
+    } else {
+        world.step();
+    }
+    woken_ = false;
+}
+
+// --- windows, indices, events ---
+
+Status Station::open_window(nhi::WindowNumber opened, nhi::LcsAddress base,
+                            std::span<std::byte> local) noexcept {
+    const auto first = static_cast<std::uint64_t>(base);
+    const std::span<std::byte> memory = communication.span();
+    if (opened >= nhi::kWindowsMax || windows_[opened].open || first < nhi::kPairLimit ||
+        local.empty() || local.data() < memory.data() ||
+        local.data() + local.size() > memory.data() + memory.size() ||
+        first + local.size() < first) {
+        return Status::invalid;
+    }
+    for (const Window& window : windows_) {
+        if (window.open && first < window.base + window.local.size() &&
+            window.base < first + local.size()) {
+            return Status::invalid;
+        }
+    }
+    windows_[opened] = {first, local, true};
+    return Status::ok;
+}
+
+Status Station::close_window(nhi::WindowNumber closed) noexcept {
+    if (closed >= nhi::kWindowsMax) return Status::invalid;
+    if (!windows_[closed].open) return Status::not_found;
+    windows_[closed] = {};
+    return Status::ok;
+}
+
+std::byte* Station::locate(unsigned from, std::uint64_t address, std::uint64_t bytes) noexcept {
+    std::span<std::byte> memory;
+    if (address < nhi::kPairLimit) {
+        if (from >= rank_of_process.size() || rank_of_process[from] == nhi::kNoRank) return nullptr;
+        memory = peers[rank_of_process[from]]->block.span();
+    } else {
+        for (const Window& window : windows_) {
+            if (window.open && address >= window.base &&
+                address - window.base < window.local.size()) {
+                memory = window.local;
+                address -= window.base;
+                break;
+            }
+        }
+    }
+    return address <= memory.size() && bytes <= memory.size() - address ? memory.data() + address
+                                                                       : nullptr;
+}
+
+Status Station::set_indirection_address(nhi::Index index, nhi::LcsAddress address) noexcept {
+    if (index >= nhi::kIndicesMax) return Status::invalid;
+    indices[index] = static_cast<std::uint64_t>(address);
+    return Status::ok;
+}
+
+Status Station::configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept {
+    if (event >= nhi::kEventsMax) return Status::invalid;
+    signals_[event] = signal;
+    update_attention();
+    return Status::ok;
+}
+
+Status Station::mask_event_interrupt(nhi::EventId event, bool masked) noexcept {
+    if (event >= nhi::kEventsMax) return Status::invalid;
+    const std::uint32_t bit = 1u << event;
+    masked_ = masked ? masked_ | bit : masked_ & ~bit;
+    update_attention();
+    return Status::ok;
+}
+
+void Station::update_attention() noexcept {
+    attention_ = 0;
+    for (unsigned event = 0; event < nhi::kEventsMax; ++event) {
+        const bool wakes = signals_[event].interrupt && (masked_ >> event & 1u) == 0;
+        if (signals_[event].flag || wakes) attention_ |= std::uint64_t{1} << event;
+    }
+}
+
+std::uint32_t Station::event_count(nhi::EventId event) const noexcept {
+    return event < nhi::kEventsMax ? counts_[event] : 0;
+}
+
+void Station::raise(std::uint32_t events) noexcept {
+    ++arrivals;
+    for (unsigned event = 0; event < nhi::kEventsMax; ++event) {
+        if ((events >> event & 1u) == 0) continue;
+        if (signals_[event].flag) ++counts_[event];
+        if (signals_[event].interrupt && (masked_ >> event & 1u) == 0) woken_ = true;
+    }
+}
+
+// --- groups and transfers ---
+
+Status Station::create_group(std::span<const nhi::Rank> ranks, nhi::GroupId* group) noexcept {
+    if (ranks.empty()) return Status::invalid;
+    std::vector<nhi::Rank> set(ranks.begin(), ranks.end());
+    std::sort(set.begin(), set.end());
+    set.erase(std::unique(set.begin(), set.end()), set.end());
+    if (set.back() >= peers.size()) return Status::invalid;
+    auto place = std::find_if(groups_.begin(), groups_.end(), [](auto& g) { return g.empty(); });
+    if (place == groups_.end()) place = groups_.emplace(groups_.end());
+    *place = std::move(set);
+    *group = nhi::kGroupFlag | static_cast<nhi::GroupId>(place - groups_.begin());
+    return Status::ok;
+}
+
+Status Station::destroy_group(nhi::GroupId group) noexcept {
+    if ((group & nhi::kGroupFlag) == 0 || members(group).empty()) return Status::not_found;
+    groups_[group & ~nhi::kGroupFlag].clear();
+    return Status::ok;
+}
+
+std::span<const nhi::Rank> Station::members(const nhi::GroupId& group) const noexcept {
+    if ((group & nhi::kGroupFlag) == 0) {
+        if (group >= peers.size()) return {};
+        return {&group, 1};
+    }
+    const nhi::GroupId at = group & ~nhi::kGroupFlag;
+    if (at >= groups_.size()) return {};
+    return groups_[at];
+}
+
+Status Station::check(const nhi::Transfer& transfer,
+                      std::span<const nhi::Rank> ranks) const noexcept {
+    if (!alive) return Status::lost;
+    if (ranks.empty()) return Status::invalid;
+    for (unsigned i = 0; i < transfer.parts(); ++i) {
+        const nhi::Transfer::Part& part = transfer.part(i);
+        const std::uint64_t room = settings.block_bytes;
+        if (part.indirect ? part.address >= nhi::kIndicesMax
+                          : part.address < nhi::kPairLimit &&
+                                (part.address > room || part.bytes > room - part.address)) {
+            return Status::invalid;
+        }
+    }
+    Status answer = Status::ok;
+    for (const nhi::Rank rank : ranks) {
+        switch (peers[rank]->state) {
+            case Peer::State::attached: break;
+            case Peer::State::lost: return Status::lost;
+            case Peer::State::known: return Status::unreachable;
+            case Peer::State::connecting: answer = Status::again; break;
+        }
+    }
+    return answer;
+}
+
+Status Station::initiate_transfer(const nhi::Transfer& transfer) noexcept {
+    const nhi::GroupId group = transfer.destination();
+    const std::span<const nhi::Rank> ranks = members(group);
+    const Status answer = check(transfer, ranks);
+    if (answer != Status::ok) return answer;
+    if (world.prng_.chance(world.options_.again_percent)) {
+        ++world.statistics_.again;
+        return Status::again;
+    }
+    auto payload = std::make_shared<std::vector<std::byte>>();
+    for (unsigned i = 0; i < transfer.parts(); ++i) {
+        const auto* const from = static_cast<const std::byte*>(transfer.part(i).from);
+        payload->insert(payload->end(), from, from + transfer.part(i).bytes);
+    }
+    for (const nhi::Rank rank : ranks) send(peers[rank]->process, transfer, payload);
+    return Status::ok;
+}
+
+void Station::send(unsigned to, const nhi::Transfer& transfer,
+                   const std::shared_ptr<std::vector<std::byte>>& payload) noexcept {
+    Prng& prng = world.prng_;
+    const bool split = prng.chance(world.options_.split_percent);
+    World::Action action{.kind = World::Action::Kind::write, .from = number, .to = to};
+    action.payload = payload;
+    Nanoseconds time = world.pair_time(number, to, world.draw_delay());
+    const auto put = [&](std::uint64_t first, std::uint64_t end) {
+        if (first == end) return;
+        action.offset = first;
+        action.bytes = end - first;
+        world.schedule(time, action);
+        if (split) time = world.pair_time(number, to, time - world.now_ + world.draw_delay() / 4);
+    };
+    for (unsigned i = 0; i < transfer.parts(); ++i) {
+        const nhi::Transfer::Part& part = transfer.part(i);
+        action.indirect = part.indirect;
+        action.address = part.address;
+        // The last aligned word within the part comes last; cuts before it are at words as well.
+        const std::uint64_t base = part.indirect ? 0 : part.address;
+        const std::uint64_t end = base + part.bytes;
+        const std::uint64_t word_end = end & ~7ull;
+        const bool whole_word = word_end >= base + 8;
+        const std::uint64_t word = whole_word ? word_end - 8 - base : part.bytes;
+        const std::uint64_t after = whole_word ? word_end - base : part.bytes;
+        std::uint64_t done = 0;
+        if (split && word > 8) {
+            const std::uint64_t cut = (base + prng.below(word)) & ~7ull;
+            done = cut > base ? cut - base : 0;
+            put(0, done);
+        }
+        put(done, word);
+        put(after, part.bytes);
+        put(word, after);
+        action.skip += part.bytes;
+        ++world.statistics_.parts;
+        world.statistics_.bytes += part.bytes;
+    }
+    ++world.statistics_.transfers;
+    if (transfer.events() != 0) {
+        action.kind = World::Action::Kind::raise;
+        action.events = transfer.events();
+        action.payload.reset();
+        world.schedule(time, action);
+        ++world.statistics_.events;
+    }
+}
+
+// --- ways around the network ---
+
+std::byte* Station::map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept {
+    if (!capabilities_.load_store || rank >= peers.size() || !peers[rank]->joined) return nullptr;
+    Station& owner = *world.stations_[peers[rank]->process];
+    return owner.locate(number, static_cast<std::uint64_t>(address), bytes);
+}
+
+bool Station::reach(nhi::Rank rank, nhi::Reach* reach) noexcept {
+    std::byte* const block = map(rank, nhi::LcsAddress{0}, settings.block_bytes);
+    if (block == nullptr || !world.options_.reach) return false;
+    *reach = {block, &world.stations_[peers[rank]->process]->attention_};
+    return true;
+}
+
+Status Station::copy(nhi::Rank rank, Direction direction, std::uint64_t remote, void* local,
+                     std::size_t bytes) noexcept {
+    if (!capabilities_.kernel_copy) return Status::unsupported;
+    if (rank >= peers.size()) return Status::invalid;
+    if (!peers[rank]->joined) return Status::unreachable;
+    if (!alive || !world.stations_[peers[rank]->process]->alive) return Status::lost;
+    if (bytes == 0) return Status::ok;
+    auto* const there = reinterpret_cast<std::byte*>(remote);  // all processes are this one
+    if (direction == Direction::read) {
+        std::memcpy(local, there, bytes);
+    } else {
+        std::memcpy(there, local, bytes);
+    }
+    return Status::ok;
+}
+
+}  // namespace fci::sim

@@ -1,0 +1,125 @@
+// Station: one process of a simulated world, with all memory that others may write to.
+#pragma once
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "drivers/sim/ideal/world.h"
+#include "fci_core/ddi/device.h"
+#include "fci_core/nhi/network_interface.h"
+
+namespace fci::sim {
+
+/// Zeroed bytes on a page boundary.
+class Pages {
+public:
+    Pages() = default;
+    explicit Pages(std::size_t bytes);
+    [[nodiscard]] std::span<std::byte> span() const noexcept { return {memory_.get(), bytes_}; }
+
+private:
+    struct Free {
+        void operator()(std::byte* memory) const noexcept { std::free(memory); }
+    };
+    std::unique_ptr<std::byte, Free> memory_;
+    std::size_t bytes_ = 0;
+};
+
+class Station final : public nhi::NetworkInterface {
+public:
+    static constexpr unsigned kNobody = 0xffffffffu;
+
+    Station(World& world, unsigned number, const ddi::Card& card, const ddi::Settings& settings);
+
+    // --- NetworkInterface ---
+    Status open_window(nhi::WindowNumber number, nhi::LcsAddress base,
+                       std::span<std::byte> local) noexcept override;
+    Status close_window(nhi::WindowNumber number) noexcept override;
+    Status create_group(std::span<const nhi::Rank> ranks, nhi::GroupId* group) noexcept override;
+    Status destroy_group(nhi::GroupId group) noexcept override;
+    Status set_indirection_address(nhi::Index index, nhi::LcsAddress address) noexcept override;
+    Status initiate_transfer(const nhi::Transfer& transfer) noexcept override;
+    Status configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept override;
+    Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override;
+    [[nodiscard]] const nhi::Capabilities& capabilities() const noexcept override {
+        return capabilities_;
+    }
+    unsigned poll(Nanoseconds now) noexcept override;
+    [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override;
+    std::byte* map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override;
+    bool reach(nhi::Rank rank, nhi::Reach* reach) noexcept override;
+    Status copy(nhi::Rank rank, Direction direction, std::uint64_t remote, void* local,
+                std::size_t bytes) noexcept override;
+
+    // --- what its Device and the world ask for ---
+    struct Peer {
+        enum class State : std::uint8_t { known, connecting, attached, lost };
+        ddi::Card card;
+        unsigned process = kNobody;
+        State state = State::known;
+        bool joined = false;  // the world made both blocks
+        Pages block;
+    };
+    struct Window {
+        std::uint64_t base = 0;
+        std::span<std::byte> local;
+        bool open = false;
+    };
+    struct Notice {
+        nhi::Rank rank;
+        Status why;  // ok: attached
+        std::string reason;
+    };
+
+    [[nodiscard]] nhi::Rank rank_of(const ddi::Card& card) const noexcept;
+    nhi::Rank add(const ddi::Card& card);
+    Status connect(nhi::Rank rank);
+    /// Where a write of process `from` to the address goes; empty: nowhere.
+    [[nodiscard]] std::byte* locate(unsigned from, std::uint64_t address,
+                                    std::uint64_t bytes) noexcept;
+    void raise(std::uint32_t events) noexcept;
+    void sleep(Nanoseconds timeout) noexcept;
+    [[nodiscard]] std::string describe() const;
+
+    World& world;
+    const unsigned number;
+    const ddi::Card card;
+    const ddi::Settings settings;
+    bool alive = true;
+    ddi::PeerListener* listener = nullptr;
+    std::vector<std::unique_ptr<Peer>> peers;  // by rank
+    std::vector<nhi::Rank> rank_of_process;    // by process number, kNoRank: not known
+    std::vector<Nanoseconds> last_to;          // by process number: the pair's newest action
+    std::deque<Notice> notices;
+    std::array<std::uint64_t, nhi::kIndicesMax> indices{};
+    unsigned arrivals = 0;  // since the last poll
+    Pages communication;
+
+private:
+    void update_attention() noexcept;
+    [[nodiscard]] std::span<const nhi::Rank> members(const nhi::GroupId& group) const noexcept;
+    [[nodiscard]] Status check(const nhi::Transfer& transfer,
+                               std::span<const nhi::Rank> ranks) const noexcept;
+    void send(unsigned to, const nhi::Transfer& transfer,
+              const std::shared_ptr<std::vector<std::byte>>& payload) noexcept;
+
+    nhi::Capabilities capabilities_;
+    std::array<Window, nhi::kWindowsMax> windows_{};
+    std::array<nhi::EventSignal, nhi::kEventsMax> signals_{};
+    std::array<std::uint32_t, nhi::kEventsMax> counts_{};
+    std::uint32_t masked_ = 0;
+    std::uint64_t attention_ = 0;  // events that peers need not raise while their bit is clear
+    bool woken_ = false;
+    std::vector<std::vector<nhi::Rank>> groups_;  // empty: free
+};
+
+/// An index that was never set names nothing.
+inline constexpr std::uint64_t kNowhere = ~0ull;
+
+}  // namespace fci::sim

@@ -1,0 +1,311 @@
+#include "drivers/sim/ideal/world.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "drivers/sim/ideal/station.h"
+
+namespace fci::sim {
+
+namespace {
+
+constexpr Nanoseconds kTurn = 20;  // what a poll costs
+
+/// What the two must agree on and do not, with both values; empty: nothing.
+std::string difference(const Station& one, const Station& other) {
+    const auto differ = [&](const char* what, std::uint64_t ours, std::uint64_t theirs,
+                            const char* format) -> std::string {
+        if (ours == theirs) return {};
+        char text[80];
+        std::snprintf(text, sizeof text, format, static_cast<unsigned long long>(ours),
+                      static_cast<unsigned long long>(theirs));
+        return one.describe() + " and " + other.describe() + " differ in " + what + ": " + text;
+    };
+    const ddi::Settings &ours = one.settings, &theirs = other.settings;
+    auto text = differ("their job", ours.job, theirs.job, "%llu and %llu");
+    if (text.empty()) {
+        text = differ("block_bytes", ours.block_bytes, theirs.block_bytes, "%llu and %llu");
+    }
+    if (text.empty()) {
+        text = differ("the layout of the block", ours.layout_digest, theirs.layout_digest,
+                      "%llx and %llx");
+    }
+    return text;
+}
+
+/// What a program holds: leaving the world when it is let go.
+class StationDevice final : public ddi::Device {
+public:
+    StationDevice(Station& station, void (*leave)(Station&)) : station_(station), leave_(leave) {}
+    ~StationDevice() override { leave_(station_); }
+
+    const ddi::Card& card() const noexcept override { return station_.card; }
+    nhi::NetworkInterface& network() noexcept override { return station_; }
+    Status add_peer(const ddi::Card& card, nhi::Rank* rank) override {
+        *rank = station_.add(card);
+        return Status::ok;
+    }
+    Status connect(nhi::Rank rank) override { return station_.connect(rank); }
+    const ddi::Card* card_of(nhi::Rank rank) const noexcept override {
+        return rank < station_.peers.size() ? &station_.peers[rank]->card : nullptr;
+    }
+    nhi::Rank peers() const noexcept override {
+        return static_cast<nhi::Rank>(station_.peers.size());
+    }
+    std::span<std::byte> block(nhi::Rank rank) noexcept override {
+        if (rank >= station_.peers.size()) return {};
+        const Station::Peer& peer = *station_.peers[rank];
+        const bool there = peer.joined && (peer.state == Station::Peer::State::attached ||
+                                           peer.state == Station::Peer::State::lost);
+        return there ? peer.block.span() : std::span<std::byte>{};
+    }
+    std::span<std::byte> communication_memory() noexcept override {
+        return station_.communication.span();
+    }
+    void sleep(Nanoseconds timeout) noexcept override { station_.sleep(timeout); }
+    int wait_fd() const noexcept override { return -1; }
+    Nanoseconds now() const noexcept override { return station_.world.now(); }
+    std::string describe(nhi::Rank rank) const override {
+        if (rank >= station_.peers.size()) return "no known process";
+        const ddi::Card& card = station_.peers[rank]->card;
+        char host[INET_ADDRSTRLEN] = "?";
+        inet_ntop(AF_INET, &card.host, host, sizeof host);
+        return "simulated process at " + std::string(host) + ":" + std::to_string(ntohs(card.port));
+    }
+    void set_listener(ddi::PeerListener* listener) noexcept override {
+        station_.listener = listener;
+    }
+
+private:
+    Station& station_;
+    void (*leave_)(Station&);
+};
+
+}  // namespace
+
+World::World(const WorldOptions& options) : options_(options), prng_(options.seed) {}
+World::~World() = default;
+
+std::unique_ptr<ddi::Device> World::open(const ddi::Settings& settings, std::string* reason) {
+    const auto number = static_cast<unsigned>(stations_.size());
+    ddi::Card card;
+    card.host = htonl(INADDR_LOOPBACK);
+    card.incarnation = prng_.next() | 1;
+    for (unsigned port = number + 1; card.port == 0; ++port) {
+        card.port = settings.wanted.port != 0 ? settings.wanted.port
+                                              : htons(static_cast<std::uint16_t>(port));
+        ddi::Card place = card;
+        place.incarnation = 0;
+        const Station* const there = at(place);
+        if (there == nullptr) break;
+        if (settings.wanted.port != 0) {
+            if (reason != nullptr) *reason = there->describe() + " has this port already";
+            return nullptr;
+        }
+        card.port = 0;
+    }
+    stations_.push_back(std::make_unique<Station>(*this, number, card, settings));
+    return std::make_unique<StationDevice>(*stations_.back(), [](Station& station) {
+        station.listener = nullptr;
+        station.world.depart(station, Status::not_found, "has closed");
+    });
+}
+
+Station* World::at(const ddi::Card& card) noexcept {
+    for (const auto& station : stations_) {
+        if (station->alive && station->card.names(card)) return station.get();
+    }
+    return nullptr;
+}
+
+// --- time ---
+
+void World::schedule(Nanoseconds time, Action action) noexcept {
+    action.time = time;
+    action.order = ++issued_;
+    actions_.push_back(std::move(action));
+    std::push_heap(actions_.begin(), actions_.end(),
+                   [](const Action& a, const Action& b) { return a.later_than(b); });
+}
+
+bool World::step() noexcept {
+    if (actions_.empty()) return false;
+    std::pop_heap(actions_.begin(), actions_.end(),
+                  [](const Action& a, const Action& b) { return a.later_than(b); });
+    Action action = std::move(actions_.back());
+    actions_.pop_back();
+    now_ = std::max(now_, action.time);
+    apply(action);
+    return true;
+}
+
+void World::run_until(Nanoseconds when) noexcept {
+    while (!actions_.empty() && actions_.front().time <= when) step();
+    now_ = std::max(now_, when);
+}
+
+/// A device polls. When everybody looked twice and nothing came, waiting longer teaches nothing:
+/// time jumps to the next action.
+void World::turn(Nanoseconds now) noexcept {
+    const std::uint64_t before = digest_;
+    run_until(std::max(now, now_ + kTurn));
+    if (digest_ != before) {
+        quiet_turns_ = 0;
+    } else if (++quiet_turns_ > 2 * stations_.size()) {
+        quiet_turns_ = 0;
+        step();
+    }
+}
+
+Nanoseconds World::draw_delay() noexcept {
+    if (prng_.chance(options_.long_delay_percent)) {
+        return static_cast<Nanoseconds>(
+            prng_.between(static_cast<std::uint64_t>(options_.delay_max),
+                          static_cast<std::uint64_t>(options_.long_delay_max)));
+    }
+    return static_cast<Nanoseconds>(prng_.between(static_cast<std::uint64_t>(options_.delay_min),
+                                                  static_cast<std::uint64_t>(options_.delay_max)));
+}
+
+Nanoseconds World::pair_time(unsigned from, unsigned to, Nanoseconds delay) noexcept {
+    auto& last_to = stations_[from]->last_to;
+    if (last_to.size() <= to) last_to.resize(stations_.size(), 0);
+    return last_to[to] = std::max(last_to[to], now_ + delay);
+}
+
+// --- actions ---
+
+void World::mark(std::uint64_t word) noexcept {
+    digest_ = (digest_ ^ word) * 0x9e3779b97f4a7c15ull;
+    digest_ ^= digest_ >> 29;
+}
+
+void World::apply(Action& action) noexcept {
+    mark(static_cast<std::uint64_t>(action.time) << 8 | static_cast<unsigned>(action.kind));
+    mark(static_cast<std::uint64_t>(action.from) << 32 | action.to);
+    Station& to = *stations_[action.to];
+    switch (action.kind) {
+        case Action::Kind::write: apply_write(action); break;
+        case Action::Kind::raise:
+            if (to.alive) to.raise(action.events);
+            break;
+        case Action::Kind::attach: apply_attach(action); break;
+        case Action::Kind::notice_attached:
+        case Action::Kind::notice_lost:
+            to.notices.push_back({static_cast<nhi::Rank>(action.address), action.why,
+                                  std::move(action.reason)});
+            break;
+        case Action::Kind::die: kill(action.to); break;
+    }
+}
+
+void World::apply_write(const Action& action) noexcept {
+    Station& to = *stations_[action.to];
+    std::uint64_t address = action.address;
+    if (action.indirect) address = to.indices[address];
+    const bool nowhere = !to.alive || address == kNowhere;
+    std::byte* const where =
+        nowhere ? nullptr : to.locate(action.from, address + action.offset, action.bytes);
+    if (where == nullptr) {
+        ++statistics_.dropped;
+        return;
+    }
+    std::memcpy(where, action.payload->data() + action.skip + action.offset, action.bytes);
+    ++to.arrivals;
+    mark(address + action.offset);
+    mark(action.bytes);
+}
+
+void World::apply_attach(const Action& action) noexcept {
+    Station& one = *stations_[action.from];
+    const auto rank = static_cast<nhi::Rank>(action.address);
+    Station::Peer& theirs = *one.peers[rank];
+    if (!one.alive || theirs.joined || theirs.state == Station::Peer::State::lost) return;
+    Station* const other = at(theirs.card);
+    const auto refuse = [&](Status why, const std::string& reason) {
+        tell_lost(one, rank, now_, why, reason);
+    };
+    if (other == nullptr) {
+        return refuse(Status::unreachable, "no simulated process answers at port " +
+                                               std::to_string(ntohs(theirs.card.port)));
+    }
+    if (auto why = difference(one, *other); !why.empty()) return refuse(Status::mismatch, why);
+    theirs.card = other->card;
+    Station::Peer& ours = *other->peers[other->add(one.card)];
+    if (ours.state == Station::Peer::State::lost) {
+        return refuse(Status::unreachable, other->describe() + " has given this process up");
+    }
+    theirs.process = other->number;
+    ours.process = one.number;
+    one.rank_of_process.resize(stations_.size(), nhi::kNoRank);
+    other->rank_of_process.resize(stations_.size(), nhi::kNoRank);
+    one.rank_of_process[other->number] = rank;
+    other->rank_of_process[one.number] = other->rank_of(one.card);
+    theirs.block = Pages(one.settings.block_bytes);
+    ours.block = Pages(one.settings.block_bytes);
+    theirs.joined = ours.joined = true;
+    Action notice{.kind = Action::Kind::notice_attached, .to = one.number};
+    notice.address = rank;
+    schedule(pair_time(other->number, one.number, draw_delay()), notice);
+    notice.to = other->number;
+    notice.address = other->rank_of_process[one.number];
+    schedule(pair_time(one.number, other->number, draw_delay()), notice);
+}
+
+// --- departures ---
+
+void World::tell_lost(Station& to, nhi::Rank rank, Nanoseconds after, Status why,
+                      const std::string& reason) noexcept {
+    Action notice{.kind = Action::Kind::notice_lost, .why = why, .to = to.number};
+    notice.address = rank;
+    notice.reason = reason;
+    schedule(after, std::move(notice));
+}
+
+/// Who closed in good order is not_found from now on, who died is lost.
+void World::depart(Station& leaving, Status why, const char* how) noexcept {
+    if (!leaving.alive) return;
+    leaving.alive = false;
+    for (const auto& station : stations_) {
+        if (station->alive && leaving.number < station->rank_of_process.size() &&
+            station->rank_of_process[leaving.number] != nhi::kNoRank) {
+            tell_lost(*station, station->rank_of_process[leaving.number],
+                      pair_time(leaving.number, station->number, draw_delay()), why,
+                      leaving.describe() + " " + how);
+        }
+    }
+}
+
+void World::kill(unsigned process) noexcept {
+    Station& victim = *stations_[process];
+    if (!victim.alive) return;
+    std::map<unsigned, std::vector<std::uint64_t>> sent;  // by destination: orders of its actions
+    const auto from_victim = [&](const Action& action) {
+        return action.from == process &&
+               (action.kind == Action::Kind::write || action.kind == Action::Kind::raise);
+    };
+    for (const Action& action : actions_) {
+        if (from_victim(action)) sent[action.to].push_back(action.order);
+    }
+    std::map<unsigned, std::uint64_t> last;  // what was issued later is lost
+    for (auto& [to, orders] : sent) {
+        std::sort(orders.begin(), orders.end());
+        const std::uint64_t arriving = prng_.below(orders.size() + 1);
+        last[to] = arriving == 0 ? 0 : orders[arriving - 1];
+    }
+    std::erase_if(actions_, [&](const Action& action) {
+        return from_victim(action) && action.order > last[action.to];
+    });
+    std::make_heap(actions_.begin(), actions_.end(),
+                   [](const Action& a, const Action& b) { return a.later_than(b); });
+    depart(victim, Status::lost, "was killed");
+}
+
+void World::kill_at(unsigned process, Nanoseconds when) noexcept {
+    schedule(when, {.kind = Action::Kind::die, .to = process});
+}
+
+}  // namespace fci::sim

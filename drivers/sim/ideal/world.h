@@ -1,0 +1,116 @@
+// World: N processes in one, on an ideal network with virtual time and seeded chance (ch. 3.3).
+//
+// Nothing here reads a clock or draws from anything but the seed, so a run is repeated bit by bit.
+// Time moves when a device polls, sleeps, or step() is called; transfers of one process to one
+// destination are applied in order, those of different pairs independently. A world outlives its
+// devices, and memory that a process shared stays until the world ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fci_core/base/prng.h"
+#include "fci_core/base/status.h"
+#include "fci_core/ddi/device.h"
+#include "fci_core/nhi/types.h"
+
+namespace fci::sim {
+
+struct WorldOptions {
+    std::uint64_t seed = 1;
+    Nanoseconds delay_min = 100, delay_max = 2000;
+    unsigned long_delay_percent = 0;
+    Nanoseconds long_delay_max = 200'000;
+    unsigned split_percent = 50;  // transfers that readers can see half written
+    unsigned again_percent = 0;   // transfers that are answered with Status::again
+    Nanoseconds attach_delay_max = 5000;
+    bool load_store = false;   // map() works
+    bool reach = false;        // reach() works as well: such writes take no time
+    bool kernel_copy = false;  // copy() works
+};
+
+class Station;
+
+class World {
+public:
+    explicit World(const WorldOptions& options);
+    ~World();
+    World(const World&) = delete;
+    World& operator=(const World&) = delete;
+
+    /// The next process: number 0, 1, ... at 127.0.0.1, port number + 1 unless settings want
+    /// another. nullptr and a reason when that port is taken. Settings::seed is not used: chance
+    /// belongs to the world.
+    std::unique_ptr<ddi::Device> open(const ddi::Settings& settings, std::string* reason = nullptr);
+
+    [[nodiscard]] Nanoseconds now() const noexcept { return now_; }
+    /// On to the next thing that happens; false when nothing is on its way.
+    bool step() noexcept;
+    void run_until(Nanoseconds when) noexcept;
+    [[nodiscard]] bool idle() const noexcept { return actions_.empty(); }
+
+    /// The process stops, as by kill -9: what it had sent arrives up to some point.
+    void kill(unsigned process) noexcept;
+    void kill_at(unsigned process, Nanoseconds when) noexcept;
+
+    struct Statistics {
+        std::uint64_t transfers, parts, bytes, events;  // accepted, counted once per destination
+        std::uint64_t again;                            // refused by chance
+        std::uint64_t dropped;                          // writes to no window, no index, no process
+    };
+    [[nodiscard]] const Statistics& statistics() const noexcept { return statistics_; }
+    /// Of everything that was applied so far, with its time and place: equal for equal runs. Not
+    /// of the bytes, as those may hold addresses, which the system chooses anew for every run.
+    [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
+
+private:
+    friend class Station;
+
+    struct Action {
+        enum class Kind : std::uint8_t { write, raise, attach, notice_attached, notice_lost, die };
+        Kind kind;
+        bool indirect = false;
+        Status why = Status::ok;            // notice_lost
+        unsigned from = 0, to = 0;          // process numbers
+        Nanoseconds time = 0;
+        std::uint64_t order = 0;            // of issue, among actions of one time
+        std::uint64_t address = 0;          // write: LcsAddress or Index; notices: the rank
+        std::uint64_t offset = 0, bytes = 0;  // write: offset in the part, and length
+        std::uint64_t skip = 0;             // write: the part's place in the payload
+        std::uint32_t events = 0;
+        std::shared_ptr<std::vector<std::byte>> payload{};
+        std::string reason{};               // notice_lost
+        [[nodiscard]] bool later_than(const Action& other) const noexcept {
+            return time != other.time ? time > other.time : order > other.order;
+        }
+    };
+
+    void schedule(Nanoseconds time, Action action) noexcept;
+    void apply(Action& action) noexcept;
+    void apply_write(const Action& action) noexcept;
+    void apply_attach(const Action& action) noexcept;
+    void mark(std::uint64_t word) noexcept;
+    [[nodiscard]] Nanoseconds draw_delay() noexcept;
+    /// When the next action of the pair may happen: never before the one issued last.
+    [[nodiscard]] Nanoseconds pair_time(unsigned from, unsigned to, Nanoseconds delay) noexcept;
+    void tell_lost(Station& to, nhi::Rank rank, Nanoseconds after, Status why,
+                   const std::string& reason) noexcept;
+    void depart(Station& leaving, Status why, const char* how) noexcept;
+    void turn(Nanoseconds now) noexcept;
+    [[nodiscard]] Station* at(const ddi::Card& card) noexcept;
+
+    WorldOptions options_;
+    Prng prng_;
+    Nanoseconds now_ = 0;
+    std::uint64_t issued_ = 0;
+    std::uint64_t digest_ = 0;
+    unsigned quiet_turns_ = 0;
+    Statistics statistics_{};
+    std::vector<Action> actions_;  // heap, the earliest first
+    std::vector<std::unique_ptr<Station>> stations_;
+};
+
+}  // namespace fci::sim
