@@ -1,0 +1,58 @@
+// Layout: where things lie in a request block, the memory that a process keeps for each peer
+// (§2.6.6, fig. 2.41). Both sides compute it from the same numbers; the digest is compared when
+// they meet.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+#include "fci_core/nhi/types.h"
+
+namespace fci::gcs {
+
+inline constexpr std::size_t kLineBytes = 64;
+
+struct Layout {
+    std::uint32_t slots = 0;       // requests that may be under way to the owner; a power of two
+    std::uint64_t ring_bytes = 0;  // data that may be under way to the owner; a power of two
+
+    static constexpr unsigned kClaims = 16;  // long messages that both sides copy at the same time
+
+    // The writer tells here what it has taken of the requests that the owner sent to it.
+    [[nodiscard]] static constexpr nhi::LcsAddress credit() noexcept { return at(0); }
+    // Words from which both sides claim pieces of a long message.
+    [[nodiscard]] static constexpr nhi::LcsAddress claim(unsigned i) noexcept {
+        return at(kLineBytes * (1 + i));
+    }
+    [[nodiscard]] static constexpr nhi::LcsAddress slot(std::uint64_t i) noexcept {
+        return at(kLineBytes * (1 + kClaims + i));
+    }
+    [[nodiscard]] constexpr nhi::LcsAddress ring(std::uint64_t offset) const noexcept {
+        return at(ring_at() + offset);
+    }
+    [[nodiscard]] constexpr std::size_t block_bytes() const noexcept {
+        return ring_at() + ring_bytes;
+    }
+    /// Of all that the two sides must share to understand each other's requests.
+    [[nodiscard]] constexpr std::uint64_t digest(std::uint64_t more) const noexcept {
+        std::uint64_t d = 0x46434931;  // changes with every change of the records
+        for (const std::uint64_t v :
+             {std::uint64_t{slots}, ring_bytes, std::uint64_t{kClaims}, more}) {
+            d = (d ^ v) * 0x9e3779b97f4a7c15ull;
+            d ^= d >> 29;
+        }
+        return d;
+    }
+
+private:
+    [[nodiscard]] constexpr std::uint64_t ring_at() const noexcept {
+        constexpr std::uint64_t page = 4096;
+        return (kLineBytes * (1 + kClaims + std::uint64_t{slots}) + page - 1) & ~(page - 1);
+    }
+    static constexpr nhi::LcsAddress at(std::uint64_t offset) noexcept {
+        return nhi::LcsAddress{offset};
+    }
+};
+
+}  // namespace fci::gcs

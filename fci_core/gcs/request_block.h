@@ -1,0 +1,233 @@
+// The two typed views of a request block (§2.6.6, §2.6.9): who writes what.
+//
+//   part    | written by            | read by | order
+//   slots   | the peer (RequestOut) | owner   | a line's control word last
+//   ring    | the peer (RequestOut) | owner   | before the line that announces it
+//   credit  | the peer (RequestIn)  | owner   | words grow, each whole by itself
+//   claims  | both, see ClaimWord    | both    | -
+//
+// A pair has two blocks. RequestOut writes the one at the peer and reads the credit in the own one;
+// RequestIn reads the own one and writes the credit at the peer. Neither can write the other's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "fci_core/base/flag.h"
+#include "fci_core/base/status.h"
+#include "fci_core/gcs/layout.h"
+#include "fci_core/nhi/network_interface.h"
+
+namespace fci::gcs {
+
+/// A request as it travels: one cache line, its control word last.
+struct alignas(kLineBytes) Line {
+    std::uint64_t word[7];
+    std::uint64_t control;  // sequence in the upper half; the lower half belongs to mp
+};
+static_assert(sizeof(Line) == kLineBytes);
+
+/// What a process has taken of all that the peer ever sent to it.
+struct Credit {
+    std::uint64_t slots;     // requests
+    std::uint64_t ring;      // ring position
+    std::uint64_t disposed;  // unexpected memory given free again
+};
+
+/// The event that a request raises: it wakes a peer that sleeps.
+inline constexpr nhi::EventId kWakeEvent = 0;
+
+/// Ring positions grow for ever. A piece never wraps: it starts at the ring's begin instead. Both
+/// sides compute the same place from the lengths alone.
+struct RingPlace {
+    std::uint64_t begin, end;
+};
+constexpr RingPlace ring_place(std::uint64_t position, std::uint64_t bytes,
+                               std::uint64_t ring_bytes) noexcept {
+    const std::uint64_t offset = position & (ring_bytes - 1);
+    if (offset + bytes > ring_bytes) position += ring_bytes - offset;
+    return {position, position + ((bytes + kLineBytes - 1) & ~std::uint64_t{kLineBytes - 1})};
+}
+
+class RequestOut {
+public:
+    struct Part {
+        const void* from;
+        std::size_t bytes;
+    };
+
+    /// `reach`: where the peer's block can be written directly, or nullptr.
+    void attach(nhi::Rank peer, const Layout& layout, std::span<const std::byte> own_block,
+                const nhi::Reach* reach = nullptr) noexcept {
+        peer_ = peer;
+        layout_ = layout;
+        credit_ = reinterpret_cast<const Credit*>(own_block.data());
+        if (reach == nullptr) return;
+        lines_ =
+            reinterpret_cast<Line*>(reach->block + static_cast<std::uint64_t>(Layout::slot(0)));
+        ring_at_ = reach->block + static_cast<std::uint64_t>(layout.ring(0));
+        attention_ = reach->attention;
+    }
+
+    [[nodiscard]] bool slot_free() noexcept {
+        if (slots_ - slots_taken_ < layout_.slots) [[likely]] return true;
+        slots_taken_ = flag::look(credit_->slots);
+        return slots_ - slots_taken_ < layout_.slots;
+    }
+    [[nodiscard]] bool ring_free(std::uint64_t bytes) noexcept {
+        const std::uint64_t end = ring_place(ring_, bytes, layout_.ring_bytes).end;
+        if (end - ring_taken_ <= layout_.ring_bytes) [[likely]] return true;
+        ring_taken_ = flag::look(credit_->ring);
+        return end - ring_taken_ <= layout_.ring_bytes;
+    }
+    [[nodiscard]] std::uint64_t disposed() const noexcept { return flag::look(credit_->disposed); }
+    [[nodiscard]] std::uint64_t sent() const noexcept { return slots_; }
+
+    /// The peer sleeps until a request wakes it; false where that cannot be seen.
+    [[nodiscard]] bool asleep() const noexcept {
+        return attention_ != nullptr && (flag::glance(*attention_) & (1u << kWakeEvent)) != 0;
+    }
+
+    /// The next request, to be filled in: it lies in the slot itself where that can be reached.
+    /// slot_free() must have said yes. Nobody sees it before put().
+    [[nodiscard]] Line& prepare() noexcept {
+        return lines_ != nullptr ? lines_[slots_ & (layout_.slots - 1)] : staging_;
+    }
+    /// Sends the prepared request. `control`: the lower half of its control word.
+    Status put(nhi::NetworkInterface& network, std::uint32_t control) noexcept {
+        if (lines_ != nullptr) [[likely]] {
+            publish(network, control);
+            return Status::ok;
+        }
+        nhi::Transfer transfer(peer_);
+        return finish(network, transfer, control, ring_);
+    }
+    /// Data into the ring and the prepared request that announces it, as one transfer (§2.6.8).
+    Status put(nhi::NetworkInterface& network, std::uint32_t control, std::span<const Part> data,
+               std::uint64_t bytes) noexcept {
+        const RingPlace place = ring_place(ring_, bytes, layout_.ring_bytes);
+        std::uint64_t offset = place.begin & (layout_.ring_bytes - 1);
+        nhi::Transfer transfer(peer_);
+        for (const Part& part : data) {
+            if (part.bytes == 0) continue;
+            if (lines_ != nullptr) {
+                std::memcpy(ring_at_ + offset, part.from, part.bytes);
+            } else {
+                transfer.put(layout_.ring(offset), part.from, part.bytes);
+            }
+            offset += part.bytes;
+        }
+        if (lines_ == nullptr) return finish(network, transfer, control, place.end);
+        ring_ = place.end;
+        publish(network, control);
+        return Status::ok;
+    }
+    Status put(nhi::NetworkInterface& network, const Line& line) noexcept {
+        Line& prepared = prepare();
+        std::memcpy(prepared.word, line.word, sizeof prepared.word);
+        return put(network, static_cast<std::uint32_t>(line.control));
+    }
+
+private:
+    [[nodiscard]] std::uint64_t numbered(std::uint32_t control) const noexcept {
+        return control | (slots_ + 1) << 32;
+    }
+    void publish(nhi::NetworkInterface& network, std::uint32_t control) noexcept {
+        flag::publish(lines_[slots_ & (layout_.slots - 1)].control, numbered(control));
+        ++slots_;
+        flag::compiler_fence();
+        if (asleep()) [[unlikely]] {
+            nhi::Transfer wake(peer_);
+            (void)network.initiate_transfer(wake.raise(kWakeEvent));
+        }
+    }
+    Status finish(nhi::NetworkInterface& network, nhi::Transfer& transfer, std::uint32_t control,
+                  std::uint64_t ring_after) noexcept {
+        staging_.control = numbered(control);
+        transfer.put(Layout::slot(slots_ & (layout_.slots - 1)), &staging_, sizeof staging_)
+            .raise(kWakeEvent);
+        const Status status = network.initiate_transfer(transfer);
+        if (status == Status::ok) {
+            ++slots_;
+            ring_ = ring_after;
+        }
+        return status;
+    }
+
+    Line* lines_ = nullptr;  // the peer's slots, where they can be reached
+    const std::uint64_t* attention_ = nullptr;
+    std::uint64_t slots_ = 0, slots_taken_ = 0;  // sent, known to be taken
+    Layout layout_{};
+    const Credit* credit_ = nullptr;
+    std::uint64_t ring_ = 0, ring_taken_ = 0;
+    std::byte* ring_at_ = nullptr;
+    nhi::Rank peer_ = nhi::kNoRank;
+    Line staging_{};
+};
+
+class RequestIn {
+public:
+    void attach(nhi::Rank peer, const Layout& layout,
+                std::span<const std::byte> own_block) noexcept {
+        peer_ = peer;
+        layout_ = layout;
+        slots_at_ = reinterpret_cast<const Line*>(
+            own_block.data() + static_cast<std::uint64_t>(Layout::slot(0)));
+        ring_at_ = own_block.data() + static_cast<std::uint64_t>(layout.ring(0));
+        seek();
+    }
+
+    /// The next request is here.
+    [[nodiscard]] bool ready() const noexcept {
+        return static_cast<std::uint32_t>(flag::look(next_->control) >> 32) == expected_;
+    }
+    /// Copies it out, once: what the peer may still scribble is not looked at again.
+    [[nodiscard]] Line take() noexcept {
+        const Line line = *next_;
+        ++slots_;
+        seek();
+        return line;
+    }
+    /// Where `bytes` of the request just taken lie. They stay until the credit is returned.
+    [[nodiscard]] const std::byte* ring(std::uint64_t bytes) noexcept {
+        const RingPlace place = ring_place(ring_, bytes, layout_.ring_bytes);
+        ring_ = place.end;
+        return ring_at_ + (place.begin & (layout_.ring_bytes - 1));
+    }
+    void dispose(std::uint64_t bytes) noexcept { disposed_ += bytes; }
+    [[nodiscard]] std::uint64_t taken() const noexcept { return slots_; }
+
+    /// Half of something was used up since the peer was last told (once per half ring).
+    [[nodiscard]] bool credit_due(std::uint64_t unexpected_bytes) const noexcept {
+        return slots_ - told_.slots >= layout_.slots / 2 ||
+               ring_ - told_.ring >= layout_.ring_bytes / 2 ||
+               disposed_ - told_.disposed >= unexpected_bytes / 2;
+    }
+    Status return_credit(nhi::NetworkInterface& network) noexcept {
+        const Credit now{slots_, ring_, disposed_};
+        nhi::Transfer transfer(peer_);
+        transfer.put(Layout::credit(), &now, sizeof now).raise(kWakeEvent);
+        const Status status = network.initiate_transfer(transfer);
+        if (status == Status::ok) told_ = now;
+        return status;
+    }
+
+private:
+    void seek() noexcept {
+        next_ = slots_at_ + (slots_ & (layout_.slots - 1));
+        expected_ = static_cast<std::uint32_t>(slots_ + 1);
+    }
+
+    const Line* next_ = nullptr;
+    std::uint32_t expected_ = 0;
+    nhi::Rank peer_ = nhi::kNoRank;
+    Layout layout_{};
+    const Line* slots_at_ = nullptr;
+    const std::byte* ring_at_ = nullptr;
+    std::uint64_t slots_ = 0, ring_ = 0, disposed_ = 0;
+    Credit told_{};
+};
+
+}  // namespace fci::gcs
