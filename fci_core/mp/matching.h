@@ -1,0 +1,250 @@
+// Matching: which posted receive a message goes to, and which waiting message a receive takes
+// (§2.6.2). Both answers are the oldest that fits, and cost O(1) however long the lists are.
+//
+// Nodes are intrusive: the owner embeds them; nothing is allocated for short lists. Once a list
+// that holds more than kHashFrom nodes is searched beyond its head, it is indexed by classes: a
+// class is (any source or not, ignore mask), and within a class the key (source, space, match &
+// ~ignore) is exact, so a hash finds it; the candidates of several classes are merged by stamp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "fci_core/base/assert.h"
+#include "fci_core/nhi/types.h"
+
+namespace fci::mp {
+
+inline constexpr nhi::Rank kAnySource = nhi::kNoRank;
+
+struct Envelope {
+    nhi::Rank source;
+    std::uint32_t space;
+    std::uint64_t match;
+};
+
+struct Pattern {
+    nhi::Rank source;  // or kAnySource
+    std::uint32_t space;
+    std::uint64_t match, ignore;
+
+    [[nodiscard]] bool fits(const Envelope& message) const noexcept {
+        return ((message.match ^ match) & ~ignore) == 0 && message.space == space &&
+               (source == message.source || source == kAnySource);
+    }
+    /// Some message would fit both.
+    [[nodiscard]] bool overlaps(const Pattern& other) const noexcept {
+        return space == other.space &&
+               ((match ^ other.match) & ~ignore & ~other.ignore) == 0 &&
+               (source == other.source || source == kAnySource || other.source == kAnySource);
+    }
+};
+
+inline constexpr std::size_t kHashFrom = 16;   // longer lists get an index
+inline constexpr std::size_t kHashUntil = 8;   // and lose it when as short as this again
+inline constexpr unsigned kClassesMax = 4;     // indices of one list; more classes: linear
+inline constexpr std::size_t kLookBack = 64;   // how far blocks_announcement() looks
+
+/// Place in a list; null while in none.
+struct MatchLink {
+    MatchLink *next = nullptr, *previous = nullptr;
+};
+
+/// A receive that waits for its message. In one list at most, and not moved meanwhile.
+class PostedNode : private MatchLink {
+public:
+    Pattern pattern{};
+    bool announced = false;  // its source was told where the data may go
+
+    [[nodiscard]] bool listed() const noexcept { return next != nullptr; }
+
+private:
+    friend class PostedList;
+    template <class Node>
+    friend class MatchSequence;
+    static constexpr std::uint8_t kNoSlot = 0xff;
+    std::uint8_t slot_ = kNoSlot;  // class that indexes it
+    std::uint32_t entry_ = 0;      // where in there
+    std::uint64_t stamp_ = 0;      // order of posting
+};
+
+/// A message that waits for its receive. In one list at most, and not moved meanwhile.
+class ArrivedNode : private MatchLink {
+public:
+    Envelope envelope{};
+
+    [[nodiscard]] bool listed() const noexcept { return next != nullptr; }
+
+private:
+    friend class ArrivedList;
+    template <class Node>
+    friend class MatchSequence;
+    std::uint32_t entry_[kClassesMax];  // where in each class that has an index
+};
+
+static_assert(sizeof(PostedNode) <= 64 && sizeof(ArrivedNode) <= 64);
+
+/// Nodes in the order in which they were appended.
+template <class Node>
+class MatchSequence {
+public:
+    MatchSequence() noexcept { ends_.next = ends_.previous = &ends_; }
+    MatchSequence(const MatchSequence&) = delete;
+    MatchSequence& operator=(const MatchSequence&) = delete;
+
+    [[nodiscard]] Node* head() const noexcept { return node(ends_.next); }
+    [[nodiscard]] Node* after(const Node& of) const noexcept { return node(of.next); }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+    void append(Node& added) noexcept {
+        MatchLink& link = added;
+        FCI_ASSERT(link.next == nullptr);
+        link.next = &ends_;
+        link.previous = ends_.previous;
+        ends_.previous->next = &link;
+        ends_.previous = &link;
+        ++size_;
+    }
+    void remove(Node& removed) noexcept {
+        MatchLink& link = removed;
+        FCI_ASSERT(link.next != nullptr);
+        link.next->previous = link.previous;
+        link.previous->next = link.next;
+        link.next = link.previous = nullptr;
+        --size_;
+    }
+
+private:
+    [[nodiscard]] Node* node(MatchLink* link) const noexcept {
+        return link == &ends_ ? nullptr : static_cast<Node*>(link);
+    }
+
+    MatchLink ends_;
+    std::size_t size_ = 0;
+};
+
+/// Receives in the order in which they were posted.
+class PostedList {
+public:
+    PostedList() noexcept;
+    ~PostedList();
+
+    void append(PostedNode& node) noexcept {
+        node.stamp_ = ++stamp_;
+        nodes_.append(node);
+        if (indexed_) [[unlikely]] grown(node);
+    }
+    void remove(PostedNode& node) noexcept {
+        nodes_.remove(node);
+        if (indexed_) shrunk(node);
+    }
+    /// The oldest receive that the message fits, or nullptr.
+    [[nodiscard]] PostedNode* find(const Envelope& message) noexcept {
+        PostedNode* const head = nodes_.head();
+        if (head == nullptr || head->pattern.fits(message)) return head;
+        return search(message);
+    }
+    /// The same, and removes it.
+    [[nodiscard]] PostedNode* take(const Envelope& message) noexcept {
+        PostedNode* const node = find(message);
+        if (node != nullptr) remove(*node);
+        return node;
+    }
+
+    /// To be asked before the receive is appended: some receive in the list that was not announced
+    /// might take a message meant for `pattern`. True also when that takes too long to find out.
+    [[nodiscard]] bool blocks_announcement(const Pattern& pattern) const noexcept;
+
+    [[nodiscard]] bool empty() const noexcept { return nodes_.size() == 0; }
+    [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
+
+    /// In order of posting; f(PostedNode&) may remove the node that it is given.
+    template <class F>
+    void for_each(F f) {
+        for (PostedNode* node = nodes_.head(); node != nullptr;) {
+            PostedNode* const next = nodes_.after(*node);
+            f(*node);
+            node = next;
+        }
+    }
+
+    /// Nodes looked at so far, beyond those found at the head.
+    [[nodiscard]] std::uint64_t visits() const noexcept { return visits_; }
+
+private:
+    struct Index;
+
+    [[nodiscard]] PostedNode* search(const Envelope& message) noexcept;
+    void grown(PostedNode& node) noexcept;
+    void build_index() noexcept;
+    void shrunk(PostedNode& node) noexcept;
+    void leave(PostedNode& node) noexcept;
+    [[nodiscard]] bool enter(PostedNode& node) noexcept;
+    void leave_index() noexcept;
+
+    MatchSequence<PostedNode> nodes_;
+    std::uint64_t stamp_ = 0;
+    mutable std::uint64_t visits_ = 0;
+    bool indexed_ = false;
+    bool starved_ = false;  // no memory for an index: linear until the list is short again
+    std::unique_ptr<Index> index_;
+};
+
+/// Messages in the order in which they arrived.
+class ArrivedList {
+public:
+    ArrivedList() noexcept;
+    ~ArrivedList();
+
+    void append(ArrivedNode& node) noexcept {
+        nodes_.append(node);
+        if (classes_ != 0) enter(node);
+    }
+    void remove(ArrivedNode& node) noexcept {
+        nodes_.remove(node);
+        if (classes_ != 0) shrunk(node);
+    }
+    /// The oldest message that fits the receive, or nullptr.
+    [[nodiscard]] ArrivedNode* find(const Pattern& pattern) const noexcept {
+        ArrivedNode* const head = nodes_.head();
+        if (head == nullptr || pattern.fits(head->envelope)) return head;
+        return search(pattern);
+    }
+
+    [[nodiscard]] bool empty() const noexcept { return nodes_.size() == 0; }
+    [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
+
+    /// In order of arrival; f(ArrivedNode&) may remove the node that it is given.
+    template <class F>
+    void for_each(F f) {
+        for (ArrivedNode* node = nodes_.head(); node != nullptr;) {
+            ArrivedNode* const next = nodes_.after(*node);
+            f(*node);
+            node = next;
+        }
+    }
+
+    /// Nodes looked at so far, beyond those found at the head; building an index counts too.
+    [[nodiscard]] std::uint64_t visits() const noexcept { return visits_; }
+
+private:
+    struct Index;
+
+    [[nodiscard]] ArrivedNode* search(const Pattern& pattern) const noexcept;
+    [[nodiscard]] ArrivedNode* search_linear(const Pattern& pattern) const noexcept;
+    [[nodiscard]] unsigned class_of(const Pattern& pattern) const noexcept;
+    [[nodiscard]] bool build(unsigned slot) const noexcept;
+    void enter(ArrivedNode& node) noexcept;
+    void shrunk(ArrivedNode& node) noexcept;
+    void leave(ArrivedNode& node) noexcept;
+
+    MatchSequence<ArrivedNode> nodes_;
+    // Lookups make the indices that they need, so these change in find().
+    mutable std::uint64_t visits_ = 0;
+    mutable std::uint64_t lookups_ = 0;
+    mutable unsigned classes_ = 0;  // bit i: class i is indexed
+    mutable std::unique_ptr<Index> index_;
+};
+
+}  // namespace fci::mp

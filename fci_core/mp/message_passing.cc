@@ -1,0 +1,331 @@
+// Peers, the turn, and which request goes where (§2.6.10: what a process does while it waits).
+#include "fci_core/mp/message_passing.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fci::mp {
+
+namespace {
+constexpr unsigned kRequestsPerTurn = 32;  // of one peer, so that no peer starves another
+}
+
+MessagePassing::MessagePassing(ddi::Device& device, const Protocol& protocol, const Limits& limits)
+    : device_(device), network_(device.network()), protocol_(protocol), limits_(limits) {
+    FCI_ASSERT(limits_.eager_bytes <= kEagerMost);
+    FCI_ASSERT(limits_.eager_bytes + kHeaderMost <= limits_.layout.ring_bytes / 4);
+    scratch_.resize(limits_.eager_bytes + kHeaderMost);
+    active_.reserve(16);
+    device_.set_listener(this);
+}
+
+MessagePassing::~MessagePassing() {
+    device_.set_listener(nullptr);
+    posted_.for_each([this](PostedNode& node) { posted_.remove(node); });
+    arrived_.for_each([this](ArrivedNode& node) {
+        arrived_.remove(node);
+        arrived_pool_.give_back(static_cast<Arrived&>(node));
+    });
+}
+
+Peer* MessagePassing::peer(nhi::Rank rank) {
+    if (rank < peers_.size() && peers_[rank]) return peers_[rank].get();
+    if (rank >= device_.peers()) return nullptr;
+    if (rank >= peers_.size()) {
+        peers_.resize(rank + 1);
+        reasons_.resize(rank + 1);
+    }
+    peers_[rank] = std::make_unique<Peer>();
+    peers_[rank]->rank = rank;
+    peers_[rank]->path.set_policy(limits_.copy);
+    peers_[rank]->data_with_send_request = protocol_.data_with_send_request;
+    return peers_[rank].get();
+}
+
+/// The peer, with its connection at least begun.
+Peer* MessagePassing::connected(nhi::Rank rank) {
+    Peer* const found = peer(rank);
+    if (found != nullptr && !found->attached && !found->lost && !found->connecting) {
+        found->connecting = true;
+        // The process itself is a peer like others, once it is used as one.
+        if (rank == nhi::kSelf) {
+            peer_attached(rank);
+            return found;
+        }
+        const Status status = device_.connect(rank);
+        if (status != Status::ok && status != Status::again) {
+            peer_lost(rank, status, device_.describe(rank) + ": " + to_string(status));
+        }
+    }
+    return found;
+}
+
+void MessagePassing::peer_attached(nhi::Rank rank) {
+    Peer* const arrived = peer(rank);
+    FCI_ASSERT(arrived != nullptr && !arrived->attached);
+    const std::span<const std::byte> block = device_.block(rank);
+    FCI_ASSERT(block.size() >= limits_.layout.block_bytes());
+    arrived->in.attach(rank, limits_.layout, block);
+    nhi::Reach reach;
+    const bool reached = network_.reach(rank, &reach);
+    arrived->out.attach(rank, limits_.layout, block, reached ? &reach : nullptr);
+    arrived->attached = true;
+    active_.push_back(arrived);
+    if (rank != nhi::kSelf) ++counters_.peers_attached;
+    busy_ = true;  // what waited for the connection
+}
+
+void MessagePassing::peer_lost(nhi::Rank rank, Status why, const std::string& reason) {
+    Peer* const gone = peer(rank);
+    if (gone == nullptr || gone->lost) return;
+    // What it wrote before it went is still delivered.
+    while (gone->attached && !gone->lost && drain(*gone, kRequestsPerTurn) != 0) {
+    }
+    if (gone->lost) return;
+    reasons_[rank] = reason;
+    gone->failure = why == Status::unreachable ? kUnreachable
+                    : why == Status::mismatch  ? kMismatch
+                                               : kPeerLost;
+    fail_peer(*gone, why == Status::lost);
+}
+
+const char* MessagePassing::reason(nhi::Rank rank) const noexcept {
+    return rank < reasons_.size() ? reasons_[rank].c_str() : "";
+}
+
+/// Ends every order that needs this peer. `died`: not by closing, so the job is broken and whoever
+/// waits for anybody must hear of it too.
+void MessagePassing::fail_peer(Peer& peer, bool died) {
+    peer.lost = true;
+    ++counters_.peers_lost;
+    peer.control.clear();
+    peer.offers.clear();
+    std::erase(active_, &peer);
+    orders_.for_each([&](Order& order) {
+        if (order.state == OrderState::finished) return;
+        const bool waits_posted =
+            order.state == OrderState::posted || order.state == OrderState::withdrawing;
+        const bool concerned = waits_posted ? order.pattern.source == peer.rank ||
+                                                  (died && order.pattern.source == kAnySource)
+                                            : order.peer == peer.rank;
+        if (!concerned) return;
+        if (waits_posted) posted_.remove(order);
+        order.peer = peer.rank;
+        finish_later(order, peer.failure);
+    });
+}
+
+/// The stream of requests of this peer makes no sense any more: nothing it says can be trusted.
+void MessagePassing::bad_request(Peer& peer) {
+    ++counters_.bad_requests;
+    if (peer.lost) return;
+    reasons_[peer.rank] = device_.describe(peer.rank) +
+                          " sent a request that fails its checks; its memory is damaged or it runs "
+                          "another version of FCI. The connection was given up";
+    fail_peer(peer, true);
+}
+
+unsigned MessagePassing::turn() {
+    unsigned work = 0;
+    // By index: a callback may attach peers, and a peer may be lost on the way.
+    for (std::size_t i = 0; i < active_.size(); ++i) {
+        Peer* const from = active_[i];
+        if (!from->in.ready()) continue;
+        work += drain(*from, kRequestsPerTurn);
+        if (i > 0 && i < active_.size() && active_[i] == from) {
+            std::swap(active_[i], active_[i - 1]);
+        }
+    }
+    if (busy_ || !copies_.empty()) work += push();
+    if (!finished_.empty()) work += tell_finished();
+    return work;
+}
+
+unsigned MessagePassing::tell_finished() {
+    unsigned told = 0;
+    while (Order* order = finished_.pop_front()) {
+        order->in_list = false;
+        finish(*order);
+        ++told;
+    }
+    return told;
+}
+
+bool MessagePassing::ready() const noexcept {
+    if (busy_ || !copies_.empty() || !finished_.empty()) return true;
+    return std::any_of(active_.begin(), active_.end(),
+                       [](const Peer* from) { return from->in.ready(); });
+}
+
+unsigned MessagePassing::sleeping_peers() const noexcept {
+    return static_cast<unsigned>(std::count_if(active_.begin(), active_.end(),
+                                               [](const Peer* to) { return to->out.asleep(); }));
+}
+
+unsigned MessagePassing::drain(Peer& peer, unsigned most) {
+    unsigned taken = 0;
+    while (taken < most && !peer.lost && peer.in.ready()) {
+        const gcs::Line line = peer.in.take();
+        ++taken;
+        dispatch(peer, line);
+        if (!peer.lost && peer.in.credit_due(limits_.unexpected_bytes)) return_credit(peer);
+    }
+    return taken;
+}
+
+void MessagePassing::dispatch(Peer& peer, const gcs::Line& line) {
+    switch (Control::of(line).kind) {
+        case Kind::send: return on_send(peer, line);
+        case Kind::announce: return on_announce(peer, line);
+        case Kind::request: return on_request(peer, line);
+        case Kind::offer: return on_offer(peer, line);
+        case Kind::piece: return on_piece(peer, line);
+        case Kind::sent: return on_sent(peer, line);
+        case Kind::taken: return on_taken(peer, line);
+        case Kind::withdraw: return on_withdraw(peer, line);
+        case Kind::withdrawn: return on_withdrawn(peer, line);
+        case Kind::decline: return on_decline(peer, line);
+        case Kind::unsend: return on_unsend(peer, line);
+        case Kind::unsent: return on_unsent(peer, line);
+        case Kind::none: break;
+    }
+    bad_request(peer);
+}
+
+/// Goes on with everything that waited for room; and one piece of every kernel copy.
+unsigned MessagePassing::push() {
+    unsigned work = 0;
+    copies_.for_each([&](Order& order) { work += copy_piece(order); });
+    if (busy_) {
+        busy_ = false;
+        for (std::size_t i = 0; i < active_.size(); ++i) {
+            Peer* const to = active_[i];
+            const std::uint64_t before = to->out.sent();
+            if (push(*to)) busy_ = true;
+            work += to->out.sent() != before;
+        }
+    }
+    return work;
+}
+
+/// True while something is left.
+bool MessagePassing::push(Peer& peer) {
+    if (peer.credit_owed) return_credit(peer);
+    while (!peer.control.empty() && peer.out.slot_free()) {
+        if (peer.out.put(network_, peer.control.front()) != Status::ok) return true;
+        peer.control.pop_front();
+    }
+    // Messages that somebody waits for, before those that nobody may have asked for yet.
+    peer.streams.for_each([&](Order& order) { stream(peer, order); });
+    while (peer.control.empty() && !peer.pending.empty()) {
+        Order& order = peer.pending.front();
+        if (emit(peer, order) != Status::ok) return true;
+    }
+    return peer.credit_owed || !peer.control.empty() || !peer.pending.empty() ||
+           !peer.streams.empty();
+}
+
+void MessagePassing::put_control(Peer& peer, const gcs::Line& line) {
+    if (peer.lost) return;
+    if (peer.control.empty() && peer.attached && peer.out.slot_free()) {
+        if (peer.out.put(network_, line) == Status::ok) return;
+    }
+    peer.control.push_back(line);
+    busy_ = true;
+}
+
+void MessagePassing::tell(Peer& peer, Kind kind, std::uint64_t handle, std::uint8_t flags) {
+    put_control(peer, pack(Control{kind, flags, 0}, HandleRecord{handle}));
+}
+
+void MessagePassing::return_credit(Peer& peer) {
+    peer.credit_owed = peer.in.return_credit(network_) == Status::again;
+    if (peer.credit_owed) {
+        busy_ = true;
+    } else {
+        ++counters_.credits_returned;
+    }
+}
+
+/// The order that the peer names, if it may name it.
+Order* MessagePassing::find(std::uint32_t handle, const Peer& from, bool is_send) noexcept {
+    Order* const order = orders_.find(handle);
+    if (order == nullptr || order->is_send != is_send || order->state == OrderState::finished) {
+        return nullptr;
+    }
+    return order->peer == from.rank ? order : nullptr;
+}
+
+void MessagePassing::unlink(Order& order) noexcept {
+    if (!order.in_list) return;
+    IntrusiveList<Order>::remove(order);
+    order.in_list = false;
+}
+
+/// What was received for several ranges goes to them.
+void MessagePassing::unpack_bounce(const Order& order, std::uint64_t bytes) noexcept {
+    const std::byte* from = order.data;
+    for (const iovec& range : order.baggage->ranges) {
+        const std::uint64_t n = std::min<std::uint64_t>(bytes, range.iov_len);
+        if (n != 0) std::memcpy(range.iov_base, from, n);
+        from += n;
+        bytes -= n;
+    }
+}
+
+/// Tells the user, from the turn, and frees the order.
+void MessagePassing::finish(Order& order) {
+    Outcome outcome;
+    outcome.error = order.error;
+    outcome.source = order.peer;
+    outcome.flags = order.has_immediate ? kSendImmediate : 0;
+    outcome.match = order.match;
+    outcome.immediate = order.immediate;
+    outcome.length = order.length;
+    outcome.received = order.is_send ? order.length : order.wanted;
+    finish(order, outcome);
+}
+
+void MessagePassing::finish(Order& order, const Outcome& outcome) {
+    if (order.baggage != nullptr && outcome.error != kCanceled) [[unlikely]] {
+        unpack_bounce(order, outcome.received);
+    }
+    const Completion completion = order.completion;
+    give_back(order);
+    if (completion.done != nullptr) completion.done(completion.user, completion.owner, &outcome);
+}
+
+void MessagePassing::finish_later(Order& order, int error) {
+    release_claim(order);
+    unlink(order);
+    order.error = error;
+    if (error != kSuccess && error != kTruncated) order.wanted = 0;
+    order.state = OrderState::finished;
+    finished_.push_back(order);
+    order.in_list = true;
+}
+
+void MessagePassing::give_back(Order& order) {
+    if (order.offered) [[unlikely]] offer_closed(order);
+    if (order.claim_index >= 0) [[unlikely]] release_claim(order);
+    if (order.baggage != nullptr) [[unlikely]] order.baggage.reset();
+    orders_.give_back(order);
+}
+
+bool MessagePassing::drained() noexcept {
+    if (!copies_.empty()) return false;
+    return std::none_of(peers_.begin(), peers_.end(), [](const std::unique_ptr<Peer>& to) {
+        return to && !to->lost &&
+               !(to->control.empty() && to->pending.empty() && to->streams.empty());
+    });
+}
+
+bool MessagePassing::sends_taken() noexcept {
+    bool all = true;
+    orders_.for_each([&](const Order& order) {
+        all = all && (!order.is_send || order.state == OrderState::finished);
+    });
+    return all;
+}
+
+}  // namespace fci::mp

@@ -1,0 +1,239 @@
+// MessagePassing: tagged and active messages between processes (§2.6), by one engine whose protocol
+// is a policy. Used by one thread; driven by turn().
+//
+// The files: message_passing.cc (peers, the turn, dispatch), send.cc, receive.cc, long_message.cc
+// (announced messages and their data), offers.cc (one-sided receives), active.cc, cancel.cc.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "fci_core/base/counters.h"
+#include "fci_core/base/handle_pool.h"
+#include "fci_core/ddi/device.h"
+#include "fci_core/gcs/layout.h"
+#include "fci_core/mp/arrived_pool.h"
+#include "fci_core/mp/matching.h"
+#include "fci_core/mp/order.h"
+#include "fci_core/mp/peer.h"
+#include "fci_core/mp/protocol.h"
+
+namespace fci::mp {
+
+struct Limits {
+    gcs::Layout layout;
+    std::uint64_t eager_bytes = 0;       // at most kEagerMost and an eighth of the ring
+    std::uint64_t announce_bytes = 0;    // receives below are never offered
+    std::uint64_t unexpected_bytes = 0;  // held for one peer
+    CopyPath::Policy copy = CopyPath::Policy::measure;
+};
+inline constexpr std::uint64_t kInlineBytes = 40;  // with an immediate word; 48 without
+inline constexpr std::uint64_t kEagerMost = 32768;
+inline constexpr std::uint64_t kHeaderMost = 1024;
+inline constexpr std::uint64_t kSlotCharge = 64;  // unexpected memory of an empty message
+
+struct SendArguments {
+    nhi::Rank peer;
+    std::uint32_t space, flags;
+    std::uint64_t match, immediate;
+    std::span<const iovec> data;
+    std::span<const std::byte> header{};  // of an active message
+};
+
+struct Landing {
+    std::span<const iovec> to{};
+    Completion completion{};
+};
+using ActiveHandler = void (*)(void* user, nhi::Rank source, const void* header,
+                               std::size_t header_bytes, const void* data, std::uint64_t bytes,
+                               Landing* landing);
+
+class MessagePassing final : public ddi::PeerListener {
+public:
+    MessagePassing(ddi::Device& device, const Protocol& protocol, const Limits& limits);
+    ~MessagePassing() override;
+
+    /// kDone, kAccepted with *handle, or an error. `handle` may be nullptr.
+    int send(const SendArguments& send, const Completion& completion, std::uint32_t* handle);
+    /// The same for one contiguous buffer.
+    int send_bytes(nhi::Rank peer, std::uint32_t space, std::uint32_t flags, std::uint64_t match,
+                   std::uint64_t immediate, const void* data, std::uint64_t bytes,
+                   const Completion& completion, std::uint32_t* handle);
+    /// The straight path: one line, no order, nothing allocated. False: nothing happened, use
+    /// send_bytes().
+    bool send_line(nhi::Rank peer, std::uint32_t space, std::uint32_t flags, std::uint64_t match,
+                   std::uint64_t immediate, const void* data, std::uint64_t bytes) noexcept;
+    int receive(const Pattern& pattern, std::span<const iovec> to, const Completion& completion,
+                std::uint32_t* handle, Outcome* outcome);
+    int cancel(std::uint32_t handle);
+    int probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed);
+    int receive_claimed(Arrived& message, std::span<const iovec> to, const Completion& completion,
+                        std::uint32_t* handle, Outcome* outcome);
+    void discard_claimed(Arrived& message);
+    int send_active(nhi::Rank peer, std::uint32_t id, std::uint32_t flags,
+                    std::span<const std::byte> header, std::span<const iovec> data,
+                    const Completion& completion, std::uint32_t* handle);
+    void set_handler(std::uint32_t id, ActiveHandler handler, void* user);
+
+    /// One bounded turn over requests and data; not over the network interface's own work.
+    unsigned turn();
+    /// Something would be done by the next turn.
+    [[nodiscard]] bool ready() const noexcept;
+    /// Peers that sleep until a request wakes them, as far as can be seen without asking.
+    [[nodiscard]] unsigned sleeping_peers() const noexcept;
+    /// Nothing that could be written to a peer now is still to be written.
+    [[nodiscard]] bool drained() noexcept;
+    /// No announced message is still here: whoever asked for it after closing would find nobody.
+    [[nodiscard]] bool sends_taken() noexcept;
+
+    [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
+    [[nodiscard]] const Protocol& protocol() const noexcept { return protocol_; }
+    [[nodiscard]] Counters& counters() noexcept { return counters_; }
+    /// Why operations to this peer fail; empty while they do not.
+    [[nodiscard]] const char* reason(nhi::Rank rank) const noexcept;
+    /// Orders that are not finished; 0 when nothing leaks.
+    [[nodiscard]] std::size_t orders() const noexcept { return orders_.used(); }
+    [[nodiscard]] std::size_t waiting_messages() const noexcept { return arrived_.size(); }
+
+    void peer_attached(nhi::Rank rank) override;
+    void peer_lost(nhi::Rank rank, Status why, const std::string& reason) override;
+
+private:
+    // message_passing.cc
+    Peer* peer(nhi::Rank rank);
+    Peer* connected(nhi::Rank rank);
+    unsigned drain(Peer& peer, unsigned most);
+    unsigned push();
+    bool push(Peer& peer);
+    void dispatch(Peer& peer, const gcs::Line& line);
+    void bad_request(Peer& peer);
+    void fail_peer(Peer& peer, bool died);
+    void put_control(Peer& peer, const gcs::Line& line);
+    void tell(Peer& peer, Kind kind, std::uint64_t handle, std::uint8_t flags = 0);
+    void return_credit(Peer& peer);
+    Order* find(std::uint32_t handle, const Peer& from, bool is_send) noexcept;
+    unsigned tell_finished();
+    void finish(Order& order);
+    void finish(Order& order, const Outcome& outcome);
+    static void unpack_bounce(const Order& order, std::uint64_t bytes) noexcept;
+    void finish_later(Order& order, int error);
+    void unlink(Order& order) noexcept;
+    void give_back(Order& order);
+
+    // send.cc
+    bool may_send_data(Peer& peer, std::uint64_t charge) noexcept;
+    int send_order(Peer& peer, const SendArguments& send, std::uint64_t bytes,
+                   const Completion& completion, std::uint32_t* handle);
+    Status put_send(Peer& peer, const SendArguments& send, std::uint64_t bytes, Order* order);
+    Status emit(Peer& peer, Order& order);
+    Status emit_announce(Peer& peer, Order& order);
+    void send_one_sided(Peer& peer, Order& order, const OfferRecord& offer);
+    void start_sending(Order& order, Peer& peer, std::uint16_t claim);
+    void on_unsend(Peer& peer, const gcs::Line& line);
+    void on_unsent(Peer& peer, const gcs::Line& line);
+
+    // receive.cc
+    void on_send(Peer& peer, const gcs::Line& line);
+    void on_announce(Peer& peer, const gcs::Line& line);
+    int take_arrived(Arrived& message, std::span<const iovec> to, const Completion& completion,
+                     std::uint32_t* handle, Outcome* outcome);
+    void dispose(Arrived& message);
+    void fill(Outcome* outcome, const Arrived& message, std::uint64_t received);
+    Order* new_receive(std::span<const iovec> to, const Completion& completion);
+
+    // long_message.cc
+    void begin_long(Order& order, Peer& peer, std::uint32_t send, std::uint64_t address);
+    void ask(Order& order, Peer& peer);
+    void begin_one_sided(Order& order, const AnnounceRecord& record);
+    void on_request(Peer& peer, const gcs::Line& line);
+    void on_piece(Peer& peer, const gcs::Line& line);
+    void on_sent(Peer& peer, const gcs::Line& line);
+    void on_taken(Peer& peer, const gcs::Line& line);
+    bool stream(Peer& peer, Order& order);
+    bool copy_piece(Order& order);
+    void own_share_done(Order& order, Peer& peer);
+    void receive_done(Order& order);
+    void copy_failed(Order& order, Peer& peer, Status status);
+    void join_copy(Order& order);
+    bool may_copy(Peer& peer);
+    bool hold_claim(Order& order, Peer& peer);
+    void release_claim(Order& order);
+    std::uint32_t ring_piece() const noexcept;
+    std::uint32_t copy_piece_bytes(std::uint64_t bytes) const noexcept;
+
+    // offers.cc
+    void offer(Order& order, Peer& peer);
+    void on_offer(Peer& peer, const gcs::Line& line);
+    void on_decline(Peer& peer, const gcs::Line& line);
+    void on_withdraw(Peer& peer, const gcs::Line& line);
+    void on_withdrawn(Peer& peer, const gcs::Line& line);
+    static std::vector<Offer>::iterator find_offer(Peer& peer, std::uint32_t space,
+                                                   std::uint64_t match);
+    static bool use_offer(Peer& peer, std::uint32_t space, std::uint64_t match);
+    void offer_closed(Order& order);
+    void decline(Peer& peer, std::uint8_t epoch);
+
+    // active.cc
+    void on_active(Peer& peer, Control control, std::uint64_t match, const std::byte* data);
+    void on_active_announce(Peer& peer, const AnnounceRecord& record, const std::byte* header,
+                            std::uint64_t header_bytes);
+
+    ddi::Device& device_;
+    nhi::NetworkInterface& network_;
+    const Protocol& protocol_;
+    Limits limits_;
+    Counters counters_;
+    std::vector<std::unique_ptr<Peer>> peers_;  // by rank
+    std::vector<std::string> reasons_;          // by rank
+    std::vector<Peer*> active_;                 // attached, most recently used first
+    bool busy_ = false;  // some peer has control, pending or streams, or owes credit
+    HandlePool<Order> orders_;
+    PostedList posted_;
+    ArrivedList arrived_;
+    ArrivedPool arrived_pool_;
+    IntrusiveList<Order> copies_;    // kernel copies with pieces left
+    IntrusiveList<Order> finished_;  // completions to be told in the next turn
+    std::vector<std::byte> scratch_; // short messages of several ranges are gathered here
+
+    struct Handler {
+        ActiveHandler call = nullptr;
+        void* user = nullptr;
+    };
+    std::array<Handler, 256> handlers_{};
+};
+
+/// The receiver has room for the message even if nobody asks for it there (G9).
+inline bool MessagePassing::may_send_data(Peer& peer, std::uint64_t charge) noexcept {
+    if (peer.charged + charge - peer.disposed <= limits_.unexpected_bytes) [[likely]] return true;
+    peer.disposed = peer.out.disposed();
+    return peer.charged + charge - peer.disposed <= limits_.unexpected_bytes;
+}
+
+inline bool MessagePassing::send_line(nhi::Rank rank, std::uint32_t space, std::uint32_t flags,
+                                      std::uint64_t match, std::uint64_t immediate,
+                                      const void* data, std::uint64_t bytes) noexcept {
+    if (rank >= peers_.size() || peers_[rank] == nullptr) [[unlikely]] return false;
+    Peer& to = *peers_[rank];
+    const bool has_immediate = (flags & kSendImmediate) != 0;
+    if (bytes + 8 * has_immediate > kInlineBytes + 8 || (flags & kSendSynchronous) != 0 ||
+        !to.straight() || !may_send_data(to, kSlotCharge + bytes) || !to.out.slot_free()) {
+        return false;
+    }
+    gcs::Line& line = to.out.prepare();
+    line.word[0] = match;
+    line.word[1] = immediate;
+    copy_short(reinterpret_cast<std::byte*>(line.word + 1 + has_immediate),
+               static_cast<const std::byte*>(data), bytes);
+    const Control control{Kind::send, control_flags(space, flags),
+                          static_cast<std::uint16_t>(bytes)};
+    if (to.out.put(network_, control.word()) != Status::ok) return false;
+    to.charged += kSlotCharge + bytes;
+    to.notes[to.sends++ % Peer::kSentNotes] = {match, space, false};
+    ++counters_.sent_inline;
+    return true;
+}
+
+}  // namespace fci::mp

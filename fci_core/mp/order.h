@@ -1,0 +1,133 @@
+// Order: an operation that the user started and that is not finished (§2.6.10). Requests are what
+// travels; orders stay at home.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "fci_core/base/intrusive_list.h"
+#include "fci_core/base/status.h"
+#include "fci_core/mp/matching.h"
+#include "fci_core/mp/records.h"
+#include "fci_core/nhi/types.h"
+
+namespace fci::mp {
+
+/// How an operation was answered or ended. The numbers are those of icl.h.
+inline constexpr int kAccepted = 0;
+inline constexpr int kDone = 1;
+inline constexpr int kSuccess = 0;
+inline constexpr int kAgain = -1;
+inline constexpr int kInvalid = -2;
+inline constexpr int kNoMemory = -3;
+inline constexpr int kPeerLost = -4;
+inline constexpr int kTruncated = -5;
+inline constexpr int kCanceled = -6;
+inline constexpr int kNoMessage = -7;
+inline constexpr int kNoEntry = -8;
+inline constexpr int kMismatch = -10;
+inline constexpr int kFault = -11;
+inline constexpr int kUnreachable = -12;
+
+struct Outcome {
+    int error;
+    nhi::Rank source;
+    std::uint32_t flags;
+    std::uint64_t match, immediate, length, received;
+};
+
+struct Completion {
+    void (*done)(void* user, void* owner, const Outcome* outcome);
+    void *user, *owner;
+};
+
+/// What only few orders need, so that the others stay small.
+struct Baggage {
+    std::unique_ptr<std::byte[]> bounce;  // several ranges are gathered or scattered through it
+    std::vector<iovec> ranges;            // receive: where the bounce goes in the end
+    std::vector<std::byte> header;        // active message: goes along with the announcement
+};
+
+enum class OrderState : std::uint8_t {
+    queued,       // send: waits for a free request slot, or for the peer
+    announced,    // send: waits for the receive request, or for `taken`
+    posted,       // receive: in the posted list
+    withdrawing,  // receive: posted, its offer is being taken back
+    moving,       // data is on its way
+    finished,     // only the completion is still to be told
+};
+
+struct Order : PostedNode, ListLink {
+    // Set for every order.
+    std::uint32_t handle = 0;
+    OrderState state = OrderState::queued;
+    bool is_send = false;
+    bool offered = false;      // receive: its offer may be in use at the source
+    bool in_list = false;      // ListLink is in use
+    bool has_immediate = false;
+    std::int8_t claim_index = -1;  // receive: the claim word it holds in its peer's block
+    Path path = Path::ring;
+    int error = kSuccess;
+    nhi::Rank peer = nhi::kNoRank;  // send: destination; receive: the source once matched
+    std::uint32_t space = 0;
+    std::byte* data = nullptr;   // the user's buffer, or the bounce
+    std::uint64_t bytes = 0;     // of it
+    std::uint64_t match = 0, immediate = 0;
+    std::uint64_t length = 0;    // of the message
+    std::uint64_t wanted = 0;    // bytes that travel
+    Completion completion{};
+    std::unique_ptr<Baggage> baggage;
+
+    // Of a send that waits, and of a message whose data is on its way.
+    std::uint32_t send_flags = 0;
+    std::uint32_t peer_handle = 0;
+    std::uint64_t moved = 0;     // bytes, done by this side
+    std::uint64_t remote = 0;    // the other side's buffer
+    std::uint32_t piece_bytes = 0;
+    bool own_share_done = false, peer_share_done = false;  // shared copy
+    std::uint16_t claims_generation = 0;
+    std::uint64_t* claims = nullptr;  // the word from which both sides claim (claims.h)
+    std::uint64_t own_claims = 0;     // stands in for *claims when this side copies alone
+    std::uint64_t own_pieces = 0;     // claimed and copied by this side
+    Nanoseconds started = 0;
+
+    [[nodiscard]] std::uint64_t pieces() const noexcept {
+        return (wanted + piece_bytes - 1) / piece_bytes;
+    }
+    /// For a new use; what belongs to moving data is set by begin_moving().
+    void reset(bool send, OrderState first, const Completion& told) noexcept {
+        state = first;
+        is_send = send;
+        offered = announced = has_immediate = false;
+        claim_index = -1;
+        path = Path::ring;
+        error = kSuccess;
+        wanted = 0;
+        started = 0;
+        completion = told;
+    }
+    void begin_moving() noexcept {
+        state = OrderState::moving;
+        moved = own_pieces = own_claims = 0;
+        own_share_done = peer_share_done = false;
+    }
+};
+
+/// A message that waits for its receive (§2.6.2: unexpected).
+struct Arrived : ArrivedNode, ListLink {
+    std::uint64_t immediate = 0, length = 0;
+    std::uint64_t address = 0;  // announced: in the sender's memory
+    std::uint32_t send = 0;     // the sender's order: announced, or wants `taken`
+    bool announced = false;     // the data is still at the sender
+    bool has_immediate = false;
+    bool claimed = false;       // taken out of the matching by a probe
+    std::uint32_t charge = 0;   // to be disposed of
+    std::uint32_t room = 0;     // bytes behind this object
+    std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+};
+
+}  // namespace fci::mp

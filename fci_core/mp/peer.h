@@ -1,0 +1,73 @@
+// Peer: all that this process knows of one other process in the message passing room.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "fci_core/base/intrusive_list.h"
+#include "fci_core/gcs/request_block.h"
+#include "fci_core/mp/copy_path.h"
+#include "fci_core/mp/order.h"
+
+namespace fci::mp {
+
+/// A receive request of the peer that waits here for a send (one-sided, §2.6.3).
+struct Offer {
+    Pattern pattern;  // source: this process, as the peer's requests are all from it
+    OfferRecord record;
+};
+
+/// A send that went out before the peer's offers could be known. It may have used one of them up.
+struct SentNote {
+    std::uint64_t match = 0;
+    std::uint32_t space = 0;
+    bool used = true;  // matched with an offer, known to both sides
+};
+
+struct Peer {
+    static constexpr unsigned kSentNotes = 64;
+    static constexpr unsigned kOffersMost = 16;
+
+    gcs::RequestIn in;
+    gcs::RequestOut out;
+    nhi::Rank rank = nhi::kNoRank;
+    bool attached = false;
+    bool lost = false;
+    int failure = kPeerLost;  // what operations with a lost peer end with
+    bool connecting = false;
+    bool credit_owed = false;
+
+    // Sending.
+    std::uint64_t charged = 0;   // unexpected memory used at the peer, ever
+    std::uint64_t disposed = 0;  // of it known to be free again
+    std::deque<gcs::Line> control;     // requests that found no free slot
+    IntrusiveList<Order> pending;      // sends that wait for a slot, in order
+    IntrusiveList<Order> streams;      // sends whose pieces go through the ring
+    CopyPath path;
+    bool copy_checked = false;         // whether the kernel lets this process copy
+    bool copy_allowed = false;
+    std::uint32_t claims_used = 0;     // bits: claim words in the own block
+
+    // One-sided: the peer's offers here, and the sends that they must be checked against.
+    std::vector<Offer> offers;
+    std::array<SentNote, kSentNotes> notes{};
+    std::uint32_t sends = 0;           // send requests sent to the peer, low half
+    int declined_epoch = -1;           // offers of it are refused
+
+    // One-sided: own offers at the peer.
+    std::uint32_t seen = 0;            // send requests handled, low half
+    std::uint8_t offer_epoch = 0;      // grows with every decline
+    unsigned offers_out = 0;
+
+    bool data_with_send_request = false;  // of the protocol
+
+    /// A short message can go out at once, with nothing to look up.
+    [[nodiscard]] bool straight() const noexcept {
+        return attached && data_with_send_request && !lost && control.empty() &&
+               pending.empty() && offers.empty();
+    }
+};
+
+}  // namespace fci::mp

@@ -1,0 +1,275 @@
+// Receives: what arrives meets what is posted (§2.6.2, §2.6.5, §2.6.13).
+#include <algorithm>
+
+#include "fci_core/mp/message_passing.h"
+
+namespace fci::mp {
+
+namespace {
+
+std::uint64_t total(std::span<const iovec> ranges) noexcept {
+    std::uint64_t bytes = 0;
+    for (const iovec& range : ranges) bytes += range.iov_len;
+    return bytes;
+}
+
+/// As much as there is room for; the bytes copied.
+std::uint64_t scatter(std::span<const iovec> to, const std::byte* from,
+                      std::uint64_t bytes) noexcept {
+    std::uint64_t done = 0;
+    for (const iovec& range : to) {
+        const std::uint64_t n = std::min<std::uint64_t>(bytes - done, range.iov_len);
+        if (n != 0) std::memcpy(range.iov_base, from + done, n);
+        done += n;
+    }
+    return done;
+}
+
+}  // namespace
+
+Order* MessagePassing::new_receive(std::span<const iovec> to, const Completion& completion) {
+    Order* const order = orders_.take();
+    if (order == nullptr) return nullptr;
+    order->reset(false, OrderState::posted, completion);
+    if (to.size() == 1) [[likely]] {
+        order->data = static_cast<std::byte*>(to[0].iov_base);
+        order->bytes = to[0].iov_len;
+        return order;
+    }
+    order->data = nullptr;
+    order->bytes = total(to);
+    if (to.empty()) return order;
+    std::unique_ptr<Baggage> baggage(new (std::nothrow) Baggage);
+    if (baggage) baggage->bounce.reset(new (std::nothrow) std::byte[order->bytes + 1]);
+    if (!baggage || !baggage->bounce) {
+        orders_.give_back(*order);
+        return nullptr;
+    }
+    order->data = baggage->bounce.get();
+    baggage->ranges.assign(to.begin(), to.end());
+    order->baggage = std::move(baggage);
+    return order;
+}
+
+int MessagePassing::receive(const Pattern& pattern, std::span<const iovec> to,
+                            const Completion& completion, std::uint32_t* handle,
+                            Outcome* outcome) {
+    if (!arrived_.empty()) {
+        if (ArrivedNode* const node = arrived_.find(pattern)) {
+            arrived_.remove(*node);
+            return take_arrived(static_cast<Arrived&>(*node), to, completion, handle, outcome);
+        }
+    }
+    Peer* source = nullptr;
+    if (pattern.source != kAnySource) {
+        source = pattern.source < peers_.size() ? peers_[pattern.source].get() : nullptr;
+        if (source == nullptr || !source->attached || source->lost) [[unlikely]] {
+            source = connected(pattern.source);
+            if (source == nullptr) return kNoEntry;
+            if (source->lost) return source->failure;
+        }
+    }
+    Order* const order = new_receive(to, completion);
+    if (order == nullptr) return kNoMemory;
+    order->pattern = pattern;
+    order->peer = pattern.source;
+    order->space = pattern.space;
+    if (handle != nullptr) *handle = order->handle;
+    const bool offers = order->bytes >= limits_.announce_bytes && source != nullptr &&
+                        protocol_.offer_named_receives && source->attached &&
+                        source->rank != nhi::kSelf && source->offers_out < Peer::kOffersMost &&
+                        !posted_.blocks_announcement(pattern);
+    order->announced = offers;
+    posted_.append(*order);
+    if (offers) offer(*order, *source);
+    return kAccepted;
+}
+
+void MessagePassing::fill(Outcome* outcome, const Arrived& message, std::uint64_t received) {
+    outcome->error = received < message.length ? kTruncated : kSuccess;
+    outcome->source = message.envelope.source;
+    outcome->flags = message.has_immediate ? kSendImmediate : 0;
+    outcome->match = message.envelope.match;
+    outcome->immediate = message.immediate;
+    outcome->length = message.length;
+    outcome->received = received;
+}
+
+/// A message that has left the matching goes to its receive.
+int MessagePassing::take_arrived(Arrived& message, std::span<const iovec> to,
+                                 const Completion& completion, std::uint32_t* handle,
+                                 Outcome* outcome) {
+    Peer& from = *peers_[message.envelope.source];
+    if (!message.announced) {
+        const std::uint64_t received = scatter(to, message.data(), message.length);
+        Outcome told{};
+        fill(&told, message, received);
+        if (outcome != nullptr) *outcome = told;
+        if (message.send != 0) tell(from, Kind::taken, message.send);
+        dispose(message);
+        return kDone;
+    }
+    Order* const order = new_receive(to, completion);
+    if (order == nullptr) {
+        // Out of memory. The message was the oldest that fits and still is.
+        if (!message.claimed) arrived_.append(message);
+        return kNoMemory;
+    }
+    if (handle != nullptr) *handle = order->handle;
+    order->match = message.envelope.match;
+    order->immediate = message.immediate;
+    order->has_immediate = message.has_immediate;
+    order->length = message.length;
+    begin_long(*order, from, message.send, message.address);
+    dispose(message);
+    return kAccepted;
+}
+
+/// The memory is free again, and its sender will hear of it.
+void MessagePassing::dispose(Arrived& message) {
+    Peer& from = *peers_[message.envelope.source];
+    from.in.dispose(message.charge);
+    if (message.charge != 0 && !from.lost && from.in.credit_due(limits_.unexpected_bytes)) {
+        return_credit(from);
+    }
+    arrived_pool_.give_back(message);
+}
+
+void MessagePassing::on_send(Peer& peer, const gcs::Line& line) {
+    const Control control = Control::of(line);
+    const std::uint32_t space = control.space();
+    const std::uint64_t match = line.word[0];
+    unsigned word = 1;
+    const bool has_immediate = (control.flags & kImmediate) != 0;
+    const std::uint64_t immediate = has_immediate ? line.word[word++] : 0;
+    const bool wants_taken = (control.flags & kWantsTaken) != 0;
+    const auto send = wants_taken ? static_cast<std::uint32_t>(line.word[word++]) : 0;
+    const std::uint64_t bytes = control.bytes;
+    const std::byte* data = reinterpret_cast<const std::byte*>(line.word + word);
+    if ((control.flags & kInRing) != 0) {
+        if (bytes > limits_.eager_bytes + kHeaderMost) return bad_request(peer);
+        data = peer.in.ring(bytes);
+    } else if (bytes > 8 * (7 - word)) {
+        return bad_request(peer);
+    }
+    const std::uint64_t charge = kSlotCharge + bytes;
+    if (space >= kActiveSpace) {
+        if (space > kActiveSpace) return bad_request(peer);
+        on_active(peer, control, match, data);
+        peer.in.dispose(charge);
+        if (wants_taken) tell(peer, Kind::taken, send);
+        return;
+    }
+    ++peer.seen;
+    const Envelope envelope{peer.rank, space, match};
+    if (PostedNode* const node = posted_.take(envelope)) {
+        Order& order = static_cast<Order&>(*node);
+        ++counters_.received_expected;
+        peer.in.dispose(charge);
+        if (wants_taken) [[unlikely]] tell(peer, Kind::taken, send);
+        const std::uint64_t received = std::min(bytes, order.bytes);
+        if (received <= kInlineBytes + 8) {
+            copy_short(order.data, data, received);
+        } else {
+            std::memcpy(order.data, data, received);
+        }
+        const Outcome outcome{received < bytes ? kTruncated : kSuccess,
+                              peer.rank,
+                              has_immediate ? kSendImmediate : 0,
+                              match,
+                              immediate,
+                              bytes,
+                              received};
+        return finish(order, outcome);
+    }
+    Arrived* const message = arrived_pool_.take(static_cast<std::uint32_t>(bytes));
+    if (message == nullptr) {
+        reasons_[peer.rank] = "no memory for a message from " + device_.describe(peer.rank) +
+                              " that nobody had asked for yet";
+        return fail_peer(peer, true);
+    }
+    ++counters_.received_unexpected;
+    message->envelope = envelope;
+    message->immediate = immediate;
+    message->has_immediate = has_immediate;
+    message->length = bytes;
+    message->send = send;
+    message->charge = static_cast<std::uint32_t>(charge);
+    if (bytes != 0) std::memcpy(message->data(), data, bytes);
+    arrived_.append(*message);
+}
+
+void MessagePassing::on_announce(Peer& peer, const gcs::Line& line) {
+    const Control control = Control::of(line);
+    const auto record = unpack<AnnounceRecord>(line);
+    const std::uint32_t space = control.space();
+    if (space > kActiveSpace || control.bytes > kHeaderMost || record.send == 0) {
+        return bad_request(peer);
+    }
+    if (space == kActiveSpace) {
+        const std::byte* header =
+            (control.flags & kInRing) != 0 ? peer.in.ring(control.bytes) : nullptr;
+        return on_active_announce(peer, record, header, header != nullptr ? control.bytes : 0);
+    }
+    ++peer.seen;
+    const bool has_immediate = (control.flags & kImmediate) != 0;
+    const Envelope envelope{peer.rank, space, record.match};
+    if (PostedNode* const node = posted_.find(envelope)) {
+        Order& order = static_cast<Order&>(*node);
+        // What the sender matched here must be what is matched here.
+        if (record.receive != 0 && (record.receive != order.handle || !order.offered)) {
+            return bad_request(peer);
+        }
+        posted_.remove(order);
+        ++counters_.received_expected;
+        order.peer = peer.rank;
+        order.match = record.match;
+        order.immediate = record.immediate;
+        order.has_immediate = has_immediate;
+        order.length = record.length;
+        if (record.receive != 0) return begin_one_sided(order, record);
+        return begin_long(order, peer, record.send, record.address);
+    }
+    if (record.receive != 0) return bad_request(peer);
+    Arrived* const message = arrived_pool_.take(0);
+    if (message == nullptr) return bad_request(peer);
+    ++counters_.received_unexpected;
+    message->envelope = envelope;
+    message->immediate = record.immediate;
+    message->has_immediate = has_immediate;
+    message->length = record.length;
+    message->address = record.address;
+    message->send = record.send;
+    message->announced = true;
+    arrived_.append(*message);
+}
+
+int MessagePassing::probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed) {
+    ArrivedNode* const node = arrived_.empty() ? nullptr : arrived_.find(pattern);
+    if (node == nullptr) return kNoMessage;
+    Arrived& message = static_cast<Arrived&>(*node);
+    if (outcome != nullptr) {
+        fill(outcome, message, message.length);
+        outcome->received = 0;
+    }
+    if (claimed != nullptr) {
+        arrived_.remove(message);
+        message.claimed = true;
+        *claimed = &message;
+    }
+    return kSuccess;
+}
+
+int MessagePassing::receive_claimed(Arrived& message, std::span<const iovec> to,
+                                    const Completion& completion, std::uint32_t* handle,
+                                    Outcome* outcome) {
+    return take_arrived(message, to, completion, handle, outcome);
+}
+
+void MessagePassing::discard_claimed(Arrived& message) {
+    Peer& from = *peers_[message.envelope.source];
+    if (message.send != 0) tell(from, Kind::taken, message.send);
+    dispose(message);
+}
+
+}  // namespace fci::mp

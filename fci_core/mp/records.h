@@ -1,0 +1,150 @@
+// Records: what requests between two processes say (figs. 2.34-2.38, 2.67), one cache line each.
+//
+//   kind      | sent by  | says                                                    | section
+//   send      | sender   | send request that holds the whole message               | 2.6.5
+//   announce  | sender   | send request: the message is here, ask for it           | 2.6.2
+//   request   | receiver | receive request for an announced message                | 2.6.2
+//   offer     | receiver | receive request before any send request (one-sided)     | 2.6.3
+//   piece     | sender   | the next part of a message, in the ring                 | 2.6.4
+//   sent      | sender   | my share of the copying is done                         | -
+//   taken     | receiver | the message is matched and copied: the send is complete | 2.6.8
+//   withdraw  | receiver | take that offer back, if it is still there              | -
+//   withdrawn | sender   | answer: it is not here (any more)                       | -
+//   decline   | sender   | offers of this epoch cannot be used                     | -
+//   unsend    | sender   | forget that send request, if it is not matched          | -
+//   unsent    | receiver | answer: forgotten                                       | -
+// To add a kind: its row here, its record and check below, and a case in MessagePassing::dispatch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "fci_core/gcs/request_block.h"
+
+namespace fci::mp {
+
+enum class Kind : std::uint8_t {
+    none, send, announce, request, offer, piece, sent, taken, withdraw, withdrawn, decline, unsend,
+    unsent
+};
+
+// Flags of a control word.
+inline constexpr std::uint8_t kImmediate = 1;  // send: an immediate word precedes the data
+inline constexpr std::uint8_t kInRing = 2;     // the data, or its attached part, is in the ring
+inline constexpr std::uint8_t kWantsTaken = 4; // send: answer with `taken` once it is matched
+inline constexpr std::uint8_t kFailed = 8;     // sent, taken: the copying failed
+inline constexpr std::uint8_t kAll = 16;       // sent: I copied everything, no answer needed
+inline constexpr unsigned kSpaceShift = 6;     // two bits: the matching space
+
+/// Spaces 0 and 1 are matched; this one holds active messages, handled on arrival.
+inline constexpr std::uint32_t kActiveSpace = 2;
+
+// Flags of a send.
+inline constexpr std::uint32_t kSendImmediate = 1;
+inline constexpr std::uint32_t kSendSynchronous = 2;
+inline constexpr std::uint32_t kSendBuffered = 4;
+
+constexpr std::uint8_t control_flags(std::uint32_t space, std::uint32_t send_flags) noexcept {
+    static_assert(kSendImmediate == kImmediate && kSendSynchronous * 2 == kWantsTaken);
+    return static_cast<std::uint8_t>(space << kSpaceShift | (send_flags & kSendImmediate) |
+                                     (send_flags & kSendSynchronous) * 2);
+}
+
+struct Control {
+    Kind kind;
+    std::uint8_t flags;
+    std::uint16_t bytes;  // of data that comes with the request
+
+    [[nodiscard]] std::uint32_t space() const noexcept { return flags >> kSpaceShift; }
+    [[nodiscard]] std::uint32_t word() const noexcept {
+        return static_cast<std::uint32_t>(kind) | std::uint32_t{flags} << 8 |
+               std::uint32_t{bytes} << 16;
+    }
+    static Control of(const gcs::Line& line) noexcept {
+        return {static_cast<Kind>(line.control & 0xff),
+                static_cast<std::uint8_t>(line.control >> 8),
+                static_cast<std::uint16_t>(line.control >> 16)};
+    }
+};
+
+/// How the data of a long message travels.
+enum class Path : std::uint8_t {
+    ring,    // two pipelined copies: sender into the ring, receiver out of it
+    pull,    // the receiver copies all of it through the kernel
+    shared,  // both copy through the kernel, from the two ends, claiming pieces
+};
+
+// A handle names an order of the process that it is sent back to (HandlePool).
+struct AnnounceRecord {
+    std::uint64_t match, immediate, length;
+    std::uint64_t address;   // of the message in the sender's memory
+    std::uint32_t send;      // the sender's order
+    std::uint32_t receive;   // the receiver's order whose offer it was matched with, or 0
+    std::uint64_t reserved;
+};
+struct RequestRecord {
+    std::uint32_t send, receive;
+    std::uint64_t address;  // of the receive buffer, for Path::shared
+    std::uint64_t bytes;    // wanted: at most the message's length
+    std::uint32_t piece_bytes;
+    std::uint16_t claim;
+    std::uint8_t path, reserved;
+};
+struct OfferRecord {
+    std::uint64_t match, ignore;
+    std::uint64_t address, bytes;  // the receive buffer
+    std::uint32_t receive;
+    std::uint32_t seen;            // requests of the sender that were handled before (low half)
+    std::uint32_t piece_bytes;
+    std::uint16_t claim;
+    std::uint8_t path;
+    std::uint8_t epoch;
+};
+struct HandleRecord {  // all other kinds
+    std::uint64_t handle;  // piece, sent, withdrawn: a receive; taken, unsend, unsent: a send
+};
+
+/// At most 48 bytes, without a call: moves that overlap where the length is no power of two.
+inline void copy_short(std::byte* to, const std::byte* from, std::uint64_t bytes) noexcept {
+    if (bytes >= 16) {
+        for (std::uint64_t at = 0; at + 16 <= bytes; at += 16) {
+            __builtin_memcpy(to + at, from + at, 16);
+        }
+        __builtin_memcpy(to + bytes - 16, from + bytes - 16, 16);
+    } else if (bytes >= 8) {
+        __builtin_memcpy(to, from, 8);
+        __builtin_memcpy(to + bytes - 8, from + bytes - 8, 8);
+    } else if (bytes >= 4) {
+        __builtin_memcpy(to, from, 4);
+        __builtin_memcpy(to + bytes - 4, from + bytes - 4, 4);
+    } else {
+        for (std::uint64_t i = 0; i < bytes; ++i) to[i] = from[i];
+    }
+}
+
+template <class T>
+concept WireRecord = std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T> &&
+                     std::has_unique_object_representations_v<T> && sizeof(T) <= 56;
+static_assert(WireRecord<AnnounceRecord> && WireRecord<RequestRecord> && WireRecord<OfferRecord> &&
+              WireRecord<HandleRecord>);
+
+template <WireRecord R>
+gcs::Line pack(Control control, const R& record) noexcept {
+    gcs::Line line;
+    std::memcpy(line.word, &record, sizeof record);
+    std::memset(reinterpret_cast<std::byte*>(line.word) + sizeof record, 0,
+                sizeof line.word - sizeof record);
+    line.control = control.word();
+    return line;
+}
+
+template <WireRecord R>
+R unpack(const gcs::Line& line) noexcept {
+    R record;
+    std::memcpy(&record, line.word, sizeof record);
+    return record;
+}
+
+}  // namespace fci::mp

@@ -1,0 +1,246 @@
+// Sends: inside the request, through the ring, or announced (§2.6.5, figs. 2.39 and 2.40).
+#include <algorithm>
+#include <new>
+
+#include "fci_core/mp/message_passing.h"
+
+namespace fci::mp {
+
+namespace {
+
+void gather(std::byte* to, std::span<const iovec> from) noexcept {
+    for (const iovec& range : from) {
+        if (range.iov_len != 0) std::memcpy(to, range.iov_base, range.iov_len);
+        to += range.iov_len;
+    }
+}
+
+std::span<const std::byte> header_of(const Order& order) noexcept {
+    return order.baggage != nullptr ? std::span<const std::byte>(order.baggage->header)
+                                    : std::span<const std::byte>();
+}
+
+}  // namespace
+
+int MessagePassing::send_bytes(nhi::Rank rank, std::uint32_t space, std::uint32_t flags,
+                               std::uint64_t match, std::uint64_t immediate, const void* data,
+                               std::uint64_t bytes, const Completion& completion,
+                               std::uint32_t* handle) {
+    if (send_line(rank, space, flags, match, immediate, data, bytes)) return kDone;
+    const iovec range{const_cast<void*>(data), bytes};
+    return send({rank, space, flags, match, immediate, {&range, 1}}, completion, handle);
+}
+
+int MessagePassing::send(const SendArguments& send, const Completion& completion,
+                         std::uint32_t* handle) {
+    Peer* const to = connected(send.peer);
+    if (to == nullptr) return kNoEntry;
+    if (to->lost) return to->failure;
+    std::uint64_t bytes = 0;
+    for (const iovec& range : send.data) bytes += range.iov_len;
+
+    const bool at_once = to->attached && to->control.empty() && to->pending.empty();
+    const bool plain = (send.flags & kSendSynchronous) == 0;
+    if (at_once && plain && protocol_.data_with_send_request &&
+        bytes <= limits_.eager_bytes) {
+        if (put_send(*to, send, bytes, nullptr) == Status::ok) return kDone;
+    }
+    if ((send.flags & kSendBuffered) != 0) {
+        // Whoever wants the buffer back at once must come again when there is room.
+        ++counters_.credit_waits;
+        return kAgain;
+    }
+    return send_order(*to, send, bytes, completion, handle);
+}
+
+int MessagePassing::send_order(Peer& peer, const SendArguments& send, std::uint64_t bytes,
+                               const Completion& completion, std::uint32_t* handle) {
+    std::unique_ptr<Baggage> baggage;
+    if (send.data.size() > 1 || !send.header.empty()) {
+        baggage.reset(new (std::nothrow) Baggage);
+        if (baggage == nullptr) return kNoMemory;
+        baggage->header.assign(send.header.begin(), send.header.end());
+    }
+    if (send.data.size() > 1) {
+        baggage->bounce.reset(new (std::nothrow) std::byte[bytes + 1]);
+        if (baggage->bounce == nullptr) return kNoMemory;
+        gather(baggage->bounce.get(), send.data);
+    }
+    Order* const order = orders_.take();
+    if (order == nullptr) return kAgain;
+    order->reset(true, OrderState::queued, completion);
+    order->send_flags = send.flags;
+    order->space = send.space;
+    order->peer = peer.rank;
+    order->match = send.match;
+    order->immediate = send.immediate;
+    order->has_immediate = (send.flags & kSendImmediate) != 0;
+    order->data = send.data.size() > 1 ? baggage->bounce.get()
+                  : send.data.empty()  ? nullptr
+                                       : static_cast<std::byte*>(send.data[0].iov_base);
+    order->bytes = order->length = bytes;
+    order->baggage = std::move(baggage);
+    if (handle != nullptr) *handle = order->handle;
+    peer.pending.push_back(*order);
+    order->in_list = true;
+    if (peer.attached && peer.control.empty() && &peer.pending.front() == order &&
+        emit(peer, *order) == Status::ok) {
+        return kAccepted;
+    }
+    busy_ = true;
+    return kAccepted;
+}
+
+/// A whole message with its send request. `order`: the one that waits for `taken`, or nullptr.
+Status MessagePassing::put_send(Peer& peer, const SendArguments& send, std::uint64_t bytes,
+                                Order* order) {
+    bytes += send.header.size();
+    const std::uint64_t charge = kSlotCharge + bytes;
+    if (!peer.out.slot_free()) return Status::again;
+    if (!may_send_data(peer, charge)) {
+        ++counters_.eager_refused;
+        return Status::exhausted;
+    }
+    const bool has_immediate = (send.flags & kSendImmediate) != 0;
+    Control control{Kind::send, control_flags(send.space, send.flags),
+                    static_cast<std::uint16_t>(bytes)};
+    gcs::Line& line = peer.out.prepare();
+    unsigned word = 0;
+    line.word[word++] = send.match;
+    if (has_immediate) line.word[word++] = send.immediate;
+    if (order != nullptr) line.word[word++] = order->handle;
+    const bool in_line = bytes <= 8 * (7 - word);
+    Status status = Status::ok;
+    if (in_line) {
+        auto* const to = reinterpret_cast<std::byte*>(line.word + word);
+        std::copy(send.header.begin(), send.header.end(), to);
+        gather(to + send.header.size(), send.data);
+        status = peer.out.put(network_, control.word());
+    } else {
+        if (!peer.out.ring_free(bytes)) return Status::again;
+        gcs::RequestOut::Part parts[3]{{send.header.data(), send.header.size()}};
+        std::size_t count = 1;
+        if (send.data.size() <= 2) {
+            for (const iovec& range : send.data) parts[count++] = {range.iov_base, range.iov_len};
+        } else {
+            gather(scratch_.data(), send.data);
+            parts[count++] = {scratch_.data(), bytes - send.header.size()};
+        }
+        control.flags |= kInRing;
+        status = peer.out.put(network_, control.word(), {parts, count}, bytes);
+    }
+    if (status != Status::ok) return status;
+    peer.charged += charge;
+    ++(in_line ? counters_.sent_inline : counters_.sent_eager);
+    if (send.space != kActiveSpace) {
+        const bool used = use_offer(peer, send.space, send.match);
+        peer.notes[peer.sends++ % Peer::kSentNotes] = {send.match, send.space, used};
+    }
+    return status;
+}
+
+/// The first of the pending sends goes out, in whatever form is possible now.
+Status MessagePassing::emit(Peer& peer, Order& order) {
+    const bool waits = (order.send_flags & kSendSynchronous) != 0;
+    if (protocol_.data_with_send_request &&
+        order.length <= limits_.eager_bytes) {
+        const iovec range{order.data, order.length};
+        const SendArguments send{order.peer,       order.space,
+                                 order.send_flags, order.match,
+                                 order.immediate,  {&range, 1},
+                                 header_of(order)};
+        const Status status = put_send(peer, send, order.length, waits ? &order : nullptr);
+        if (status == Status::ok) {
+            unlink(order);
+            order.state = OrderState::announced;
+            if (!waits) finish_later(order, kSuccess);
+            return status;
+        }
+        // No unexpected memory is left: it may be announced all the same. No room: it waits.
+        if (status != Status::exhausted) {
+            ++counters_.credit_waits;
+            return status;
+        }
+    }
+    return emit_announce(peer, order);
+}
+
+Status MessagePassing::emit_announce(Peer& peer, Order& order) {
+    const std::span<const std::byte> header = header_of(order);
+    const std::uint64_t attached = header.size();
+    if (!peer.out.slot_free() || (attached != 0 && !peer.out.ring_free(attached))) {
+        ++counters_.credit_waits;
+        return Status::again;
+    }
+    const auto offered = order.space == kActiveSpace
+                             ? peer.offers.end()
+                             : find_offer(peer, order.space, order.match);
+    const bool matched = offered != peer.offers.end();
+    const AnnounceRecord record{order.match,
+                                order.immediate,
+                                order.length,
+                                reinterpret_cast<std::uint64_t>(order.data),
+                                order.handle,
+                                matched ? offered->record.receive : 0,
+                                0};
+    Control control{Kind::announce, control_flags(order.space, order.send_flags),
+                    static_cast<std::uint16_t>(attached)};
+    if (attached != 0) control.flags |= kInRing;
+    std::memcpy(peer.out.prepare().word, &record, sizeof record);
+    const gcs::RequestOut::Part part{header.data(), attached};
+    const Status status = attached != 0
+                              ? peer.out.put(network_, control.word(), {&part, 1}, attached)
+                              : peer.out.put(network_, control.word());
+    if (status != Status::ok) return status;
+    if (order.space != kActiveSpace) {
+        peer.notes[peer.sends++ % Peer::kSentNotes] = {order.match, order.space, matched};
+    }
+    unlink(order);
+    order.state = OrderState::announced;
+    ++counters_.sent_announced;
+    if (matched) {
+        const OfferRecord offer = offered->record;
+        peer.offers.erase(offered);
+        send_one_sided(peer, order, offer);
+    }
+    return status;
+}
+
+/// The receiver's buffer is known, so the data starts at once (§2.6.3).
+void MessagePassing::send_one_sided(Peer& peer, Order& order, const OfferRecord& offer) {
+    ++counters_.sent_one_sided;
+    order.begin_moving();
+    order.peer_handle = offer.receive;
+    order.wanted = std::min<std::uint64_t>(order.length, offer.bytes);
+    order.remote = offer.address;
+    order.piece_bytes = offer.piece_bytes;
+    order.path = static_cast<Path>(offer.path);
+    if (order.wanted == 0) return finish_later(order, kSuccess);
+    start_sending(order, peer, offer.claim);
+}
+
+/// The peer asks that a send request be forgotten. If it was matched already the answer is on its
+/// way and this one is not needed.
+void MessagePassing::on_unsend(Peer& peer, const gcs::Line& line) {
+    const auto handle = static_cast<std::uint32_t>(unpack<HandleRecord>(line).handle);
+    Arrived* found = nullptr;
+    arrived_.for_each([&](ArrivedNode& node) {
+        Arrived& message = static_cast<Arrived&>(node);
+        if (message.envelope.source == peer.rank && message.send == handle && handle != 0) {
+            found = &message;
+        }
+    });
+    if (found == nullptr) return;
+    arrived_.remove(*found);
+    dispose(*found);
+    tell(peer, Kind::unsent, handle);
+}
+
+void MessagePassing::on_unsent(Peer& peer, const gcs::Line& line) {
+    Order* const order =
+        find(static_cast<std::uint32_t>(unpack<HandleRecord>(line).handle), peer, true);
+    if (order == nullptr || order->state != OrderState::announced) return bad_request(peer);
+    finish_later(*order, kCanceled);
+}
+
+}  // namespace fci::mp

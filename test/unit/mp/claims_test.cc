@@ -1,0 +1,68 @@
+#include "fci_core/mp/claims.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+using fci::mp::ClaimWord;
+
+TEST(claim_word, name__keeps_index_and_generation) {
+    for (unsigned index = 0; index < 16; ++index) {
+        for (const std::uint16_t generation : {0, 1, 4095}) {
+            const std::uint16_t name = ClaimWord::name(index, generation);
+            EXPECT_EQ(ClaimWord::index_of(name), index);
+            EXPECT_EQ(ClaimWord::generation_of(name), generation);
+        }
+    }
+}
+
+TEST(claim_word, take__from_both_ends_until_they_meet) {
+    std::uint64_t word = 0;
+    const std::uint16_t generation = ClaimWord::renew(word);
+    EXPECT_EQ(ClaimWord::take(word, generation, 5, true), 0u);
+    EXPECT_EQ(ClaimWord::take(word, generation, 5, false), 4u);
+    EXPECT_EQ(ClaimWord::take(word, generation, 5, false), 3u);
+    EXPECT_EQ(ClaimWord::take(word, generation, 5, true), 1u);
+    EXPECT_EQ(ClaimWord::take(word, generation, 5, false), 2u);
+    EXPECT_EQ(ClaimWord::take(word, generation, 5, true), ClaimWord::kNone);
+    EXPECT_EQ(ClaimWord::take(word, generation, 5, false), ClaimWord::kNone);
+}
+
+TEST(claim_word, renew__shuts_late_comers_out) {
+    std::uint64_t word = 0;
+    const std::uint16_t old = ClaimWord::renew(word);
+    EXPECT_EQ(ClaimWord::take(word, old, 3, true), 0u);
+    const std::uint16_t fresh = ClaimWord::renew(word);
+    EXPECT_NE(old, fresh);
+    EXPECT_EQ(ClaimWord::take(word, old, 3, true), ClaimWord::kNone);
+    EXPECT_EQ(ClaimWord::take(word, fresh, 3, true), 0u);
+}
+
+TEST(claim_word, renew__generation_wraps_within_what_a_name_holds) {
+    std::uint64_t word = 0;
+    for (unsigned i = 0; i < 3u * ClaimWord::kGenerations; ++i) {
+        const std::uint16_t generation = ClaimWord::renew(word);
+        ASSERT_LT(generation, ClaimWord::kGenerations);
+        ASSERT_EQ(ClaimWord::take(word, generation, 1, false), 0u);
+    }
+}
+
+TEST(claim_word, take__gives_every_piece_once_under_contention) {
+    constexpr unsigned kPieces = 20000;
+    alignas(64) std::uint64_t word = 0;
+    const std::uint16_t generation = ClaimWord::renew(word);
+    std::vector<std::atomic<int>> taken(kPieces);
+    const auto work = [&](bool front) {
+        for (;;) {
+            const std::uint64_t piece = ClaimWord::take(word, generation, kPieces, front);
+            if (piece == ClaimWord::kNone) return;
+            taken[piece].fetch_add(1);
+        }
+    };
+    std::thread other(work, true);
+    work(false);
+    other.join();
+    for (const auto& count : taken) ASSERT_EQ(count.load(), 1);
+}

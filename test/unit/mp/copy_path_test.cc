@@ -1,0 +1,67 @@
+#include "fci_core/mp/copy_path.h"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+
+using fci::mp::CopyPath;
+using Choice = CopyPath::Choice;
+
+namespace {
+
+/// Runs `transfers` of one length with given costs per path; how often each was chosen.
+struct Tally {
+    unsigned ring = 0, kernel = 0;
+};
+Tally run(CopyPath& path, std::uint64_t bytes, unsigned transfers, fci::Nanoseconds ring_ns,
+          fci::Nanoseconds kernel_ns) {
+    Tally tally;
+    for (unsigned i = 0; i < transfers; ++i) {
+        const Choice choice = path.choose(bytes);
+        ++(choice == Choice::ring ? tally.ring : tally.kernel);
+        path.learn(choice, bytes, choice == Choice::ring ? ring_ns : kernel_ns);
+    }
+    return tally;
+}
+
+}  // namespace
+
+TEST(copy_path, choose__settles_on_the_cheaper_one) {
+    CopyPath path;
+    run(path, 1 << 20, 16, 40'000, 90'000);
+    const Tally later = run(path, 1 << 20, 1000, 40'000, 90'000);
+    EXPECT_GT(later.ring, 980u);
+    EXPECT_GE(later.kernel, 1u);  // it still looks
+}
+
+TEST(copy_path, choose__lengths_are_learned_apart) {
+    CopyPath path;
+    run(path, 64 << 10, 100, 3'000, 9'000);
+    run(path, 4 << 20, 100, 900'000, 300'000);
+    EXPECT_GT(run(path, 64 << 10, 100, 3'000, 9'000).ring, 95u);
+    EXPECT_GT(run(path, 4 << 20, 100, 900'000, 300'000).kernel, 95u);
+}
+
+TEST(copy_path, choose__follows_a_machine_that_changes) {
+    CopyPath path;
+    run(path, 1 << 20, 500, 40'000, 80'000);
+    run(path, 1 << 20, 500, 450'000, 80'000);  // the cores moved to different L3s
+    EXPECT_GT(run(path, 1 << 20, 1000, 450'000, 80'000).kernel, 900u);
+    run(path, 1 << 20, 1500, 40'000, 80'000);
+    EXPECT_GT(run(path, 1 << 20, 1000, 40'000, 80'000).ring, 900u);
+}
+
+TEST(copy_path, learn__one_late_transfer_changes_nothing) {
+    CopyPath path;
+    run(path, 1 << 20, 100, 40'000, 60'000);
+    path.learn(Choice::ring, 1 << 20, 50'000'000);  // the other side was busy
+    EXPECT_GT(run(path, 1 << 20, 100, 40'000, 60'000).ring, 90u);
+}
+
+TEST(copy_path, set_policy__is_obeyed) {
+    CopyPath path;
+    path.set_policy(CopyPath::Policy::kernel);
+    EXPECT_EQ(run(path, 1 << 20, 100, 1, 100).ring, 0u);
+    path.set_policy(CopyPath::Policy::ring);
+    EXPECT_EQ(run(path, 1 << 20, 100, 100, 1).kernel, 0u);
+}

@@ -1,0 +1,118 @@
+// Two processes over the ideal network, driven by hand: what a test of mp needs and nothing else.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "drivers/sim/ideal/world.h"
+#include "fci_core/mp/message_passing.h"
+
+namespace fci::mp::test {
+
+inline Limits small_limits() {
+    Limits limits;
+    limits.layout = {32, 64 * 1024};
+    limits.eager_bytes = 4096;
+    limits.announce_bytes = 8192;
+    limits.unexpected_bytes = 64 * 1024;
+    return limits;
+}
+
+struct Recorder {
+    std::map<int, Outcome> outcomes;  // by the number given to on()
+
+    Completion on(int number) {
+        return {[](void* self, void* which, const Outcome* outcome) {
+                    auto& all = static_cast<Recorder*>(self)->outcomes;
+                    const int key = static_cast<int>(reinterpret_cast<std::intptr_t>(which));
+                    EXPECT_EQ(all.count(key), 0u) << "completed twice: " << key;
+                    all[key] = *outcome;
+                },
+                this, reinterpret_cast<void*>(static_cast<std::intptr_t>(number))};
+    }
+    [[nodiscard]] bool has(int number) const { return outcomes.count(number) != 0; }
+    [[nodiscard]] int error(int number) const { return outcomes.at(number).error; }
+};
+
+struct Pair {
+    explicit Pair(const Protocol& protocol = kEnhancedMixed, sim::WorldOptions options = {},
+                  const Limits& limits = small_limits())
+        : world(options) {
+        ddi::Settings settings;
+        settings.block_bytes = limits.layout.block_bytes();
+        for (int i = 0; i < 2; ++i) {
+            devices.push_back(world.open(settings));
+            ends.push_back(std::make_unique<MessagePassing>(*devices[i], protocol, limits));
+        }
+        EXPECT_EQ(devices[0]->add_peer(devices[1]->card(), &there[0]), Status::ok);
+        EXPECT_EQ(devices[1]->add_peer(devices[0]->card(), &there[1]), Status::ok);
+    }
+    ~Pair() {
+        ends.clear();
+        devices.clear();
+    }
+
+    /// Only `who` takes turns; the network moves.
+    void turns(int who, unsigned count = 200) {
+        for (unsigned i = 0; i < count; ++i) {
+            devices[who]->network().poll(0);
+            ends[who]->turn();
+        }
+    }
+    void both(unsigned count = 400) {
+        for (unsigned i = 0; i < count; ++i) {
+            turns(0, 1);
+            turns(1, 1);
+        }
+    }
+    /// Until nothing moves any more.
+    void settle() {
+        for (unsigned quiet = 0; quiet < 50;) {
+            unsigned work = 0;
+            for (int who : {0, 1}) {
+                devices[who]->network().poll(0);
+                work += ends[who]->turn();
+            }
+            quiet = work == 0 && world.idle() ? quiet + 1 : 0;
+        }
+    }
+    void attach() {
+        int recorded = send(0, 1, 999, {}, 900);
+        EXPECT_GE(recorded, 0);
+        std::vector<std::byte> none;
+        receive(1, 999, none, 901);
+        both();
+        recorder.outcomes.clear();
+    }
+    int send(int from, std::uint32_t flags, std::uint64_t match, std::span<std::byte> data,
+             int number, std::uint32_t* handle = nullptr) {
+        return ends[from]->send_bytes(there[from], 0, flags & ~1u, match, 0, data.data(),
+                                      data.size(), recorder.on(number), handle);
+    }
+    int receive(int at, std::uint64_t match, std::span<std::byte> to, int number,
+                std::uint32_t* handle = nullptr, bool any = false, std::uint64_t ignore = 0) {
+        const iovec range{to.data(), to.size()};
+        Outcome outcome{};
+        const int result = ends[at]->receive({any ? kAnySource : there[at], 0, match, ignore},
+                                             {&range, 1}, recorder.on(number), handle, &outcome);
+        if (result == kDone) recorder.outcomes[number] = outcome;
+        return result;
+    }
+
+    sim::World world;
+    std::vector<std::unique_ptr<ddi::Device>> devices;
+    std::vector<std::unique_ptr<MessagePassing>> ends;
+    nhi::Rank there[2]{};
+    Recorder recorder;
+};
+
+inline std::vector<std::byte> pattern(std::size_t bytes, unsigned seed = 1) {
+    std::vector<std::byte> data(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>(i * 31 + seed);
+    return data;
+}
+
+}  // namespace fci::mp::test
