@@ -1,0 +1,27 @@
+# api: the faces of the core, and libfci.so itself.
+noinst_LTLIBRARIES += libfci_api.la
+libfci_api_la_SOURCES = \
+	%D%/icl.cc \
+	%D%/icl.h \
+	%D%/open_process.cc \
+	%D%/process.cc \
+	%D%/process.h \
+	%D%/version.h
+
+# Each room before those that it uses.
+libfci_rooms = \
+	libfci_api.la \
+	libfci_mp.la \
+	libfci_drivers.la \
+	libfci_shm.la \
+	libfci_progress.la \
+	libfci_base.la
+
+lib_LTLIBRARIES += libfci.la
+libfci_la_SOURCES =
+# Names no file: it only tells automake that this is C++.
+nodist_EXTRA_libfci_la_SOURCES = %D%/cxx.cc
+libfci_la_LIBADD = $(libfci_rooms)
+libfci_la_LDFLAGS = -version-info 0:0:0 $(no_undefined) \
+	-Wl,--version-script=$(srcdir)/libfci.map -Wl,-z,nodelete -pthread
+EXTRA_libfci_la_DEPENDENCIES = libfci.map

@@ -1,0 +1,367 @@
+// The C face for plugs: checks arguments, then hands over to Process. No exception leaves here.
+#include "fci_core/api/icl.h"
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "fci_core/api/process.h"
+#include "fci_core/api/version.h"
+
+using fci::api::Process;
+namespace mp = fci::mp;
+
+struct fci_icl_context {
+    std::unique_ptr<Process> process;
+    mp::MessagePassing* messages = nullptr;  // of the process, one step nearer
+    std::string summary;
+    std::string wait_policy;
+};
+// A claimed message is mp's own object under another name.
+struct fci_icl_message;
+
+namespace {
+
+// icl.h and mp say the same things in the same places; mp may not include what lies above it.
+static_assert(sizeof(fci_icl_status) == sizeof(mp::Outcome));
+static_assert(offsetof(fci_icl_status, source) == offsetof(mp::Outcome, source));
+static_assert(offsetof(fci_icl_status, flags) == offsetof(mp::Outcome, flags));
+static_assert(offsetof(fci_icl_status, match) == offsetof(mp::Outcome, match));
+static_assert(offsetof(fci_icl_status, immediate) == offsetof(mp::Outcome, immediate));
+static_assert(offsetof(fci_icl_status, length) == offsetof(mp::Outcome, length));
+static_assert(offsetof(fci_icl_status, received) == offsetof(mp::Outcome, received));
+static_assert(sizeof(fci_icl_completion) == sizeof(mp::Completion));
+static_assert(FCI_ICL_DONE == mp::kDone && FCI_ICL_EAGAIN == mp::kAgain);
+static_assert(FCI_ICL_EINVAL == mp::kInvalid && FCI_ICL_ENOMEM == mp::kNoMemory);
+static_assert(FCI_ICL_EPEER == mp::kPeerLost && FCI_ICL_ETRUNC == mp::kTruncated);
+static_assert(FCI_ICL_ECANCELED == mp::kCanceled && FCI_ICL_ENOMSG == mp::kNoMessage);
+static_assert(FCI_ICL_ENOENT == mp::kNoEntry && FCI_ICL_EFAULT == mp::kFault);
+static_assert(FCI_ICL_EUNREACHABLE == mp::kUnreachable && FCI_ICL_EMISMATCH == mp::kMismatch);
+static_assert(FCI_ICL_IMMEDIATE == mp::kSendImmediate);
+static_assert(FCI_ICL_SYNCHRONOUS == mp::kSendSynchronous);
+static_assert(FCI_ICL_BUFFERED == mp::kSendBuffered);
+static_assert(FCI_ICL_ANY_SOURCE == mp::kAnySource && FCI_ICL_SPACES == mp::kActiveSpace);
+static_assert(FCI_ICL_CARD_BYTES == sizeof(fci::ddi::Card));
+
+mp::Completion completion_of(const fci_icl_completion* given) noexcept {
+    mp::Completion completion{};
+    if (given != nullptr) std::memcpy(&completion, given, sizeof completion);
+    return completion;
+}
+
+mp::Outcome* outcome_of(fci_icl_status* status) noexcept {
+    return reinterpret_cast<mp::Outcome*>(status);
+}
+
+int with_order(int result, std::uint32_t handle, fci_icl_order* order) noexcept {
+    if (order != nullptr) *order = result == FCI_ICL_OK ? handle : 0;
+    return result;
+}
+
+/// Runs what may allocate; running out of memory becomes a code.
+template <class F>
+int guarded(F&& call) noexcept {
+    try {
+        return call();
+    } catch (const std::bad_alloc&) {
+        return FCI_ICL_ENOMEM;
+    } catch (...) {
+        return FCI_ICL_EINVAL;
+    }
+}
+
+char* duplicate(const std::string& text) noexcept { return strdup(text.c_str()); }
+
+mp::Arrived* claimed_of(fci_icl_message* message) noexcept {
+    return reinterpret_cast<mp::Arrived*>(message);
+}
+
+}  // namespace
+
+extern "C" {
+
+// --- context ---
+
+int fci_icl_open(const struct fci_icl_config* config, fci_icl_context** context,
+                 char** error_text) {
+    if (error_text != nullptr) *error_text = nullptr;
+    if (context == nullptr || config == nullptr) return FCI_ICL_EINVAL;
+    *context = nullptr;
+    return guarded([&]() -> int {
+        std::string error;
+        if (config->version != FCI_ICL_VERSION) {
+            error = "the caller was built for version " + std::to_string(config->version) +
+                    " of icl.h, this libfci has version " + std::to_string(FCI_ICL_VERSION) +
+                    ". Build and install both from one source.";
+            if (error_text != nullptr) *error_text = duplicate(error);
+            return FCI_ICL_EMISMATCH;
+        }
+        fci::api::Wishes wishes;
+        if (config->driver != nullptr) wishes.driver = config->driver;
+        if (config->protocol != nullptr) wishes.protocol = config->protocol;
+        wishes.job = config->job;
+        wishes.local_ranks = config->local_ranks;
+        std::memcpy(&wishes.card, config->card, sizeof wishes.card);
+        if (config->user_agent != nullptr) wishes.user_agent = config->user_agent;
+        fci::Status status = fci::Status::ok;
+        auto opened = std::make_unique<fci_icl_context>();
+        opened->process = fci::api::open_process(wishes, &status, &error);
+        if (opened->process == nullptr) {
+            if (error_text != nullptr) *error_text = duplicate(error);
+            return fci::api::code_of(status);
+        }
+        opened->messages = &opened->process->messages();
+        opened->summary = opened->process->summary();
+        opened->wait_policy = opened->process->wait_policy();
+        *context = opened.release();
+        return FCI_ICL_OK;
+    });
+}
+
+int fci_icl_close(fci_icl_context* context, int64_t linger_ns) {
+    if (context == nullptr) return FCI_ICL_EINVAL;
+    const int result = guarded([&] {
+        return context->process->drain(linger_ns) ? FCI_ICL_OK
+                                                  : FCI_ICL_EAGAIN;
+    });
+    delete context;
+    return result;
+}
+
+void fci_icl_card(const fci_icl_context* context, unsigned char card[FCI_ICL_CARD_BYTES]) {
+    std::memcpy(card, &context->process->device().card(), FCI_ICL_CARD_BYTES);
+}
+
+void fci_icl_limits(const fci_icl_context* context, struct fci_icl_limits* limits) {
+    const mp::MessagePassing& messages = context->process->messages();
+    const mp::Limits& known = messages.limits();
+    limits->inline_bytes = mp::kInlineBytes;
+    // Under a protocol that asks before it sends, nothing leaves the buffer at once.
+    limits->inject_bytes = messages.protocol().data_with_send_request ? known.eager_bytes : 0;
+    limits->eager_bytes = known.eager_bytes;
+    limits->announce_bytes = known.announce_bytes;
+    limits->am_header_bytes = mp::kHeaderMost;
+    limits->unexpected_bytes = known.unexpected_bytes;
+    limits->driver = context->process->driver();
+    limits->protocol = messages.protocol().name;
+    limits->wait_policy = context->wait_policy.c_str();
+}
+
+const char* fci_icl_summary(const fci_icl_context* context) { return context->summary.c_str(); }
+
+const char* fci_icl_strerror(int code) {
+    switch (code) {
+        case FCI_ICL_OK: return "success";
+        case FCI_ICL_DONE: return "done at once";
+        case FCI_ICL_EAGAIN: return "no room just now, try again after progress";
+        case FCI_ICL_EINVAL: return "invalid argument";
+        case FCI_ICL_ENOMEM: return "out of memory";
+        case FCI_ICL_EPEER: return "the peer died or closed";
+        case FCI_ICL_EUNREACHABLE: return "the peer cannot be reached";
+        case FCI_ICL_ETRUNC: return "message longer than the receive buffer";
+        case FCI_ICL_ECANCELED: return "cancelled";
+        case FCI_ICL_ENOMSG: return "no such message";
+        case FCI_ICL_ENOENT: return "no such order, peer or option";
+        case FCI_ICL_EUNSUPPORTED: return "not supported here";
+        case FCI_ICL_EMISMATCH: return "versions or settings of the two sides differ";
+        case FCI_ICL_EFAULT: return "a buffer is not accessible";
+        default: return "unknown code";
+    }
+}
+
+const char* fci_icl_peer_reason(const fci_icl_context* context, fci_icl_peer peer) {
+    return context->process->messages().reason(peer);
+}
+
+// --- peers ---
+
+int fci_icl_add_peer(fci_icl_context* context, const unsigned char card[FCI_ICL_CARD_BYTES],
+                     fci_icl_peer* peer) {
+    return guarded([&]() -> int {
+        fci::ddi::Card there;
+        std::memcpy(&there, card, sizeof there);
+        return fci::api::code_of(context->process->device().add_peer(there, peer));
+    });
+}
+
+int fci_icl_peer_card(const fci_icl_context* context, fci_icl_peer peer,
+                      unsigned char card[FCI_ICL_CARD_BYTES]) {
+    const fci::ddi::Card* const known = context->process->device().card_of(peer);
+    if (known == nullptr) return FCI_ICL_ENOENT;
+    std::memcpy(card, known, FCI_ICL_CARD_BYTES);
+    return FCI_ICL_OK;
+}
+
+// --- tagged messages ---
+
+int fci_icl_send_bytes(fci_icl_context* context, fci_icl_peer peer, uint32_t space, uint32_t flags,
+                       uint64_t match, uint64_t immediate, const void* buffer, size_t bytes,
+                       const struct fci_icl_completion* completion, fci_icl_order* order) {
+    if (space >= FCI_ICL_SPACES) return FCI_ICL_EINVAL;
+    mp::MessagePassing& messages = *context->messages;
+    if (messages.send_line(peer, space, flags, match, immediate, buffer, bytes)) [[likely]] {
+        if (order != nullptr) *order = 0;
+        return FCI_ICL_DONE;
+    }
+    return guarded([&]() -> int {
+        std::uint32_t handle = 0;
+        const int result = messages.send_bytes(peer, space, flags, match, immediate, buffer, bytes,
+                                               completion_of(completion), &handle);
+        return with_order(result, handle, order);
+    });
+}
+
+int fci_icl_send(fci_icl_context* context, const struct fci_icl_send* send, fci_icl_order* order) {
+    if (send->space >= FCI_ICL_SPACES) return FCI_ICL_EINVAL;
+    return guarded([&]() -> int {
+        std::uint32_t handle = 0;
+        const mp::SendArguments arguments{send->peer,  send->space,
+                                          send->flags, send->match,
+                                          send->immediate, {send->iov, send->iov_count}};
+        const int result = context->process->messages().send(
+            arguments, completion_of(&send->completion), &handle);
+        return with_order(result, handle, order);
+    });
+}
+
+int fci_icl_receive(fci_icl_context* context, const struct fci_icl_receive* receive,
+                    fci_icl_order* order, struct fci_icl_status* status) {
+    if (receive->space >= FCI_ICL_SPACES) return FCI_ICL_EINVAL;
+    return guarded([&]() -> int {
+        std::uint32_t handle = 0;
+        const mp::Pattern pattern{receive->source, receive->space, receive->match,
+                                  receive->ignore};
+        const int result = context->messages->receive(
+            pattern, {receive->iov, receive->iov_count}, completion_of(&receive->completion),
+            &handle, outcome_of(status));
+        return with_order(result, handle, order);
+    });
+}
+
+int fci_icl_cancel(fci_icl_context* context, fci_icl_order order) {
+    return guarded([&]() -> int {
+        return context->process->messages().cancel(static_cast<std::uint32_t>(order));
+    });
+}
+
+int fci_icl_probe(fci_icl_context* context, fci_icl_peer source, uint32_t space, uint64_t match,
+                  uint64_t ignore, struct fci_icl_status* status, fci_icl_message** claimed) {
+    if (space >= FCI_ICL_SPACES) return FCI_ICL_EINVAL;
+    return guarded([&]() -> int {
+        mp::Arrived* message = nullptr;
+        const int result = context->process->messages().probe(
+            {source, space, match, ignore}, outcome_of(status),
+            claimed != nullptr ? &message : nullptr);
+        if (claimed != nullptr) *claimed = reinterpret_cast<fci_icl_message*>(message);
+        return result;
+    });
+}
+
+int fci_icl_receive_claimed(fci_icl_context* context, fci_icl_message* message,
+                            const struct iovec* iov, size_t iov_count,
+                            const struct fci_icl_completion* completion, fci_icl_order* order,
+                            struct fci_icl_status* status) {
+    return guarded([&]() -> int {
+        std::uint32_t handle = 0;
+        const int result = context->process->messages().receive_claimed(
+            *claimed_of(message), {iov, iov_count}, completion_of(completion), &handle,
+            outcome_of(status));
+        return with_order(result, handle, order);
+    });
+}
+
+int fci_icl_discard_claimed(fci_icl_context* context, fci_icl_message* message) {
+    return guarded([&]() -> int {
+        context->process->messages().discard_claimed(*claimed_of(message));
+        return FCI_ICL_OK;
+    });
+}
+
+// --- active messages ---
+
+int fci_icl_am_register(fci_icl_context* context, uint32_t id, fci_icl_am_fn handler, void* user) {
+    if (id >= FCI_ICL_AM_HANDLERS) return FCI_ICL_EINVAL;
+    context->process->set_handler(id, handler, user);
+    return FCI_ICL_OK;
+}
+
+int fci_icl_am_send(fci_icl_context* context, fci_icl_peer peer, uint32_t id, uint32_t flags,
+                    const void* header, size_t header_bytes, const struct iovec* iov,
+                    size_t iov_count, const struct fci_icl_completion* completion,
+                    fci_icl_order* order) {
+    if (id >= FCI_ICL_AM_HANDLERS || header_bytes > mp::kHeaderMost ||
+        (flags & FCI_ICL_IMMEDIATE) != 0) {
+        return FCI_ICL_EINVAL;
+    }
+    return guarded([&]() -> int {
+        std::uint32_t handle = 0;
+        const int result = context->process->messages().send_active(
+            peer, id, flags, {static_cast<const std::byte*>(header), header_bytes},
+            {iov, iov_count}, completion_of(completion), &handle);
+        return with_order(result, handle, order);
+    });
+}
+
+// --- progress ---
+
+int fci_icl_progress(fci_icl_context* context) {
+    return guarded([&]() -> int { return static_cast<int>(context->process->progress()); });
+}
+
+int fci_icl_wait(fci_icl_context* context, int64_t timeout_ns) {
+    return guarded([&]() -> int { return static_cast<int>(context->process->wait(timeout_ns)); });
+}
+
+int fci_icl_wait_fd(const fci_icl_context* context) {
+    return context->process->device().wait_fd();
+}
+
+int fci_icl_arm(fci_icl_context* context) {
+    return guarded([&]() -> int {
+        return context->process->arm() ? FCI_ICL_OK
+                                       : FCI_ICL_EAGAIN;
+    });
+}
+
+// --- observation ---
+
+const char* fci_icl_counter_name(unsigned i, const char** help) {
+    if (i >= fci::kCounters) return nullptr;
+    if (help != nullptr) *help = fci::kCounterTexts[i].help;
+    return fci::kCounterTexts[i].name;
+}
+
+uint64_t fci_icl_counter(const fci_icl_context* context, unsigned i) {
+    if (i >= fci::kCounters) return 0;
+    return context->process->counter(i);
+}
+
+int fci_icl_option(unsigned i, struct fci_icl_option* option) {
+    if (i >= fci::parameter_count()) return FCI_ICL_ENOENT;
+    return guarded([&]() -> int {
+        static thread_local std::string value;
+        bool from_env = false;
+        value = fci::parameter_value(i, &from_env);
+        const fci::ParameterText& text = fci::parameter_text(i);
+        *option = {text.name, text.env, text.fallback, value.c_str(), text.help,
+                   from_env ? "environment" : "default"};
+        return FCI_ICL_OK;
+    });
+}
+
+int fci_icl_driver(unsigned i, struct fci_icl_driver* driver) {
+    return guarded([&]() -> int {
+        static thread_local std::string reason;
+        const fci::ddi::Driver* const known = fci::ddi::driver(i);
+        if (known == nullptr) return FCI_ICL_ENOENT;
+        reason.clear();
+        const bool usable = known->probe(&reason);
+        *driver = {known->name, known->summary, usable ? 1 : 0, reason.c_str()};
+        return FCI_ICL_OK;
+    });
+}
+
+const char* fci_icl_library_version(void) { return FCI_VERSION_TEXT; }
+
+}  // extern "C"

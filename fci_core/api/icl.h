@@ -1,0 +1,251 @@
+/* icl.h: the C face of FCI for plugs (MPICH netmod, libfabric provider).
+ *
+ * App. D, the face for programs, fixes buffers, tags and a global state that a plug cannot live
+ * with; this one is instance-based: any buffer, byte lengths, a 64-bit match word with the source
+ * as a field of its own, peers added at any time (sections 2.3.2, 2.6.3-2.6.5, 2.6.10, 2.6.13).
+ *
+ * Threads: a context is used by one thread at a time; the caller locks where several share it.
+ *   Different contexts are independent, also within a process.
+ * Callbacks: run only inside fci_icl_progress() and fci_icl_wait(). They may post sends and
+ *   receives; they must not call progress, wait, or close.
+ * Ownership: buffers belong to the caller and must stay until the operation completes. Everything
+ *   passed by pointer to a call is read before it returns.
+ * Results: FCI_ICL_OK (0), FCI_ICL_DONE (1), or a negative FCI_ICL_E... code.
+ */
+#ifndef FCI_ICL_H
+#define FCI_ICL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define FCI_ICL_API __attribute__((visibility("default")))
+#else
+#define FCI_ICL_API
+#endif
+
+#define FCI_ICL_VERSION 1u
+
+enum {
+    FCI_ICL_OK = 0,           /* accepted; the completion follows */
+    FCI_ICL_DONE = 1,         /* finished inside the call; no completion follows */
+    FCI_ICL_EAGAIN = -1,      /* back-pressure: nothing happened, progress clears it */
+    FCI_ICL_EINVAL = -2,
+    FCI_ICL_ENOMEM = -3,
+    FCI_ICL_EPEER = -4,       /* the peer died or closed */
+    FCI_ICL_ETRUNC = -5,      /* message longer than the buffer: that is full, the rest lost */
+    FCI_ICL_ECANCELED = -6,
+    FCI_ICL_ENOMSG = -7,      /* probe: nothing there */
+    FCI_ICL_ENOENT = -8,      /* no such order, peer or option (any more) */
+    FCI_ICL_EUNSUPPORTED = -9,
+    FCI_ICL_EMISMATCH = -10,  /* version or settings of the two sides differ */
+    FCI_ICL_EFAULT = -11,     /* a buffer is not readable or writable */
+    FCI_ICL_EUNREACHABLE = -12 /* the peer was never there, or not for this process */
+};
+
+typedef struct fci_icl_context fci_icl_context;
+typedef uint32_t fci_icl_peer; /* 0 is the process itself; others count up as they become known */
+typedef uint64_t fci_icl_order; /* a pending operation; 0 is never one */
+#define FCI_ICL_ANY_SOURCE 0xffffffffu
+
+/* --- context --- */
+
+#define FCI_ICL_CARD_BYTES 16 /* shape of a sockaddr_in; sin_zero holds the incarnation */
+
+struct fci_icl_config {
+    uint32_t version;         /* FCI_ICL_VERSION */
+    const char *driver;       /* "shm"; NULL: FCI_DRIVER, or the best one that works */
+    const char *protocol;     /* "enhanced-mixed", "two-sided"; NULL: FCI_PROTOCOL or the default */
+    uint64_t job;             /* cookie; processes with another one are refused. 0: FCI_JOB, or the
+                                 launcher's job name, or one for the user */
+    uint32_t local_ranks;     /* processes of this job on this host; 0: ask the launcher */
+    unsigned char card[FCI_ICL_CARD_BYTES]; /* wanted card; port 0: any */
+    const char *user_agent;   /* who asks, for the line of FCI_INFO; may be NULL */
+};
+
+/* Opens a context. On failure *error_text, if asked for, is a malloc'ed text: what, where, likely
+ * cause, what to do. */
+FCI_ICL_API int fci_icl_open(const struct fci_icl_config *config, fci_icl_context **context,
+                             char **error_text);
+/* Writes out what was accepted, for at most `linger_ns`, then frees everything. Posted receives
+ * vanish without a completion. */
+FCI_ICL_API int fci_icl_close(fci_icl_context *context, int64_t linger_ns);
+FCI_ICL_API void fci_icl_card(const fci_icl_context *context,
+                              unsigned char card[FCI_ICL_CARD_BYTES]);
+
+struct fci_icl_limits {
+    size_t inline_bytes;      /* travels inside the send request, one cache line */
+    size_t inject_bytes;      /* FCI_ICL_BUFFERED works up to this length */
+    size_t eager_bytes;       /* sent without waiting for the receiver */
+    size_t announce_bytes;    /* receives of at least this are made visible to a named source */
+    size_t am_header_bytes;   /* longest active-message header */
+    size_t unexpected_bytes;  /* held here for one peer before it has to wait */
+    const char *driver, *protocol, *wait_policy; /* names, valid while the context is open */
+};
+FCI_ICL_API void fci_icl_limits(const fci_icl_context *context, struct fci_icl_limits *limits);
+/* One line: driver, protocol, wait policy. Valid while the context is open. */
+FCI_ICL_API const char *fci_icl_summary(const fci_icl_context *context);
+FCI_ICL_API const char *fci_icl_strerror(int code);
+/* Why the last operations to this peer failed: a sentence that names it. Valid until close. */
+FCI_ICL_API const char *fci_icl_peer_reason(const fci_icl_context *context, fci_icl_peer peer);
+
+/* --- peers --- */
+
+/* The number of the process behind `card`; adding twice gives the same number. Never blocks: the
+ * connection is made when the first operation needs it. Messages from a process that was never
+ * added are received too; it gets its number then. */
+FCI_ICL_API int fci_icl_add_peer(fci_icl_context *context,
+                                 const unsigned char card[FCI_ICL_CARD_BYTES], fci_icl_peer *peer);
+FCI_ICL_API int fci_icl_peer_card(const fci_icl_context *context, fci_icl_peer peer,
+                                  unsigned char card[FCI_ICL_CARD_BYTES]);
+
+/* --- completions --- */
+
+struct fci_icl_status {
+    int error;            /* FCI_ICL_OK or a code */
+    fci_icl_peer source;  /* receives, probes: the sender. Sends: the destination */
+    uint32_t flags;       /* FCI_ICL_IMMEDIATE where the message carried one */
+    uint64_t match;       /* the sender's whole word */
+    uint64_t immediate;
+    uint64_t length;      /* of the message; longer than `received` after FCI_ICL_ETRUNC */
+    uint64_t received;    /* bytes in the buffer */
+};
+
+typedef void (*fci_icl_done_fn)(void *user, void *owner, const struct fci_icl_status *status);
+
+struct fci_icl_completion {
+    fci_icl_done_fn done; /* NULL: nobody asks */
+    void *user, *owner;   /* handed to `done` */
+};
+
+/* --- tagged messages --- */
+
+#define FCI_ICL_SPACES 2u /* independent matching spaces, `space` below */
+
+enum {
+    FCI_ICL_IMMEDIATE = 1u,   /* `immediate` goes along */
+    FCI_ICL_SYNCHRONOUS = 2u, /* complete only when matched (MPI_Ssend) */
+    FCI_ICL_BUFFERED = 4u     /* the buffer is free on return, up to inject_bytes; else EAGAIN */
+};
+
+struct fci_icl_send {
+    fci_icl_peer peer;
+    uint32_t space;
+    uint32_t flags;
+    uint64_t match, immediate;
+    const struct iovec *iov;  /* any number, any lengths; may be NULL when count is 0 */
+    size_t iov_count;
+    struct fci_icl_completion completion;
+};
+
+/* Messages between two processes match in the order of their sends, whatever their lengths.
+ * Completion: the buffer may be reused and the receiver's FCI holds or will fetch the data.
+ * FCI_ICL_DONE is the usual answer for short messages. */
+FCI_ICL_API int fci_icl_send(fci_icl_context *context, const struct fci_icl_send *send,
+                             fci_icl_order *order);
+/* The same for one contiguous buffer, without a struct on the way. */
+FCI_ICL_API int fci_icl_send_bytes(fci_icl_context *context, fci_icl_peer peer, uint32_t space,
+                                   uint32_t flags, uint64_t match, uint64_t immediate,
+                                   const void *buffer, size_t bytes,
+                                   const struct fci_icl_completion *completion,
+                                   fci_icl_order *order);
+
+struct fci_icl_receive {
+    fci_icl_peer source;      /* or FCI_ICL_ANY_SOURCE */
+    uint32_t space;
+    uint64_t match, ignore;   /* bits set in `ignore` are not compared */
+    const struct iovec *iov;
+    size_t iov_count;
+    struct fci_icl_completion completion;
+};
+
+/* FCI_ICL_DONE: a message was there and complete; *status, if not NULL, tells (its error field
+ * too). FCI_ICL_OK: the completion follows. */
+FCI_ICL_API int fci_icl_receive(fci_icl_context *context, const struct fci_icl_receive *receive,
+                                fci_icl_order *order, struct fci_icl_status *status);
+
+/* Asks for a receive, or a send that waits for its match, to be taken back. Its completion then
+ * comes from progress, exactly once: FCI_ICL_ECANCELED, or success where the match was first.
+ * FCI_ICL_ENOENT: no such order any more. */
+FCI_ICL_API int fci_icl_cancel(fci_icl_context *context, fci_icl_order order);
+
+/* The oldest message that matches and was not received. Does not progress.
+ * FCI_ICL_OK with *status, or FCI_ICL_ENOMSG. `claimed`, if not NULL: the message leaves the
+ * matching (MPI_Mprobe) and *claimed names it until fci_icl_receive_claimed or
+ * fci_icl_discard_claimed. */
+typedef struct fci_icl_message fci_icl_message;
+FCI_ICL_API int fci_icl_probe(fci_icl_context *context, fci_icl_peer source, uint32_t space,
+                              uint64_t match, uint64_t ignore, struct fci_icl_status *status,
+                              fci_icl_message **claimed);
+FCI_ICL_API int fci_icl_receive_claimed(fci_icl_context *context, fci_icl_message *message,
+                                        const struct iovec *iov, size_t iov_count,
+                                        const struct fci_icl_completion *completion,
+                                        fci_icl_order *order, struct fci_icl_status *status);
+/* Throws the message away; its sender completes as if it had been received. */
+FCI_ICL_API int fci_icl_discard_claimed(fci_icl_context *context, fci_icl_message *message);
+
+/* --- active messages --- */
+
+struct fci_icl_am_landing {   /* filled by the handler of a message that is still to come */
+    const struct iovec *iov;  /* where the data goes; copied before the handler is left */
+    size_t iov_count;
+    struct fci_icl_completion completion;
+};
+/* `data` is NULL when bytes > 0 and the data is still at the sender: then fill *landing.
+ * Otherwise header and data are valid during the call only. Messages of one sender are handled in
+ * order; landings complete in any order. */
+typedef void (*fci_icl_am_fn)(void *user, fci_icl_peer source, const void *header,
+                              size_t header_bytes, const void *data, uint64_t bytes,
+                              struct fci_icl_am_landing *landing);
+#define FCI_ICL_AM_HANDLERS 256u
+FCI_ICL_API int fci_icl_am_register(fci_icl_context *context, uint32_t id, fci_icl_am_fn handler,
+                                    void *user);
+FCI_ICL_API int fci_icl_am_send(fci_icl_context *context, fci_icl_peer peer, uint32_t id,
+                                uint32_t flags, const void *header, size_t header_bytes,
+                                const struct iovec *iov, size_t iov_count,
+                                const struct fci_icl_completion *completion, fci_icl_order *order);
+
+/* --- progress --- */
+
+/* One bounded turn. Returns the number of things that happened. After many empty turns, and only
+ * where there are more ranks than cores, it gives the processor away as the wait policy says. */
+FCI_ICL_API int fci_icl_progress(fci_icl_context *context);
+/* Turns until something happened or the time is over (< 0: no limit). Returns as progress does. */
+FCI_ICL_API int fci_icl_wait(fci_icl_context *context, int64_t timeout_ns);
+/* A descriptor for poll(2) and epoll; -1 where the driver has none. Before sleeping on it call
+ * fci_icl_arm: FCI_ICL_OK, or FCI_ICL_EAGAIN when there is work and progress must be called. */
+FCI_ICL_API int fci_icl_wait_fd(const fci_icl_context *context);
+FCI_ICL_API int fci_icl_arm(fci_icl_context *context);
+
+/* --- observation --- */
+
+/* Counter number i = 0, 1, ...: its name and help text, or NULL past the end. */
+FCI_ICL_API const char *fci_icl_counter_name(unsigned i, const char **help);
+FCI_ICL_API uint64_t fci_icl_counter(const fci_icl_context *context, unsigned i);
+
+struct fci_icl_option {
+    const char *name, *env, *fallback, *value, *help, *from; /* from: "default", "environment" */
+};
+/* Option number i = 0, 1, ...; FCI_ICL_ENOENT past the end. `value` is what a context opened now
+ * would use; valid until the next call of the same thread. */
+FCI_ICL_API int fci_icl_option(unsigned i, struct fci_icl_option *option);
+
+struct fci_icl_driver {
+    const char *name, *summary;
+    int usable;           /* 1: a context can be opened on it here */
+    const char *reason;   /* why not, or what is limited; "" when there is nothing to say */
+};
+/* Driver number i; tries it. Strings valid until the next call of the same thread. */
+FCI_ICL_API int fci_icl_driver(unsigned i, struct fci_icl_driver *driver);
+
+FCI_ICL_API const char *fci_icl_library_version(void); /* "0.1.0" */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,142 @@
+// From wishes and environment to a running process: driver, sizes, job cookie.
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <string_view>
+
+#include "fci_core/api/process.h"
+#include "fci_core/base/log.h"
+#include "fci_core/progress/surroundings.h"
+
+namespace fci::api {
+
+namespace {
+
+constexpr std::uint64_t kKiB = 1024;
+constexpr std::uint64_t kMiB = 1024 * kKiB;
+
+std::uint64_t hash(std::string_view text) noexcept {
+    std::uint64_t h = 0xcbf29ce484222325ull;
+    for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+    return h;
+}
+
+/// One number for all processes of a job: what the user says, what the launcher says, or one for
+/// all of this user's processes without a launcher. A job that another one spawned counts as part
+/// of it: Open MPI's names differ behind the '@' only.
+std::uint64_t job_cookie(const Wishes& wishes, const Parameters& parameters) {
+    if (wishes.job != 0) return wishes.job;
+    if (!parameters.job.empty()) return hash(parameters.job);
+    for (const char* name : {"PMIX_NAMESPACE", "SLURM_JOB_ID", "PMI_JOBID"}) {
+        if (const char* value = std::getenv(name)) {
+            std::string_view job(value);
+            return hash(job.substr(0, job.find('@')));
+        }
+    }
+    return hash("user " + std::to_string(geteuid()));
+}
+
+const ddi::Driver* find_driver(const std::string& name, Status* status, std::string* error) {
+    std::string tried;
+    for (unsigned i = 0; const ddi::Driver* driver = ddi::driver(i); ++i) {
+        if (name == driver->name) return driver;
+        std::string note;
+        if (name.empty() && driver->probe(&note)) return driver;
+        tried += tried.empty() ? "" : ", ";
+        tried += driver->name;
+        if (!note.empty()) tried += " (" + note + ")";
+    }
+    *status = name.empty() ? Status::unsupported : Status::not_found;
+    *error = name.empty() ? "no driver can be used on this machine. Tried: " + tried +
+                                ". fci_info tells more."
+                          : "there is no driver '" + name + "' (FCI_DRIVER). This build has: " +
+                                tried + ". Unset FCI_DRIVER to get the best one that works.";
+    return nullptr;
+}
+
+/// Only one process of a job speaks, so that one line is one line.
+bool speaks_for_the_job() {
+    for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+        if (const char* value = std::getenv(name)) return std::string_view(value) == "0";
+    }
+    return true;
+}
+
+}  // namespace
+
+mp::Limits limits_for(const Parameters& parameters, std::uint32_t local_ranks) {
+    // A few coarse steps, so that jobs that meet later have the same: few ranks get rings that are
+    // larger than an L2, many ranks share what is there.
+    const bool many = local_ranks > 16, crowd = local_ranks > 64;
+    mp::Limits limits;
+    limits.layout.slots = static_cast<std::uint32_t>(
+        std::bit_ceil(std::clamp<std::uint64_t>(parameters.slots != 0 ? parameters.slots
+                                                : crowd              ? 64
+                                                                     : 128,
+                                                8, 32768)));
+    limits.layout.ring_bytes = std::bit_ceil(std::clamp<std::uint64_t>(
+        parameters.ring_bytes != 0 ? parameters.ring_bytes : crowd ? 64 * kKiB
+                                                         : many    ? 128 * kKiB
+                                                                   : kMiB,
+        16 * kKiB, 256 * kMiB));
+    const std::uint64_t eager_most =
+        std::min(mp::kEagerMost, limits.layout.ring_bytes / 4 - mp::kHeaderMost);
+    limits.eager_bytes =
+        std::min(parameters.eager_bytes != 0 ? parameters.eager_bytes : 8 * kKiB, eager_most);
+    limits.announce_bytes =
+        std::max(parameters.announce_bytes != 0 ? parameters.announce_bytes : 32 * kKiB,
+                 limits.eager_bytes + 1);
+    limits.unexpected_bytes = std::max(parameters.unexpected_bytes, 4 * kKiB);
+    limits.unexpected_bytes = std::max(limits.unexpected_bytes, 4 * limits.eager_bytes);
+    limits.copy = parameters.copy == "ring"     ? mp::CopyPath::Policy::ring
+                  : parameters.copy == "kernel" ? mp::CopyPath::Policy::kernel
+                                                : mp::CopyPath::Policy::measure;
+    return limits;
+}
+
+std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std::string* error) {
+    std::vector<std::string> complaints;
+    const Parameters parameters = Parameters::from_environment(&complaints);
+    if (!complaints.empty()) {
+        *status = Status::invalid;
+        *error = complaints.front();
+        return nullptr;
+    }
+    const ddi::Driver* const driver =
+        find_driver(wishes.driver.empty() ? parameters.driver : wishes.driver, status, error);
+    if (driver == nullptr) return nullptr;
+    const std::string& name = wishes.protocol.empty() ? parameters.protocol : wishes.protocol;
+    const mp::Protocol* const protocol = mp::find_protocol(name);
+    if (protocol == nullptr) {
+        *status = Status::not_found;
+        *error = "there is no protocol '" + name + "'. Known: enhanced-mixed, two-sided.";
+        return nullptr;
+    }
+    std::uint32_t local_ranks = wishes.local_ranks;
+    if (local_ranks == 0) local_ranks = static_cast<std::uint32_t>(parameters.local_ranks);
+    if (local_ranks == 0) local_ranks = progress::local_ranks_from_launcher();
+
+    const mp::Limits limits = limits_for(parameters, local_ranks);
+    ddi::Settings settings;
+    settings.block_bytes = limits.layout.block_bytes();
+    settings.layout_digest =
+        limits.layout.digest(limits.eager_bytes * 2 + protocol->offer_named_receives);
+    settings.job = job_cookie(wishes, parameters);
+    settings.wanted = wishes.card;
+    std::unique_ptr<ddi::Device> device = driver->open(settings, status, error);
+    if (device == nullptr) return nullptr;
+    auto process = std::make_unique<Process>(
+        std::move(device), driver->name, *protocol, limits,
+        progress::WaitPolicy(parameters.wait, local_ranks, progress::usable_cores()));
+    const bool speaks = speaks_for_the_job();
+    log::line(parameters.info == "on" && speaks,
+              process->summary() +
+                  (wishes.user_agent.empty() ? "" : ", for " + wishes.user_agent));
+    for (const std::string& hint : unknown_variables()) log::hint_once(speaks, hint);
+    process->show_counters_at_end(parameters.stats == "on");
+    return process;
+}
+
+}  // namespace fci::api

@@ -1,0 +1,194 @@
+// The turn of a process, and what it does when nothing happens (§2.6.10, §2.7.4, §2.7.5).
+#include "fci_core/api/process.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "fci_core/api/version.h"
+#include "fci_core/base/log.h"
+
+namespace fci::api {
+
+namespace {
+constexpr unsigned kLookForSleepersEvery = 16;
+}
+
+Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
+                 const mp::Protocol& protocol, const mp::Limits& limits,
+                 const progress::WaitPolicy& policy)
+    : driver_(driver),
+      device_(std::move(device)),
+      messages_(*device_, protocol, limits),
+      policy_(policy),
+      idle_poll_every_(device_->network().capabilities().idle_poll_every),
+      until_poll_(idle_poll_every_) {
+    nhi::NetworkInterface& network = device_->network();
+    // Failing here would only mean that a sleeper is not woken at once; sleeps are bounded.
+    (void)network.configure_event(gcs::kWakeEvent, {false, true});
+    (void)network.mask_event_interrupt(gcs::kWakeEvent, true);
+}
+
+Process::~Process() {
+    if (!shows_counters_) return;
+    std::string text = "counters of pid " + std::to_string(getpid()) + ":";
+    for (unsigned i = 0; i < kCounters; ++i) {
+        if (counter(i) == 0) continue;
+        text += std::string(" ") + kCounterTexts[i].name + " " + std::to_string(counter(i));
+    }
+    log::line(true, text);
+}
+
+unsigned Process::progress() {
+    if (armed_) [[unlikely]] disarm();
+    const unsigned work = messages_.turn();
+    if (work != 0) [[likely]] {
+        empty_turns_ = 0;
+        return work;
+    }
+    return idle();
+}
+
+/// The network's own work: arrivals, departures. Not in every turn where that costs a system call.
+unsigned Process::poll_network() {
+    until_poll_ = idle_poll_every_;
+    const Nanoseconds now = device_->now();
+    const unsigned work = device_->network().poll(now);
+    if (policy_.wants_watch(now)) {
+        rusage usage{};
+        getrusage(RUSAGE_THREAD, &usage);
+        policy_.watch(usage.ru_nivcsw, now);
+    }
+    // Every peer of this build's drivers is on this host.
+    const Counters& known = messages_.counters();
+    const auto met = static_cast<unsigned>(known.peers_attached - known.peers_lost) + 1;
+    policy_.set_local_ranks(met);
+    return work;
+}
+
+/// An empty turn: now and then the network's own work, and the wait policy's advice.
+unsigned Process::idle() {
+    ++empty_turns_;
+    if (--until_poll_ == 0) {
+        if (const unsigned work = poll_network()) {
+            empty_turns_ = 0;
+            return work;
+        }
+    }
+    if (!policy_.wants_time() || empty_turns_ <= policy_.spins()) return 0;
+    if (empty_turns_ % kLookForSleepersEvery == 0) policy_.set_asleep(messages_.sleeping_peers());
+    follow(policy_.turn(empty_turns_, device_->now()), -1);
+    policy_.resumed(device_->now());
+    return 0;
+}
+
+/// Does what the policy says. `most`: of a sleep; < 0: as the policy says.
+void Process::follow(const progress::WaitStep& step, Nanoseconds most) {
+    switch (step.action) {
+        case progress::WaitAction::spin:
+            flag::pause();
+            break;
+        case progress::WaitAction::yield:
+            ++messages_.counters().yields;
+            progress::give_core_away();
+            break;
+        case progress::WaitAction::sleep:
+            sleep(most >= 0 ? std::min(most, step.sleep_ns) : step.sleep_ns);
+            break;
+    }
+}
+
+void Process::sleep(Nanoseconds timeout) {
+    if (!arm()) return;
+    ++messages_.counters().sleeps;
+    device_->sleep(timeout);
+    disarm();
+    until_poll_ = 1;  // it may have been an arrival or a departure that woke us
+}
+
+bool Process::arm() {
+    armed_ = true;
+    (void)device_->network().mask_event_interrupt(gcs::kWakeEvent, false);
+    if (!messages_.ready()) return true;
+    disarm();
+    return false;
+}
+
+void Process::disarm() noexcept {
+    armed_ = false;
+    (void)device_->network().mask_event_interrupt(gcs::kWakeEvent, true);
+}
+
+unsigned Process::wait(Nanoseconds timeout) {
+    const Nanoseconds begin = device_->now();
+    for (unsigned empty = 1;; ++empty) {
+        unsigned work = messages_.turn();
+        if (work == 0 && --until_poll_ == 0) work = poll_network();
+        if (work != 0) {
+            empty_turns_ = 0;
+            return work;
+        }
+        const Nanoseconds waited = device_->now() - begin;
+        if (timeout >= 0 && waited >= timeout) return 0;
+        follow(policy_.wait(empty, waited), timeout < 0 ? -1 : timeout - waited);
+    }
+}
+
+bool Process::drain(Nanoseconds timeout) {
+    const Nanoseconds begin = device_->now();
+    while (!messages_.drained() || !messages_.sends_taken()) {
+        const Nanoseconds left = timeout - (device_->now() - begin);
+        if (left <= 0) return false;
+        wait(left < 1'000'000 ? left : 1'000'000);
+    }
+    return true;
+}
+
+void Process::set_handler(std::uint32_t id, fci_icl_am_fn handler, void* user) {
+    handlers_[id] = {handler, user};
+    if (handler == nullptr) return messages_.set_handler(id, nullptr, nullptr);
+    // The C face and mp name the landing differently; this is the one place that translates.
+    messages_.set_handler(
+        id,
+        [](void* self, nhi::Rank source, const void* header, std::size_t header_bytes,
+           const void* data, std::uint64_t bytes, mp::Landing* landing) {
+            const auto& known = *static_cast<const Handler*>(self);
+            fci_icl_am_landing there{};
+            known.call(known.user, source, header, header_bytes, data, bytes, &there);
+            landing->to = {there.iov, there.iov_count};
+            static_assert(sizeof landing->completion == sizeof there.completion);
+            std::memcpy(&landing->completion, &there.completion, sizeof there.completion);
+        },
+        &handlers_[id]);
+}
+
+std::uint64_t Process::counter(unsigned i) {
+    const auto* const words = reinterpret_cast<const std::uint64_t*>(&messages_.counters());
+    return words[i];
+}
+
+std::string Process::wait_policy() const { return policy_.describe(); }
+
+std::string Process::summary() const {
+    return std::string(FCI_VERSION_TEXT) + ", driver " + driver_ + ", protocol " +
+           messages_.protocol().name + ", wait " + wait_policy();
+}
+
+int code_of(Status status) noexcept {
+    switch (status) {
+        case Status::ok: return FCI_ICL_OK;
+        case Status::again: return FCI_ICL_EAGAIN;
+        case Status::not_found: return FCI_ICL_ENOENT;
+        case Status::invalid: return FCI_ICL_EINVAL;
+        case Status::exhausted: return FCI_ICL_ENOMEM;
+        case Status::unreachable: return FCI_ICL_EUNREACHABLE;
+        case Status::lost: return FCI_ICL_EPEER;
+        case Status::unsupported: return FCI_ICL_EUNSUPPORTED;
+        case Status::mismatch: return FCI_ICL_EMISMATCH;
+    }
+    return FCI_ICL_EINVAL;
+}
+
+}  // namespace fci::api

@@ -1,0 +1,88 @@
+// Process: the composition root. Its members, in order, are the layer diagram; they are built from
+// the bottom up and torn down in reverse. Nothing here is global: N ranks can be N objects.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "fci_core/api/icl.h"
+#include "fci_core/base/counters.h"
+#include "fci_core/base/parameters.h"
+#include "fci_core/base/status.h"
+#include "fci_core/ddi/device.h"
+#include "fci_core/ddi/driver.h"
+#include "fci_core/mp/message_passing.h"
+#include "fci_core/progress/wait_policy.h"
+
+namespace fci::api {
+
+/// What a caller asks for; empty or 0 leaves it to the environment, then to the default.
+struct Wishes {
+    std::string driver, protocol, user_agent;
+    std::uint64_t job = 0;
+    std::uint32_t local_ranks = 0;
+    ddi::Card card{};
+};
+
+class Process {
+public:
+    Process(std::unique_ptr<ddi::Device> device, const char* driver, const mp::Protocol& protocol,
+            const mp::Limits& limits, const progress::WaitPolicy& policy);
+    ~Process();
+
+    [[nodiscard]] ddi::Device& device() noexcept { return *device_; }
+    [[nodiscard]] mp::MessagePassing& messages() noexcept { return messages_; }
+    [[nodiscard]] const char* driver() const noexcept { return driver_; }
+
+    /// One bounded turn; where there are more ranks than cores, a long idle caller loses its core
+    /// for a moment.
+    unsigned progress();
+    /// Turns until something happened or the time is over (< 0: none).
+    unsigned wait(Nanoseconds timeout);
+    /// Before sleeping on the device's descriptor: false when there is work.
+    bool arm();
+    /// Writes out what was accepted; false when time ran out.
+    bool drain(Nanoseconds timeout);
+
+    void set_handler(std::uint32_t id, fci_icl_am_fn handler, void* user);
+    [[nodiscard]] std::uint64_t counter(unsigned i);
+    void show_counters_at_end(bool asked) noexcept { shows_counters_ = asked; }
+    [[nodiscard]] std::string wait_policy() const;
+    /// "0.1.0, driver shm, protocol enhanced-mixed, wait spin (2 local ranks on 2 cores)".
+    [[nodiscard]] std::string summary() const;
+
+private:
+    unsigned idle();
+    unsigned poll_network();
+    void follow(const progress::WaitStep& step, Nanoseconds most);
+    void sleep(Nanoseconds timeout);
+    void disarm() noexcept;
+
+    const char* driver_;
+    std::unique_ptr<ddi::Device> device_;
+    mp::MessagePassing messages_;
+    progress::WaitPolicy policy_;
+    unsigned idle_poll_every_;
+    unsigned empty_turns_ = 0;
+    unsigned until_poll_;
+    bool armed_ = false;
+    bool shows_counters_ = false;
+    struct Handler {
+        fci_icl_am_fn call = nullptr;
+        void* user = nullptr;
+    };
+    std::array<Handler, FCI_ICL_AM_HANDLERS> handlers_{};
+};
+
+/// A process over the driver that fits the wishes and the environment. nullptr with *status and
+/// *error, a text for the user.
+std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std::string* error);
+
+int code_of(Status status) noexcept;
+
+/// Sizes by the number of processes of the job on this host (0: unknown).
+mp::Limits limits_for(const Parameters& parameters, std::uint32_t local_ranks);
+
+}  // namespace fci::api

@@ -1,0 +1,4 @@
+// The version of libfci; configure.ac reads it from here.
+#pragma once
+
+#define FCI_VERSION_TEXT "0.1.0"
