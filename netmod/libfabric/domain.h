@@ -1,0 +1,45 @@
+// Domain: what shares one lock. Every endpoint in it is a process of its own to the core.
+#pragma once
+
+#include <rdma/fi_domain.h>
+
+#include <cstdint>
+
+#include "netmod/libfabric/guard.h"
+
+namespace fci::libfabric {
+
+class EventQueue;
+class Fabric;
+
+class Domain final : public fid_domain {
+public:
+    static int open(fid_fabric* fabric, fi_info* info, fid_domain** domain, void* context);
+    static int open_with_flags(fid_fabric* fabric, fi_info* info, fid_domain** domain,
+                               std::uint64_t flags, void* context);
+
+    [[nodiscard]] static Domain& of(fid_domain* domain) noexcept {
+        return *static_cast<Domain*>(domain);
+    }
+
+    [[nodiscard]] Lock& lock() noexcept { return lock_; }
+    [[nodiscard]] std::uint32_t api_version() const noexcept { return api_version_; }
+    [[nodiscard]] fi_av_type av_type() const noexcept { return av_type_; }
+    unsigned children = 0;  // under the lock
+
+private:
+    Domain(Fabric& fabric, const fi_info& info, void* context);
+
+    static int close(fid_t object);
+    static int bind(fid_t object, fid_t other, std::uint64_t flags);
+    static int endpoint_with_flags(fid_domain* domain, fi_info* info, fid_ep** endpoint,
+                                   std::uint64_t flags, void* context);
+
+    Fabric& fabric_;
+    Lock lock_;
+    const std::uint32_t api_version_;
+    const fi_av_type av_type_;
+    EventQueue* events_ = nullptr;
+};
+
+}  // namespace fci::libfabric

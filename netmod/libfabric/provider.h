@@ -1,0 +1,23 @@
+// The provider "fci" as libfabric sees it: name, version, log.
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_errno.h>
+#include <rdma/providers/fi_log.h>
+#include <rdma/providers/fi_prov.h>
+
+#include <cerrno>
+
+namespace fci::libfabric {
+
+inline constexpr char kProviderName[] = "fci";
+inline constexpr char kFabricName[] = "fci";
+inline constexpr char kDomainName[] = "fci";
+
+/// Writable: libfabric keeps notes of its own in `context`.
+extern fi_provider provider;
+
+}  // namespace fci::libfabric
+
+#define FCI_WARN(subsystem, ...) FI_WARN(&::fci::libfabric::provider, subsystem, __VA_ARGS__)
+#define FCI_INFO(subsystem, ...) FI_INFO(&::fci::libfabric::provider, subsystem, __VA_ARGS__)

@@ -1,0 +1,46 @@
+// The attribute sheet: everything that the one fi_info promises.
+#pragma once
+
+#include <rdma/fabric.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fci::libfabric {
+
+inline constexpr std::uint64_t kPrimaryCaps =
+    FI_MSG | FI_TAGGED | FI_DIRECTED_RECV | FI_SEND | FI_RECV;
+inline constexpr std::uint64_t kSecondaryCaps =
+    FI_MULTI_RECV | FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM;
+inline constexpr std::uint64_t kAllCaps = kPrimaryCaps | kSecondaryCaps;
+inline constexpr std::uint64_t kTransmitCaps = FI_MSG | FI_TAGGED | FI_SEND;
+inline constexpr std::uint64_t kReceiveCaps =
+    FI_MSG | FI_TAGGED | FI_RECV | FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE;
+
+inline constexpr std::uint64_t kTransmitFlags = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE |
+                                                FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE |
+                                                FI_MATCH_COMPLETE;
+inline constexpr std::uint64_t kReceiveFlags = FI_COMPLETION | FI_MULTI_RECV;
+inline constexpr std::uint64_t kMessageOrder = FI_ORDER_SAS;
+
+/// Modes that are used where the program offers them: its context then names the pending receive.
+inline constexpr std::uint64_t kContextModes = FI_CONTEXT | FI_CONTEXT2;
+
+inline constexpr std::uint32_t kProtocol = FI_PROV_SPECIFIC | 0x0fc1;
+inline constexpr std::uint32_t kProtocolVersion = 1;
+/// All 64 bits, the top one first: programs count their tag bits from it.
+inline constexpr std::uint64_t kTagFormat = 0xaaaaaaaaaaaaaaaaull;
+
+inline constexpr std::size_t kInjectBytes = 4096;
+inline constexpr std::size_t kQueueSize = 1024;      // what is told when nothing is asked for
+inline constexpr std::size_t kQueueSizeMost = 1u << 20;  // queues grow: any wish can be granted
+inline constexpr std::size_t kIovLimit = 64;
+inline constexpr std::size_t kObjectsMost = 65536;
+inline constexpr std::size_t kKeyBytes = 8;
+inline constexpr std::size_t kDataBytes = 8;
+inline constexpr std::size_t kErrorTextMost = 256;
+/// A multi-receive buffer with less room than this is given back, unless FI_OPT_MIN_MULTI_RECV says
+/// otherwise.
+inline constexpr std::size_t kMinMultiReceive = 64;
+
+}  // namespace fci::libfabric

@@ -1,0 +1,279 @@
+// Several processes: exit with messages under way, death, return from the same address, fork.
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test/provider/support.h"
+
+namespace fci::test {
+namespace {
+
+/// A second process with an endpoint, that knows ours and we its.
+class Processes : public ::testing::Test {
+protected:
+    /// `work` runs in the child, with its endpoint and our number there.
+    void spawn(const std::function<void(Side&, fi_addr_t)>& work,
+               const std::function<void(Wishes&)>& change = {}) {
+        int to_child[2], to_parent[2];
+        ASSERT_EQ(pipe(to_child), 0);
+        ASSERT_EQ(pipe(to_parent), 0);
+        const pid_t parent = getpid();
+        child_ = fork();
+        ASSERT_GE(child_, 0);
+        if (child_ == 0) {
+            alarm(60);
+            int result = 1;
+            {
+                Wishes wishes;
+                if (change) change(wishes);
+                Side side(wishes);
+                Side* const here = &side;
+                write_all(to_parent[1], here->name, 16);
+                sockaddr_in there;
+                read_all(to_child[0], &there, sizeof there);
+                fi_addr_t number = FI_ADDR_NOTAVAIL;
+                if (fi_av_insert(side.av, &there, 1, &number, 0, nullptr) == 1) {
+                    work(side, number);
+                    result = HasFailure() ? 2 : 0;
+                }
+            }
+            if (getppid() != parent) result = 3;
+            _exit(result);
+        }
+        char name[16];
+        read_all(to_parent[0], name, sizeof name);
+        Wishes wishes;
+        if (change) change(wishes);
+        if (!side_) side_ = std::make_unique<Side>(wishes);
+        ASSERT_EQ(fi_av_insert(side_->av, name, 1, &number_, 0, nullptr), 1);
+        write_all(to_child[1], side_->name, 16);
+        for (const int descriptor : {to_child[0], to_child[1], to_parent[0], to_parent[1]}) {
+            ::close(descriptor);
+        }
+    }
+    int join() {
+        int status = 0;
+        EXPECT_EQ(waitpid(child_, &status, 0), child_);
+        child_ = 0;
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    }
+    void kill_child() {
+        kill(child_, SIGKILL);
+        EXPECT_EQ(join(), -SIGKILL);
+    }
+    void TearDown() override {
+        if (child_ > 0) kill_child();
+    }
+
+    static void insist(Side& side, const std::function<ssize_t()>& call) {
+        ssize_t result = -FI_EAGAIN;
+        EXPECT_TRUE(eventually([&] {
+            result = call();
+            if (result == -FI_EAGAIN) side.progress();
+            return result != -FI_EAGAIN;
+        }, 20));
+        EXPECT_EQ(result, 0) << fi_strerror(static_cast<int>(-result));
+    }
+
+    std::unique_ptr<Side> side_;
+    fi_addr_t number_ = FI_ADDR_NOTAVAIL;
+    pid_t child_ = 0;
+
+private:
+    static void write_all(int descriptor, const void* data, std::size_t bytes) {
+        ASSERT_EQ(::write(descriptor, data, bytes), static_cast<ssize_t>(bytes));
+    }
+    static void read_all(int descriptor, void* data, std::size_t bytes) {
+        ASSERT_EQ(::read(descriptor, data, bytes), static_cast<ssize_t>(bytes));
+    }
+};
+
+TEST_F(Processes, ping_pong__all_sizes_verified) {
+    const std::size_t sizes[] = {0, 1, 8, 40, 48, 49, 1024, 8192, 8193, 65536, 1u << 20, 9u << 20};
+    spawn([&](Side& side, fi_addr_t parent) {
+        for (const std::size_t bytes : sizes) {
+            std::vector<char> data(bytes);
+            ASSERT_EQ(fi_trecv(side.ep, data.data(), bytes, nullptr, parent, bytes, 0, nullptr), 0);
+            ASSERT_FALSE(side.next().error);
+            insist(side, [&] {
+                return fi_tsend(side.ep, data.data(), bytes, nullptr, parent, bytes, nullptr);
+            });
+            ASSERT_FALSE(side.next().error);
+        }
+    });
+    for (const std::size_t bytes : sizes) {
+        SCOPED_TRACE(bytes);
+        const auto data = pattern(bytes, static_cast<unsigned>(bytes));
+        std::vector<char> in(bytes);
+        ASSERT_EQ(fi_trecv(side_->ep, in.data(), bytes, nullptr, number_, bytes, 0, &in), 0);
+        insist(*side_, [&] {
+            return fi_tsend(side_->ep, data.data(), bytes, nullptr, number_, bytes, nullptr);
+        });
+        for (int i = 0; i < 2; ++i) ASSERT_FALSE(side_->next().error);
+        EXPECT_EQ(in, data);
+    }
+    EXPECT_EQ(join(), 0);
+}
+
+// Trap: what was injected before the sender closed arrives, though nobody received in time.
+TEST_F(Processes, exit__nothing_is_lost) {
+    constexpr unsigned kCount = 100;
+    spawn([](Side& side, fi_addr_t parent) {
+        for (unsigned i = 0; i < kCount; ++i) {
+            char data[512];
+            std::memset(data, static_cast<int>(i), sizeof data);
+            insist(side, [&] { return fi_tinject(side.ep, data, sizeof data, parent, i); });
+        }
+    });
+    // While the child closes, its connection may still want our progress.
+    int status = -1;
+    ASSERT_TRUE(eventually([&] {
+        side_->progress();
+        return waitpid(child_, &status, WNOHANG) == child_;
+    }, 20));
+    child_ = 0;
+    EXPECT_EQ(status, 0);
+    for (unsigned i = 0; i < kCount; ++i) {
+        char in[512];
+        ASSERT_EQ(fi_trecv(side_->ep, in, sizeof in, nullptr, FI_ADDR_UNSPEC, i, 0, nullptr), 0);
+        const Entry got = side_->next();
+        ASSERT_FALSE(got.error) << fi_strerror(got.error->err);
+        ASSERT_EQ(got.is.len, sizeof in);
+        EXPECT_EQ(in[511], static_cast<char>(i));
+    }
+}
+
+// Trap: who leaves in order breaks nothing for those who wait for anybody.
+TEST_F(Processes, exit__in_order_disturbs_nobody) {
+    spawn([](Side& side, fi_addr_t parent) {
+        insist(side, [&] { return fi_tinject(side.ep, nullptr, 0, parent, 1); });
+    });
+    int any = 0;
+    ASSERT_EQ(fi_trecv(side_->ep, nullptr, 0, nullptr, FI_ADDR_UNSPEC, 1, 0, nullptr), 0);
+    ASSERT_EQ(fi_trecv(side_->ep, nullptr, 0, nullptr, FI_ADDR_UNSPEC, 2, 0, &any), 0);
+    side_->next();
+    int status = -1;
+    ASSERT_TRUE(eventually([&] {
+        EXPECT_FALSE(side_->poll());
+        return waitpid(child_, &status, WNOHANG) == child_;
+    }, 20));
+    child_ = 0;
+    for (int i = 0; i < 1000; ++i) ASSERT_FALSE(side_->poll());
+    const fi_addr_t self = side_->insert(*side_);
+    insist(*side_, [&] { return fi_tinject(side_->ep, nullptr, 0, self, 2); });
+    EXPECT_EQ(side_->next().is.op_context, &any);
+}
+
+// Trap: pending operations with a process that died end, with a reason.
+TEST_F(Processes, death__ends_what_is_pending) {
+    spawn([](Side& side, fi_addr_t parent) {
+        insist(side, [&] { return fi_tinject(side.ep, nullptr, 0, parent, 1); });
+        for (;;) pause();
+    });
+    int named = 0, large = 0;
+    ASSERT_EQ(fi_trecv(side_->ep, nullptr, 0, nullptr, number_, 1, 0, nullptr), 0);
+    ASSERT_FALSE(side_->next().error);
+    ASSERT_EQ(fi_trecv(side_->ep, nullptr, 0, nullptr, number_, 2, 0, &named), 0);
+    const auto data = pattern(1u << 20, 1);
+    insist(*side_, [&] {
+        return fi_tsend(side_->ep, data.data(), data.size(), nullptr, number_, 3, &large);
+    });
+    const std::string pid = std::to_string(child_);
+    kill_child();
+    const auto dead = std::chrono::steady_clock::now();
+    for (int i = 0; i < 2; ++i) {
+        const Entry entry = side_->next();
+        ASSERT_TRUE(entry.error);
+        EXPECT_EQ(entry.error->err, FI_ECONNRESET);
+        EXPECT_TRUE(entry.is.op_context == &named || entry.is.op_context == &large);
+        const std::string text =
+            fi_cq_strerror(side_->cq, entry.error->prov_errno, entry.error->err_data, nullptr, 0);
+        EXPECT_NE(text.find(pid), std::string::npos) << text;
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - dead, std::chrono::seconds(1));
+    EXPECT_EQ(fi_tinject(side_->ep, nullptr, 0, number_, 1), -FI_ECONNRESET);
+}
+
+// Trap: an address where nobody is ends in an error, not in a hang.
+TEST_F(Processes, nobody_there__an_error) {
+    side_ = std::make_unique<Side>();
+    sockaddr_in nobody{};
+    std::memcpy(&nobody, side_->name, sizeof nobody);
+    nobody.sin_port = htons(1);
+    // A card that a process gave; for an address that was typed the wait is longer.
+    std::memset(nobody.sin_zero, 1, sizeof nobody.sin_zero);
+    ASSERT_EQ(fi_av_insert(side_->av, &nobody, 1, &number_, 0, nullptr), 1);
+    const ssize_t result = fi_tsend(side_->ep, nullptr, 0, nullptr, number_, 1, &nobody);
+    ASSERT_EQ(result, 0);
+    const Entry entry = side_->next();
+    ASSERT_TRUE(entry.error);
+    EXPECT_EQ(entry.error->err, FI_EHOSTUNREACH);
+    EXPECT_EQ(entry.error->op_context, &nobody);
+    const std::string text(static_cast<const char*>(entry.error->err_data));
+    EXPECT_NE(text.find("127.0.0.1:1 "), std::string::npos) << text;
+}
+
+// Trap: clients one after the other from the same address: each is a new one.
+TEST_F(Processes, return__from_the_same_address) {
+    for (unsigned round = 0; round < 5; ++round) {
+        SCOPED_TRACE(round);
+        spawn([&](Side& side, fi_addr_t parent) {
+            for (unsigned i = 0; i < 5; ++i) {
+                const unsigned value = round * 100 + i;
+                insist(side, [&] { return fi_tinject(side.ep, &value, 4, parent, 1); });
+                unsigned in;
+                ASSERT_EQ(fi_trecv(side.ep, &in, 4, nullptr, parent, 2, 0, nullptr), 0);
+                side.next();
+                ASSERT_EQ(in, value + 1);
+            }
+        });
+        for (unsigned i = 0; i < 5; ++i) {
+            unsigned in;
+            ASSERT_EQ(fi_trecv(side_->ep, &in, 4, nullptr, number_, 1, 0, nullptr), 0);
+            const Entry got = side_->next();
+            ASSERT_FALSE(got.error);
+            EXPECT_EQ(got.source, number_);
+            EXPECT_EQ(in, round * 100 + i);
+            ++in;
+            insist(*side_, [&] { return fi_tinject(side_->ep, &in, 4, number_, 2); });
+        }
+        int status = -1;
+        ASSERT_TRUE(eventually([&] {
+            side_->progress();
+            return waitpid(child_, &status, WNOHANG) == child_;
+        }, 20));
+        child_ = 0;
+        EXPECT_EQ(status, 0);
+    }
+}
+
+// Trap: a program that forks, or calls system(), keeps its endpoint.
+TEST_F(Processes, fork__the_parent_keeps_its_endpoint) {
+    spawn([](Side& side, fi_addr_t parent) {
+        for (int i = 0; i < 3; ++i) {
+            insist(side, [&] { return fi_tinject(side.ep, nullptr, 0, parent, 1); });
+            ASSERT_EQ(fi_trecv(side.ep, nullptr, 0, nullptr, parent, 2, 0, nullptr), 0);
+            ASSERT_FALSE(side.next().error);
+        }
+    });
+    for (int i = 0; i < 3; ++i) {
+        ASSERT_EQ(fi_trecv(side_->ep, nullptr, 0, nullptr, number_, 1, 0, nullptr), 0);
+        ASSERT_FALSE(side_->next().error);
+        if (i == 0) {
+            const pid_t idle = fork();
+            if (idle == 0) exit(0);  // with all its exit handlers
+            int status = -1;
+            ASSERT_EQ(waitpid(idle, &status, 0), idle);
+            EXPECT_EQ(status, 0);
+        }
+        if (i == 1) {
+            EXPECT_EQ(system("true"), 0);
+        }
+        insist(*side_, [&] { return fi_tinject(side_->ep, nullptr, 0, number_, 2); });
+    }
+    EXPECT_EQ(join(), 0);
+}
+
+}  // namespace
+}  // namespace fci::test
