@@ -1,0 +1,34 @@
+# tools: fci_info, which asks through icl.h only, and fci-env.
+bin_SCRIPTS += tools/fci-env
+CLEANFILES += tools/fci_info.1
+
+if HAVE_TOOLS
+bin_PROGRAMS += fci_info
+fci_info_SOURCES = \
+	%D%/fci_info/doctor.h \
+	%D%/fci_info/doctor_host.cc \
+	%D%/fci_info/doctor_open_mpi.cc \
+	%D%/fci_info/doctor_provider.cc \
+	%D%/fci_info/finding.h \
+	%D%/fci_info/json.cc \
+	%D%/fci_info/main.cc \
+	%D%/fci_info/output.cc \
+	%D%/fci_info/output.h \
+	%D%/fci_info/survey.cc \
+	%D%/fci_info/survey.h
+fci_info_CPPFLAGS = $(AM_CPPFLAGS) -DFCI_PROVIDER_DIRECTORY='"$(providerdir)"'
+fci_info_LDADD = libfci.la -ldl
+
+man1_MANS = tools/fci_info.1
+endif
+dist_man_MANS += %D%/fci-env.1
+
+# The options of the man page are those of parameters.def.
+EXTRA_DIST += %D%/fci_info.1.in %D%/options.awk
+tools/fci_info.1: $(srcdir)/tools/fci_info.1.in $(srcdir)/tools/options.awk \
+		$(srcdir)/fci_core/base/parameters.def
+	$(AM_V_GEN)$(MKDIR_P) tools && \
+	$(AWK) -f $(srcdir)/tools/options.awk $(srcdir)/fci_core/base/parameters.def >$@.options && \
+	$(SED) -e 's/@VERSION@/$(PACKAGE_VERSION)/' -e '/^@OPTIONS@/{' -e 'r $@.options' -e d -e '}' \
+		$(srcdir)/tools/fci_info.1.in >$@.tmp && \
+	rm -f $@.options && mv $@.tmp $@

@@ -1,0 +1,29 @@
+// Doctor: looks at all that stands between a program and FCI, and says what to do about it.
+#pragma once
+
+#include <string>
+
+#include "tools/fci_info/finding.h"
+#include "tools/fci_info/survey.h"
+
+namespace fci::info {
+
+/// `provider`: the file to look at; empty: the one that libfabric or this installation has.
+Findings examine(const Survey& survey, const std::string& provider);
+
+// Its parts, in the order in which they are asked.
+void examine_core(const Survey& survey, Findings* findings);       // doctor_host.cc
+void examine_host(Findings* findings);                             // doctor_host.cc
+void examine_open_mpi(Findings* findings);                         // doctor_open_mpi.cc
+/// Where libfci-fi.so lies, or nothing; says what it did.
+std::string find_provider(const std::string& wanted, Findings* findings);  // doctor_provider.cc
+void examine_provider(const std::string& path, Findings* findings);        // doctor_provider.cc
+void examine_filters(const std::string& path, Findings* findings);         // doctor_provider.cc
+
+// Shared by the parts.
+std::string environment(const char* name);  // empty when not set
+bool is_file(const std::string& path);
+/// Parts between the separators; empty ones are left out.
+std::vector<std::string> split(const std::string& text, const char* separators);
+
+}  // namespace fci::info

@@ -1,0 +1,138 @@
+// What the core and the machine have to say.
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "tools/fci_info/doctor.h"
+
+namespace fci::info {
+
+std::string environment(const char* name) {
+    const char* const value = std::getenv(name);
+    return value != nullptr ? value : "";
+}
+
+bool is_file(const std::string& path) {
+    struct stat known {};
+    return stat(path.c_str(), &known) == 0 && S_ISREG(known.st_mode);
+}
+
+std::vector<std::string> split(const std::string& text, const char* separators) {
+    std::vector<std::string> parts;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find_first_of(separators, at), text.size());
+        if (end > at) parts.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return parts;
+}
+
+namespace {
+
+/// What this process says about its job, as the core sees it.
+std::string job_text() {
+    if (!environment("FCI_JOB").empty()) return "FCI_JOB='" + environment("FCI_JOB") + "'";
+    for (const char* name : {"PMIX_NAMESPACE", "SLURM_JOB_ID", "PMI_JOBID"}) {
+        if (!environment(name).empty()) return std::string(name) + "=" + environment(name);
+    }
+    return "no launcher: all processes of this user count as one job";
+}
+
+/// A process that is no descendant of the other: what two ranks are to each other.
+bool kernel_copy_works(int* error) {
+    static char word[] = "across";
+    int pipe_ends[2];
+    if (pipe(pipe_ends) != 0) return false;
+    const pid_t parent = getpid(), child = fork();
+    if (child == 0) {
+        char copied[sizeof word] = {};
+        iovec to{copied, sizeof copied}, from{word, sizeof word};
+        errno = 0;
+        const ssize_t got = process_vm_readv(parent, &to, 1, &from, 1, 0);
+        int result = got == sizeof word && std::strcmp(copied, word) == 0 ? 0 : errno;
+        if (got < 0 && result == 0) result = EIO;
+        const ssize_t told = write(pipe_ends[1], &result, sizeof result);
+        _exit(told == sizeof result ? 0 : 1);
+    }
+    close(pipe_ends[1]);
+    if (child < 0 || read(pipe_ends[0], error, sizeof *error) != sizeof *error) *error = ECHILD;
+    close(pipe_ends[0]);
+    if (child > 0) waitpid(child, nullptr, 0);
+    return *error == 0;
+}
+
+std::string yama_text() {
+    std::ifstream file("/proc/sys/kernel/yama/ptrace_scope");
+    std::string scope;
+    return file >> scope ? ", kernel.yama.ptrace_scope is " + scope : "";
+}
+
+}  // namespace
+
+void examine_core(const Survey& survey, Findings* findings) {
+    std::string usable;
+    for (const Driver& driver : survey.drivers) {
+        if (driver.usable) {
+            usable += (usable.empty() ? "" : ", ") + driver.name;
+            if (!driver.reason.empty()) usable += " (" + driver.reason + ")";
+        } else {
+            add_problem(findings, "driver " + driver.name, "not usable: " + driver.reason,
+                        "Use another driver, or remove the cause.");
+        }
+    }
+    if (!usable.empty()) add_ok(findings, "drivers", "usable: " + usable);
+    if (survey.error.empty()) {
+        add_ok(findings, "core", survey.summary);
+    } else {
+        add_problem(findings, "core", survey.error,
+                    "Do what the message says; fci_info -c lists all options.");
+    }
+    for (const std::string& name : survey.unknown) {
+        add_problem(findings, "variable " + name, "is no option of FCI and has no effect",
+                    "Look for the right name in fci_info -c, or unset it.");
+    }
+}
+
+void examine_host(Findings* findings) {
+    utsname system{};
+    uname(&system);
+    add_ok(findings, "job", "uid " + std::to_string(geteuid()) + ", " + job_text());
+    int error = 0;
+    if (kernel_copy_works(&error)) {
+        add_ok(findings, "kernel copy", std::string("permitted, Linux ") + system.release);
+    } else {
+        add_ok(findings, "kernel copy",
+               std::string("not permitted (") + std::strerror(error) + yama_text() +
+                   "): long messages take two copies through the ring instead of one");
+    }
+    struct statvfs shm {};
+    const bool there = statvfs("/dev/shm", &shm) == 0;
+    const unsigned long long size = there ? 1ull * shm.f_blocks * shm.f_frsize >> 20 : 0;
+    add_ok(findings, "/dev/shm and memlock",
+           "do not matter: the shared memory has no file and is not pinned (/dev/shm here: " +
+               (there ? std::to_string(size) + " MiB" : std::string("none")) + ")");
+}
+
+Findings examine(const Survey& survey, const std::string& provider) {
+    Findings findings;
+    examine_core(survey, &findings);
+    examine_host(&findings);
+    const std::string path = find_provider(provider, &findings);
+    if (!path.empty()) {
+        examine_provider(path, &findings);
+        examine_filters(path, &findings);
+    }
+    examine_open_mpi(&findings);
+    return findings;
+}
+
+}  // namespace fci::info

@@ -1,0 +1,70 @@
+#include <nlohmann/json.hpp>
+
+#include "tools/fci_info/output.h"
+
+namespace fci::info {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+ordered_json context_json(const Survey& survey) {
+    if (!survey.error.empty()) return {{"usable", false}, {"error", survey.error}};
+    ordered_json ways = ordered_json::array();
+    for (const Way& way : survey.ways) {
+        ways.push_back({{"from_bytes", way.from},
+                        {"to_bytes", way.to == 0 ? ordered_json(nullptr) : ordered_json(way.to)},
+                        {"way", way.text}});
+    }
+    return {{"usable", true},
+            {"driver", survey.driver},
+            {"protocol", survey.protocol},
+            {"wait_policy", survey.wait_policy},
+            {"inline_bytes", survey.limits.inline_bytes},
+            {"inject_bytes", survey.limits.inject_bytes},
+            {"eager_bytes", survey.limits.eager_bytes},
+            {"announce_bytes", survey.limits.announce_bytes},
+            {"unexpected_bytes", survey.limits.unexpected_bytes},
+            {"messages", ways}};
+}
+
+}  // namespace
+
+std::string json_text(const Survey& survey, const Findings* findings) {
+    ordered_json all = {{"version", survey.version}};
+    all["drivers"] = ordered_json::array();
+    for (const Driver& driver : survey.drivers) {
+        all["drivers"].push_back({{"name", driver.name},
+                                  {"usable", driver.usable},
+                                  {"summary", driver.summary},
+                                  {"reason", driver.reason}});
+    }
+    all["context"] = context_json(survey);
+    all["options"] = ordered_json::array();
+    for (const Option& option : survey.options) {
+        all["options"].push_back({{"name", option.name},
+                                  {"variable", option.env},
+                                  {"value", option.value},
+                                  {"from", option.from},
+                                  {"default", option.fallback.substr(0, option.fallback.find('|'))},
+                                  {"help", option.help}});
+    }
+    all["counters"] = ordered_json::array();
+    for (const Counter& counter : survey.counters) {
+        all["counters"].push_back({{"name", counter.name}, {"help", counter.help}});
+    }
+    all["unknown_variables"] = survey.unknown;
+    if (findings != nullptr) {
+        all["findings"] = ordered_json::array();
+        for (const Finding& finding : *findings) {
+            all["findings"].push_back({{"what", finding.what},
+                                       {"state", finding.ok ? "ok" : "problem"},
+                                       {"text", finding.text},
+                                       {"remedy", finding.remedy}});
+        }
+    }
+    // Bytes that are no UTF-8 can stand in the environment; they must not end this program.
+    return all.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace fci::info

@@ -1,0 +1,123 @@
+#include "tools/fci_info/output.h"
+
+#include <algorithm>
+
+namespace fci::info {
+
+namespace {
+
+constexpr std::size_t kColumns = 90;
+
+std::string padded(const std::string& text, std::size_t width) {
+    return text + std::string(text.size() < width ? width - text.size() : 0, ' ');
+}
+
+/// Words in lines of at most kColumns, each behind `indent` blanks.
+std::string wrapped(const std::string& text, std::size_t indent) {
+    std::string all, line;
+    const auto flush = [&] {
+        if (!line.empty()) all += std::string(indent, ' ') + line + "\n";
+        line.clear();
+    };
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
+        const std::string word = text.substr(at, end - at);
+        if (!line.empty() && indent + line.size() + 1 + word.size() > kColumns) flush();
+        if (!word.empty()) line += (line.empty() ? "" : " ") + word;
+        if (end < text.size() && text[end] == '\n') flush();
+        at = end + 1;
+    }
+    flush();
+    return all;
+}
+
+std::string drivers_text(const Survey& survey) {
+    std::string text = "Drivers, the best first\n";
+    std::size_t width = 8;
+    for (const Driver& driver : survey.drivers) width = std::max(width, driver.name.size() + 2);
+    for (const Driver& driver : survey.drivers) {
+        const std::string state = driver.usable ? "usable" : "not usable";
+        text += "  " + padded(driver.name, width) + padded(state, 12) + driver.summary + "\n";
+        if (!driver.reason.empty()) text += wrapped(driver.reason, width + 14);
+    }
+    if (survey.drivers.empty()) text += "  none in this build\n";
+    return text;
+}
+
+std::string limits_text(const Survey& survey) {
+    if (!survey.error.empty()) {
+        return "No context can be opened here:\n" + wrapped(survey.error, 2);
+    }
+    std::string text = "A program that starts now gets\n";
+    text += "  driver       " + survey.driver + "\n";
+    text += "  protocol     " + survey.protocol + "\n";
+    text += "  waits by     " + survey.wait_policy + "\n";
+    text += "\nHow a message travels, by its length\n";
+    for (const Way& way : survey.ways) {
+        const std::string range =
+            way.to == 0 ? "from " + bytes_text(way.from) : "up to " + bytes_text(way.to);
+        std::string lines = wrapped(way.text, 21);
+        lines.replace(2, range.size(), range);
+        text += lines;
+    }
+    text += "  (unexpected data is held up to " + bytes_text(survey.limits.unexpected_bytes) +
+            " for each peer, then the sender waits)\n";
+    return text;
+}
+
+/// "auto|spin|yield": the first is the default, all are allowed.
+std::string fallback_text(const Option& option) {
+    const std::size_t bar = option.fallback.find('|');
+    const std::string first = option.fallback.substr(0, bar);
+    if (first.empty()) return "none";
+    return bar == std::string::npos ? first : first + " (of " + option.fallback + ")";
+}
+
+std::string options_text(const Survey& survey) {
+    std::string text = "Options, set as environment variables\n";
+    for (const Option& option : survey.options) {
+        text += "  " + padded(option.env, 22) + (option.value.empty() ? "(empty)" : option.value) +
+                (option.from == "default" ? "" : "   <- from the " + option.from) + "\n";
+        text += wrapped(option.help, 24);
+        text += wrapped("default: " + fallback_text(option), 24);
+    }
+    return text;
+}
+
+std::string counters_text(const Survey& survey) {
+    std::string text = "Counters, shown at the end of each process with FCI_STATS=on\n";
+    for (const Counter& counter : survey.counters) {
+        text += "  " + padded(counter.name, 22) + counter.help + "\n";
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string survey_text(const Survey& survey, const Chapters& chapters) {
+    std::string text = "FCI " + survey.version + "\n";
+    if (chapters.drivers) text += "\n" + drivers_text(survey);
+    if (chapters.limits) text += "\n" + limits_text(survey);
+    if (chapters.options) text += "\n" + options_text(survey);
+    if (chapters.counters) text += "\n" + counters_text(survey);
+    for (const std::string& name : survey.unknown) {
+        text += "\nNote: " + name + " is set, but is no option of FCI (fci_info -c lists them).\n";
+    }
+    return text;
+}
+
+std::string findings_text(const Findings& findings) {
+    std::string text;
+    for (const Finding& finding : findings) {
+        text += (finding.ok ? "ok       " : "PROBLEM  ") + finding.what + "\n";
+        text += wrapped(finding.text, 13);
+        if (!finding.remedy.empty()) text += wrapped("-> " + finding.remedy, 13);
+    }
+    const auto problems = std::count_if(findings.begin(), findings.end(),
+                                        [](const Finding& finding) { return !finding.ok; });
+    if (problems == 0) return text + "\nNo problem found.\n";
+    return text + "\n" + std::to_string(problems) + " of " + std::to_string(findings.size()) +
+           " findings are problems; each line with -> says what to do.\n";
+}
+
+}  // namespace fci::info

@@ -1,0 +1,108 @@
+#include "tools/fci_info/survey.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+namespace fci::info {
+
+namespace {
+
+/// Beginnings of variables that are no options but belong to FCI's tests and benchmarks.
+constexpr std::string_view kOthers[] = {"FCI_TEST_", "FCI_BENCH_"};
+
+std::vector<std::string> unknown_variables(const std::vector<Option>& options) {
+    std::vector<std::string> names;
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string_view line(*entry);
+        const std::string_view name = line.substr(0, line.find('='));
+        if (!name.starts_with("FCI_")) continue;
+        const bool known =
+            std::any_of(options.begin(), options.end(),
+                        [&](const Option& option) { return option.env == name; }) ||
+            std::any_of(std::begin(kOthers), std::end(kOthers),
+                        [&](std::string_view prefix) { return name.starts_with(prefix); });
+        if (!known) names.emplace_back(name);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+void ask_context(Survey* survey, unsigned local_ranks) {
+    fci_icl_config config{};
+    config.version = FCI_ICL_VERSION;
+    config.local_ranks = local_ranks;
+    config.user_agent = "fci_info";
+    fci_icl_context* context = nullptr;
+    char* error = nullptr;
+    const int result = fci_icl_open(&config, &context, &error);
+    if (result != FCI_ICL_OK) {
+        survey->error = error != nullptr ? error : fci_icl_strerror(result);
+        std::free(error);
+        return;
+    }
+    fci_icl_limits(context, &survey->limits);
+    survey->driver = survey->limits.driver;
+    survey->protocol = survey->limits.protocol;
+    survey->wait_policy = survey->limits.wait_policy;
+    survey->summary = fci_icl_summary(context);
+    survey->ways = ways_of(survey->protocol, survey->limits);
+    fci_icl_close(context, 0);
+}
+
+}  // namespace
+
+std::vector<Way> ways_of(const std::string& protocol, const struct fci_icl_limits& limits) {
+    if (protocol == "two-sided") {
+        return {{0, 0, "announced by a send request; the receiver asks for the data"}};
+    }
+    std::vector<Way> ways;
+    std::size_t next = 0;
+    const auto up_to = [&](std::size_t last, const char* text) {
+        if (last < next) return;
+        ways.push_back({next, last, text});
+        next = last + 1;
+    };
+    up_to(limits.inline_bytes, "inside the send request: one cache line");
+    up_to(limits.eager_bytes, "in the ring, together with the send request");
+    up_to(limits.announce_bytes - 1, "announced by a send request; the receiver asks for the data");
+    ways.push_back({next, 0,
+                    "the same, or at once into a receive that named its source and was posted "
+                    "before"});
+    return ways;
+}
+
+Survey take_survey(unsigned local_ranks) {
+    Survey survey;
+    survey.version = fci_icl_library_version();
+    struct fci_icl_option option{};
+    for (unsigned i = 0; fci_icl_option(i, &option) == FCI_ICL_OK; ++i) {
+        survey.options.push_back({option.name, option.env, option.fallback, option.value,
+                                  option.help, option.from});
+    }
+    struct fci_icl_driver driver{};
+    for (unsigned i = 0; fci_icl_driver(i, &driver) == FCI_ICL_OK; ++i) {
+        survey.drivers.push_back({driver.name, driver.summary, driver.reason, driver.usable != 0});
+    }
+    const char* help = nullptr;
+    for (unsigned i = 0; const char* name = fci_icl_counter_name(i, &help); ++i) {
+        survey.counters.push_back({name, help});
+    }
+    survey.unknown = unknown_variables(survey.options);
+    ask_context(&survey, local_ranks);
+    return survey;
+}
+
+std::string bytes_text(std::size_t bytes) {
+    const char* const units[] = {" B", " KiB", " MiB", " GiB"};
+    unsigned unit = 0;
+    while (unit < 3 && bytes >= 1024 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        ++unit;
+    }
+    return std::to_string(bytes) + units[unit];
+}
+
+}  // namespace fci::info
