@@ -1,0 +1,404 @@
+/* probe.c: one small MPI program that every MPI is measured with. Plain C and MPI-1 calls.
+ *
+ *   mpicc -O2 -I. bench/mpi/probe.c -o probe
+ *   mpirun -np 2 ./probe --ms 20 latency:8 rate:8 stream:1048576
+ *
+ * Each argument is a case, CASE[:BYTES]:
+ *   latency   one way, send then receive against receive then send (dissertation, algorithm 4.1)
+ *   posted    one way, both post the receive before they send (algorithm 4.2)
+ *   walk      as latency, but the buffers walk through 64 MiB, so nothing is in a cache
+ *   rate      messages per second, window of 64 nonblocking sends and receives, then an answer
+ *   stream    GB/s of the same
+ *   barrier, allreduce, bcast (the root moves on), among all ranks; the time of the slowest rank
+ * One line is printed for each: "probe " and a JSON object. t_c is taken between ranks 0 and 1
+ * before and after each sample, in memory that they share besides MPI (0: there is none). Contents
+ * are verified outside of the timed loops, through the same buffers; a wrong byte ends the program
+ * with exit code 1.
+ */
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "bench/handoff.h"
+#include "bench/mpi/shared_page.h"
+
+enum { WINDOW = 64, TAG = 7, ANSWER = 8, BATCHES = 20, CROWDED_BATCHES = 5, ENOUGH = 3 };
+static const size_t kWalkBytes = (size_t)64 << 20;
+
+static int rank, ranks;
+static long budget_ms = 20;
+static int batches = BATCHES; /* in which a sample is taken */
+static long wrong; /* bytes that were not as sent */
+
+/* --- t_c --- */
+
+struct shared {
+    struct fci_handoff ball;
+    uint64_t phase; /* how often rank 0 measured; the others wait for it asleep */
+};
+static struct shared *shared;
+static uint64_t phase;
+
+static void share(void) {
+    int where[2] = {-1, -1}, mine, all;
+    if (rank == 0) shared_page_offer(sizeof *shared, where);
+    MPI_Bcast(where, 2, MPI_INT, 0, MPI_COMM_WORLD);
+    shared = shared_page_take(sizeof *shared, where);
+    mine = shared != NULL;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (!all) shared = NULL;
+    if (rank == 0 && where[1] >= 0) close(where[1]);
+}
+
+/* Ranks that were not bound to one core each borrow two different ones. */
+static void borrow_core(cpu_set_t *before) {
+    cpu_set_t one;
+    int wanted, core = -1;
+    CPU_ZERO(before);
+    sched_getaffinity(0, sizeof *before, before);
+    wanted = CPU_COUNT(before) > 1 ? rank : 0;
+    while (core < CPU_SETSIZE - 1 && wanted >= 0)
+        if (CPU_ISSET(++core, before)) --wanted;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+static double take_tc(void) {
+    double tc = 0;
+    if (shared == NULL || ranks < 2) return 0;
+    ++phase;
+    if (rank > 1) {
+        while (fci_handoff_look(&shared->phase) < phase) usleep(500);
+        return 0;
+    }
+    cpu_set_t before;
+    borrow_core(&before);
+    if (rank == 0) {
+        tc = fci_handoff_ping(&shared->ball);
+        fci_handoff_put(&shared->phase, phase);
+    } else {
+        fci_handoff_pong(&shared->ball);
+    }
+    sched_setaffinity(0, sizeof before, &before);
+    return tc;
+}
+
+/* --- contents --- */
+
+static unsigned char *out, *in;
+
+static unsigned char pattern(size_t at, unsigned round) {
+    return (unsigned char)(at * 131 + (at >> 8) * 29 + round * 71 + 3);
+}
+
+static void fill(unsigned char *data, size_t bytes, unsigned round) {
+    for (size_t i = 0; i < bytes; ++i) data[i] = pattern(i, round);
+}
+
+static void check(const unsigned char *data, size_t bytes, unsigned round) {
+    for (size_t i = 0; i < bytes; ++i) wrong += data[i] != pattern(i, round);
+}
+
+/* --- cases --- */
+
+struct test {
+    const char *name;
+    int pairwise;                              /* ranks 0 and 1 only */
+    double (*run)(size_t bytes, long rounds);  /* seconds for all rounds */
+    void (*verify)(size_t bytes);
+    double per_round;                          /* one-way times, messages or operations in it */
+    int shows;                                 /* 't' time in ns, 'r' rate in 1/s, 'b' GB/s */
+};
+
+static double latency(size_t bytes, long rounds) {
+    int n = (int)bytes;
+    double begin = MPI_Wtime();
+    for (long i = 0; i < rounds; ++i) {
+        if (rank == 0) {
+            MPI_Send(out, n, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+            MPI_Recv(in, n, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Recv(in, n, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(out, n, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
+        }
+    }
+    return MPI_Wtime() - begin;
+}
+
+static double posted(size_t bytes, long rounds) {
+    int n = (int)bytes;
+    double begin = MPI_Wtime();
+    for (long i = 0; i < rounds; ++i) {
+        MPI_Request request;
+        MPI_Irecv(in, n, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD, &request);
+        MPI_Send(out, n, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    return MPI_Wtime() - begin;
+}
+
+static double walk(size_t bytes, long rounds) {
+    size_t at = 0, step = (bytes + 4095) & ~(size_t)4095;
+    int n = (int)bytes;
+    double begin = MPI_Wtime();
+    for (long i = 0; i < rounds; ++i) {
+        if (rank == 0) {
+            MPI_Send(out + at, n, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+            MPI_Recv(in + at, n, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Recv(in + at, n, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(out + at, n, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
+        }
+        at += step;
+        if (at + bytes > kWalkBytes) at = 0;
+    }
+    return MPI_Wtime() - begin;
+}
+
+/* One buffer for the whole window: a rate, not the memory, is measured. */
+static double window(size_t bytes, long rounds) {
+    MPI_Request request[WINDOW];
+    char answer = 0;
+    double begin = MPI_Wtime();
+    for (long i = 0; i < rounds; ++i) {
+        for (int k = 0; k < WINDOW; ++k) {
+            if (rank == 0)
+                MPI_Isend(out, (int)bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request[k]);
+            else
+                MPI_Irecv(in, (int)bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request[k]);
+        }
+        MPI_Waitall(WINDOW, request, MPI_STATUSES_IGNORE);
+        if (rank == 0)
+            MPI_Recv(&answer, 1, MPI_BYTE, 1, ANSWER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        else
+            MPI_Send(&answer, 1, MPI_BYTE, 0, ANSWER, MPI_COMM_WORLD);
+    }
+    return MPI_Wtime() - begin;
+}
+
+static double barrier(size_t bytes, long rounds) {
+    (void)bytes;
+    double begin = MPI_Wtime();
+    for (long i = 0; i < rounds; ++i) MPI_Barrier(MPI_COMM_WORLD);
+    return MPI_Wtime() - begin;
+}
+
+static double allreduce(size_t bytes, long rounds) {
+    double begin = MPI_Wtime();
+    for (long i = 0; i < rounds; ++i)
+        MPI_Allreduce(out, in, (int)(bytes / 8), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return MPI_Wtime() - begin;
+}
+
+static double bcast(size_t bytes, long rounds) {
+    double begin = MPI_Wtime();
+    for (long i = 0; i < rounds; ++i)
+        MPI_Bcast(in, (int)bytes, MPI_BYTE, (int)(i % ranks), MPI_COMM_WORLD);
+    return MPI_Wtime() - begin;
+}
+
+/* --- the same ways, once more with contents --- */
+
+static void verify_both(size_t bytes, double (*one_round)(size_t, long)) {
+    for (unsigned round = 0; round < 4; ++round) {
+        fill(out, bytes, round * 2 + (unsigned)rank);
+        memset(in, 0xEE, bytes);
+        one_round(bytes, 1);
+        check(in, bytes, round * 2 + 1 - (unsigned)rank);
+    }
+}
+static void verify_latency(size_t bytes) { verify_both(bytes, latency); }
+static void verify_posted(size_t bytes) { verify_both(bytes, posted); }
+static void verify_walk(size_t bytes) { verify_both(bytes, walk); }
+
+/* Every message of the window is another one, into a place of its own where they fit. */
+static void verify_window(size_t bytes) {
+    MPI_Request request[WINDOW];
+    int count = bytes * WINDOW <= kWalkBytes ? WINDOW : (int)(kWalkBytes / (bytes ? bytes : 1));
+    for (int k = 0; k < count; ++k) {
+        fill(out + k * bytes, bytes, (unsigned)k);
+        memset(in + k * bytes, 0xEE, bytes);
+        if (rank == 0)
+            MPI_Isend(out + k * bytes, (int)bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request[k]);
+        else
+            MPI_Irecv(in + k * bytes, (int)bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request[k]);
+    }
+    MPI_Waitall(count, request, MPI_STATUSES_IGNORE);
+    for (int k = 0; rank == 1 && k < count; ++k) check(in + k * bytes, bytes, (unsigned)k);
+}
+
+/* Nobody may leave a barrier before the last one entered it. */
+static void verify_barrier(size_t bytes) {
+    (void)bytes;
+    for (int late = 0; late < ranks && late < 4; ++late) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == late) usleep(2000);
+        int64_t entered = fci_now_ns();
+        MPI_Barrier(MPI_COMM_WORLD);
+        int64_t left = fci_now_ns();
+        /* One host, one clock: MPI_Allreduce carries it as a double, to 0.1 µs. */
+        double mine = (double)(entered % 1000000000000LL), most = 0;
+        MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        if (left % 1000000000000LL + 1000 < (int64_t)most) ++wrong;
+    }
+}
+
+static void verify_allreduce(size_t bytes) {
+    double *from = (double *)out, *sum = (double *)in;
+    size_t count = bytes / 8;
+    for (size_t i = 0; i < count; ++i) from[i] = rank + 1 + (double)i, sum[i] = -1;
+    allreduce(bytes, 1);
+    for (size_t i = 0; i < count; ++i)
+        wrong += sum[i] != ranks * (ranks + 1) / 2.0 + (double)i * ranks;
+}
+
+static void verify_bcast(size_t bytes) {
+    for (int root = 0; root < ranks; ++root) {
+        if (rank == root)
+            fill(in, bytes, (unsigned)root);
+        else
+            memset(in, 0xEE, bytes);
+        MPI_Bcast(in, (int)bytes, MPI_BYTE, root, MPI_COMM_WORLD);
+        check(in, bytes, (unsigned)root);
+    }
+}
+
+static const struct test tests[] = {
+    {"latency", 1, latency, verify_latency, 2, 't'},
+    {"posted", 1, posted, verify_posted, 1, 't'},
+    {"walk", 1, walk, verify_walk, 2, 't'},
+    {"rate", 1, window, verify_window, WINDOW, 'r'},
+    {"stream", 1, window, verify_window, WINDOW, 'b'},
+    {"barrier", 0, barrier, verify_barrier, 1, 't'},
+    {"allreduce", 0, allreduce, verify_allreduce, 1, 't'},
+    {"bcast", 0, bcast, verify_bcast, 1, 't'},
+};
+
+/* --- running one --- */
+
+/* The slowest rank's seconds, known to all, and whether a foreign process got a core meanwhile. */
+static double timed(const struct test *test, size_t bytes, long rounds, int *disturbed) {
+    struct rusage usage;
+    double mine[2] = {0, 0}, most[2] = {0, 0};
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (!test->pairwise || rank < 2) {
+        getrusage(RUSAGE_THREAD, &usage);
+        long before = usage.ru_nivcsw;
+        mine[0] = test->run(bytes, rounds);
+        getrusage(RUSAGE_THREAD, &usage);
+        mine[1] = usage.ru_nivcsw != before;
+    }
+    MPI_Allreduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    *disturbed = most[1] > 0;
+    return most[0];
+}
+
+/* Warms up (peers change their path after some messages), and finds how many rounds fill the
+ * time of a batch. */
+static long find_rounds(const struct test *test, size_t bytes) {
+    long rounds = test->pairwise ? 32 : 8;
+    double target = (double)budget_ms / 1000 / batches;
+    for (;; rounds *= 4) {
+        double least = 1e9;
+        int disturbed = 1;
+        for (int i = 0; i < 3; ++i) {
+            double seconds = timed(test, bytes, rounds, &disturbed);
+            if (seconds < least) least = seconds;
+        }
+        if (least < target / 4 && rounds < 100000000) continue;
+        rounds = (long)((double)rounds * target / (least > 1e-9 ? least : 1e-9));
+        return rounds < 4 ? 4 : rounds;
+    }
+}
+
+/* The median of short batches. Where each rank has a core, batches in which another process got
+ * one of them are left out while enough others remain: *quiet is how many there are. */
+static double sample(const struct test *test, size_t bytes, long rounds, int *quiet) {
+    double all[BATCHES], good[BATCHES];
+    *quiet = 0;
+    for (int i = 0; i < batches; ++i) {
+        int disturbed, at = i; /* both are kept sorted */
+        double seconds = timed(test, bytes, rounds, &disturbed);
+        for (; at > 0 && all[at - 1] > seconds; --at) all[at] = all[at - 1];
+        all[at] = seconds;
+        if (disturbed) continue;
+        for (at = (*quiet)++; at > 0 && good[at - 1] > seconds; --at) good[at] = good[at - 1];
+        good[at] = seconds;
+    }
+    return *quiet >= ENOUGH ? good[*quiet / 2] : all[batches / 2];
+}
+
+static int run_case(const char *text) {
+    size_t bytes = 8, length = strcspn(text, ":");
+    const struct test *test = NULL;
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; ++i)
+        if (strlen(tests[i].name) == length && strncmp(text, tests[i].name, length) == 0)
+            test = &tests[i];
+    if (text[length] == ':') bytes = strtoul(text + length + 1, NULL, 10);
+    if (test == NULL || bytes > ((size_t)1 << 30) || (test->pairwise && ranks < 2)) {
+        if (rank == 0) fprintf(stderr, "probe: cannot run the case '%s' here\n", text);
+        return 0;
+    }
+
+    size_t room = bytes > kWalkBytes ? bytes : kWalkBytes;
+    out = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    in = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (out == MAP_FAILED || in == MAP_FAILED) {
+        fprintf(stderr, "probe: no memory\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    memset(out, 1, test->run == walk ? room : bytes);
+    memset(in, 1, test->run == walk ? room : bytes);
+
+    if (!test->pairwise || rank < 2) test->verify(bytes);
+    long rounds = find_rounds(test, bytes);
+    double before = take_tc();
+    int quiet;
+    double seconds = sample(test, bytes, rounds, &quiet);
+    double after = take_tc();
+    if (!test->pairwise || rank < 2) test->verify(bytes);
+
+    long all_wrong = 0;
+    MPI_Allreduce(&wrong, &all_wrong, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0) {
+        double each = seconds / ((double)rounds * test->per_round), value = each * 1e9;
+        const char *unit = "ns";
+        if (test->shows == 'r') value = 1 / each / 1e6, unit = "M/s";
+        if (test->shows == 'b') value = (double)bytes / each / 1e9, unit = "GB/s";
+        printf("probe {\"case\":\"%s\",\"bytes\":%zu,\"ranks\":%d,\"rounds\":%ld,\"value\":%.6g,"
+               "\"unit\":\"%s\",\"tc_before_ns\":%.2f,\"tc_after_ns\":%.2f,\"batches\":%d,"
+               "\"quiet\":%d,\"crowded\":%s,\"wrong\":%ld}\n",
+               test->name, bytes, ranks, rounds, value, unit, before, after, batches, quiet,
+               batches == BATCHES ? "false" : "true", all_wrong);
+        fflush(stdout);
+    }
+    munmap(out, room);
+    munmap(in, room);
+    return all_wrong == 0;
+}
+
+int main(int argc, char **argv) {
+    int fine = 1, first = 1;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc > 2 && strcmp(argv[1], "--ms") == 0) budget_ms = atol(argv[2]), first = 3;
+    if (argc <= first || budget_ms < 1) {
+        if (rank == 0)
+            fprintf(stderr, "usage: mpirun -np N probe [--ms MILLISECONDS] CASE[:BYTES]...\n");
+        MPI_Finalize();
+        return 2;
+    }
+    if (ranks > sysconf(_SC_NPROCESSORS_ONLN)) batches = CROWDED_BATCHES;
+    share();
+    for (int i = first; i < argc; ++i) fine &= run_case(argv[i]);
+    MPI_Finalize();
+    return fine ? 0 : 1;
+}

