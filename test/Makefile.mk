@@ -1,0 +1,130 @@
+# Tests: one googletest program for each room, linked to that room and those below it only, so that
+# a call upwards does not link.
+AM_CPPFLAGS += $(GTEST_CFLAGS)
+
+LOG_COMPILER = $(SHELL_PATH) $(srcdir)/test/harness/run
+SHELL_PATH = bash
+AM_TESTS_ENVIRONMENT = \
+	srcdir='$(srcdir)'; export srcdir; \
+	FCI_TEST_RESULTS='test/results'; export FCI_TEST_RESULTS; \
+	CXX='$(CXX)'; export CXX; CC='$(CC)'; export CC; \
+	CPPFLAGS='$(CPPFLAGS) $(LIBFABRIC_CFLAGS)'; export CPPFLAGS; \
+	FCI_PROVIDER_DIR='$(abs_builddir)/.libs'; export FCI_PROVIDER_DIR; \
+	SANITIZE='$(fci_sanitize)'; export SANITIZE; \
+	$(provider_environment)
+
+dist_noinst_SCRIPTS += test/harness/run
+dist_noinst_DATA += .ci/tidy-exceptions.txt
+
+dist_check_SCRIPTS += \
+	test/harness/layers \
+	test/harness/headers \
+	test/harness/symbols \
+	test/harness/tidy \
+	test/tools/fci_info
+TESTS += $(dist_check_SCRIPTS)
+
+if HAVE_LIBFABRIC
+provider_environment =
+else
+provider_environment = PROVIDER=''; export PROVIDER; HAVE_LIBFABRIC=no; export HAVE_LIBFABRIC;
+endif
+
+if HAVE_GTEST
+unit_tests =
+check_PROGRAMS += $(unit_tests)
+TESTS += $(unit_tests)
+
+unit_tests += test_base
+test_base_SOURCES = \
+	test/unit/base/clock_test.cc \
+	test/unit/base/error_text_test.cc \
+	test/unit/base/flag_test.cc \
+	test/unit/base/handle_pool_test.cc \
+	test/unit/base/intrusive_list_test.cc \
+	test/unit/base/log_test.cc \
+	test/unit/base/parameters_test.cc \
+	test/unit/base/parse_test.cc \
+	test/unit/base/prng_test.cc
+test_base_LDADD = libfci_base.la $(GTEST_LIBS)
+
+unit_tests += test_drivers
+test_drivers_SOURCES = \
+	test/unit/drivers/shm_greeting_test.cc \
+	test/unit/drivers/shm_hostile_test.cc \
+	test/unit/drivers/shm_party.h \
+	test/unit/drivers/shm_process_test.cc \
+	test/unit/drivers/shm_region_test.cc \
+	test/unit/drivers/shm_store_test.cc \
+	test/unit/drivers/shm_wake_test.cc \
+	test/unit/drivers/sim_ideal_test.cc
+test_drivers_LDADD = libfci_sim.la libfci_shm.la libfci_base.la $(GTEST_LIBS)
+
+unit_tests += test_progress
+test_progress_SOURCES = \
+	test/unit/progress/surroundings_test.cc \
+	test/unit/progress/wait_policy_test.cc
+test_progress_LDADD = libfci_progress.la libfci_base.la $(GTEST_LIBS)
+
+# gcs and mp are tried over the simulated network, which is below them.
+unit_tests += test_gcs
+test_gcs_SOURCES = \
+	test/unit/gcs/request_block_test.cc
+test_gcs_LDADD = libfci_sim.la libfci_base.la $(GTEST_LIBS)
+
+unit_tests += test_mp
+test_mp_SOURCES = \
+	test/unit/mp/claims_test.cc \
+	test/unit/mp/copy_path_test.cc \
+	test/unit/mp/matching_test.cc \
+	test/unit/mp/message_passing_test.cc \
+	test/unit/mp/offers_test.cc \
+	test/unit/mp/pair.h
+test_mp_LDADD = libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la $(GTEST_LIBS)
+
+# Every driver keeps the contract of the network interface.
+unit_tests += test_conformance
+test_conformance_SOURCES = \
+	test/conformance/nhi_test.cc \
+	test/conformance/world.h \
+	test/conformance/worlds.cc
+test_conformance_LDADD = libfci_sim.la libfci_shm.la libfci_base.la $(GTEST_LIBS)
+
+# The provider as libfabric loads it: no library of ours is linked.
+if HAVE_LIBFABRIC
+unit_tests += test_provider
+test_provider_SOURCES = \
+	test/provider/completion_test.cc \
+	test/provider/info_test.cc \
+	test/provider/main.cc \
+	test/provider/matching_test.cc \
+	test/provider/message_test.cc \
+	test/provider/objects_test.cc \
+	test/provider/process_test.cc \
+	test/provider/support.cc \
+	test/provider/support.h
+test_provider_CPPFLAGS = $(AM_CPPFLAGS) $(LIBFABRIC_CFLAGS)
+test_provider_LDADD = $(LIBFABRIC_LIBS) $(GTEST_LIBS)
+endif
+endif
+
+# Random programs over the simulated network, each from one seed.
+check_PROGRAMS += simulation
+TESTS += simulation
+simulation_SOURCES = \
+	test/simulation/calls.cc \
+	test/simulation/main.cc \
+	test/simulation/reference.h \
+	test/simulation/simulation.cc \
+	test/simulation/simulation.h
+simulation_LDADD = libfci_mp.la libfci_sim.la libfci_base.la
+dist_noinst_DATA += test/simulation/seeds.txt
+
+# The tests that have several threads, for the thread sanitizer.
+threaded_tests = test_base test_drivers test_conformance
+check-threads:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(threaded_tests)'
+.PHONY: check-threads
+
+mostlyclean-local:
+	rm -rf test/results

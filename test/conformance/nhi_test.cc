@@ -1,0 +1,759 @@
+// The contract of the network interface and the device (App. C, §3.2.2-3.2.3), once for all
+// drivers.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "fci_core/base/flag.h"
+#include "fci_core/base/prng.h"
+#include "test/conformance/world.h"
+
+namespace fci::conformance {
+namespace {
+
+using nhi::LcsAddress;
+using nhi::Transfer;
+
+constexpr std::size_t kBlockBytes = 64 * 1024;
+constexpr std::size_t kMemoryBytes = 64 * 1024;
+
+ddi::Settings usual_settings() {
+    ddi::Settings settings;
+    settings.block_bytes = kBlockBytes;
+    settings.layout_digest = 0x1234;
+    settings.job = 77;
+    settings.communication_bytes = kMemoryBytes;
+    return settings;
+}
+
+class Nhi : public testing::TestWithParam<Maker> {
+protected:
+    void SetUp() override { world_ = GetParam().make(); }
+
+    void open(unsigned count) {
+        for (unsigned i = 0; i < count; ++i) world_->open(usual_settings());
+    }
+    ddi::Device& device(unsigned i) { return world_->device(i); }
+    nhi::NetworkInterface& network(unsigned i) { return world_->device(i).network(); }
+    Ear& ear(unsigned i) { return world_->ear(i); }
+
+    nhi::Rank rank_of(unsigned at, unsigned other) {
+        nhi::Rank rank = nhi::kNoRank;
+        EXPECT_EQ(device(at).add_peer(device(other).card(), &rank), Status::ok);
+        return rank;
+    }
+    bool is_attached(unsigned at, nhi::Rank rank) {
+        return std::ranges::count(ear(at).attached, rank) == 1;
+    }
+    /// Opens `count` devices, each attached to each.
+    void open_attached(unsigned count) {
+        open(count);
+        for (unsigned a = 0; a < count; ++a) {
+            for (unsigned b = a + 1; b < count; ++b) {
+                ASSERT_EQ(device(a).connect(rank_of(a, b)), Status::ok);
+            }
+        }
+        ASSERT_TRUE(world_->until([&] {
+            for (unsigned i = 0; i < count; ++i) {
+                if (ear(i).attached.size() != count - 1) return false;
+            }
+            return true;
+        }));
+    }
+    Status put(unsigned from, nhi::GroupId to, std::uint64_t address, const void* bytes,
+               std::size_t length) {
+        Transfer transfer(to);
+        transfer.put(LcsAddress{address}, bytes, length);
+        return initiate(from, transfer);
+    }
+    /// Again and again while the network is full.
+    Status initiate(unsigned from, const Transfer& transfer) {
+        for (;;) {
+            const Status status = network(from).initiate_transfer(transfer);
+            if (status != Status::again) return status;
+            world_->turn();
+        }
+    }
+    std::uint64_t* words(unsigned at, nhi::Rank from) {
+        return reinterpret_cast<std::uint64_t*>(device(at).block(from).data());
+    }
+
+    std::unique_ptr<World> world_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Drivers, Nhi, testing::ValuesIn(makers().begin(), makers().end()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// --- meeting ---
+
+TEST_P(Nhi, connect__attaches_both_sides) {
+    open(2);
+    const nhi::Rank b = rank_of(0, 1);
+    EXPECT_EQ(device(0).peers(), 2u);
+    EXPECT_EQ(device(1).peers(), 1u);
+    EXPECT_TRUE(device(0).block(b).empty());
+    ASSERT_EQ(device(0).connect(b), Status::ok);
+    ASSERT_TRUE(world_->until(
+        [&] { return ear(0).attached.size() == 1 && ear(1).attached.size() == 1; }));
+    EXPECT_EQ(ear(0).attached[0], b);
+    const nhi::Rank a = ear(1).attached[0];
+    EXPECT_EQ(device(1).card_of(a)->incarnation, device(0).card().incarnation);
+    EXPECT_EQ(rank_of(1, 0), a);
+    EXPECT_EQ(device(0).block(b).size(), kBlockBytes);
+    EXPECT_EQ(device(1).block(a).size(), kBlockBytes);
+    EXPECT_NE(device(0).describe(b), "");
+    EXPECT_EQ(device(0).card_of(99), nullptr);
+}
+
+TEST_P(Nhi, connect__crossing_gives_one_peer) {
+    open(2);
+    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    ASSERT_EQ(device(0).connect(b), Status::ok);
+    ASSERT_EQ(device(1).connect(a), Status::ok);
+    ASSERT_TRUE(world_->until([&] { return is_attached(0, b) && is_attached(1, a); }));
+    world_->settle();
+    EXPECT_EQ(ear(0).attached.size(), 1u);
+    EXPECT_EQ(ear(1).attached.size(), 1u);
+    EXPECT_EQ(device(0).peers(), 2u);
+    EXPECT_EQ(device(1).peers(), 2u);
+    EXPECT_TRUE(ear(0).lost.empty());
+    EXPECT_TRUE(ear(1).lost.empty());
+    // Both directions use the same pair of blocks.
+    const std::uint64_t one = 1, two = 2;
+    ASSERT_EQ(put(0, b, 0, &one, sizeof one), Status::ok);
+    ASSERT_EQ(put(1, a, 0, &two, sizeof two), Status::ok);
+    EXPECT_TRUE(world_->until([&] { return flag::look(*words(1, a)) == 1; }));
+    EXPECT_TRUE(world_->until([&] { return flag::look(*words(0, b)) == 2; }));
+}
+
+TEST_P(Nhi, connect__repeated_is_harmless) {
+    open(2);
+    const nhi::Rank b = rank_of(0, 1);
+    EXPECT_EQ(rank_of(0, 1), b);
+    ASSERT_EQ(device(0).connect(b), Status::ok);
+    ASSERT_EQ(device(0).connect(b), Status::ok);
+    ASSERT_TRUE(world_->until([&] { return is_attached(0, b); }));
+    ASSERT_EQ(device(0).connect(b), Status::ok);
+    world_->settle();
+    EXPECT_EQ(ear(0).attached.size(), 1u);
+    EXPECT_EQ(ear(1).attached.size(), 1u);
+    EXPECT_EQ(device(0).connect(1000), Status::invalid);
+}
+
+TEST_P(Nhi, connect__typed_card_finds_whoever_is_there) {
+    open(2);
+    ddi::Card typed = device(1).card();
+    typed.incarnation = 0;
+    nhi::Rank b = nhi::kNoRank;
+    ASSERT_EQ(device(0).add_peer(typed, &b), Status::ok);
+    EXPECT_NE(b, nhi::kSelf);
+    ASSERT_EQ(device(0).connect(b), Status::ok);
+    ASSERT_EQ(device(1).connect(rank_of(1, 0)), Status::ok);
+    ASSERT_TRUE(world_->until(
+        [&] { return ear(0).attached.size() == 1 && ear(1).attached.size() == 1; }));
+    world_->settle();
+    EXPECT_EQ(ear(0).attached, std::vector<nhi::Rank>{b});
+    EXPECT_EQ(device(0).card_of(b)->incarnation, device(1).card().incarnation);
+    EXPECT_EQ(rank_of(0, 1), b);
+    EXPECT_EQ(device(0).peers(), 2u);
+}
+
+TEST_P(Nhi, connect__place_without_a_process_is_lost) {
+    open(2);
+    const ddi::Card gone = device(1).card();
+    world_->close(1);
+    nhi::Rank b = nhi::kNoRank;
+    ASSERT_EQ(device(0).add_peer(gone, &b), Status::ok);
+    ASSERT_EQ(device(0).connect(b), Status::ok);
+    ASSERT_TRUE(world_->until([&] { return ear(0).lost.size() == 1; }));
+    EXPECT_EQ(ear(0).lost[0].rank, b);
+    EXPECT_EQ(ear(0).lost[0].why, Status::unreachable);
+    EXPECT_GT(ear(0).lost[0].reason.size(), 20u);
+}
+
+TEST_P(Nhi, connect__different_settings_are_a_mismatch) {
+    for (unsigned kind = 0; kind < 3; ++kind) {
+        SCOPED_TRACE(kind);
+        world_ = GetParam().make();
+        open(1);
+        ddi::Settings other = usual_settings();
+        if (kind == 0) other.block_bytes *= 2;
+        if (kind == 1) other.layout_digest = 0x5678;
+        if (kind == 2) other.job = 78;
+        world_->open(other);
+        const nhi::Rank b = rank_of(0, 1);
+        ASSERT_EQ(device(0).connect(b), Status::ok);
+        ASSERT_TRUE(world_->until([&] { return ear(0).lost.size() == 1; }));
+        world_->settle();
+        EXPECT_EQ(ear(0).lost[0].rank, b);
+        EXPECT_EQ(ear(0).lost[0].why, Status::mismatch);
+        const std::string& reason = ear(0).lost[0].reason;
+        const auto says = [&](const char* text) { return reason.find(text) != reason.npos; };
+        const bool clear = kind == 0   ? says("65536") && says("131072")
+                           : kind == 1 ? says("1234") && says("5678")
+                                       : says("job");
+        EXPECT_TRUE(clear) << reason;
+        EXPECT_TRUE(ear(0).attached.empty());
+        EXPECT_TRUE(ear(1).attached.empty());
+    }
+}
+
+TEST_P(Nhi, self__is_attached_from_the_start) {
+    open(1);
+    EXPECT_EQ(rank_of(0, 0), nhi::kSelf);
+    EXPECT_EQ(device(0).connect(nhi::kSelf), Status::ok);
+    ASSERT_EQ(device(0).block(nhi::kSelf).size(), kBlockBytes);
+    const std::uint64_t word = 42;
+    ASSERT_EQ(put(0, nhi::kSelf, 8, &word, sizeof word), Status::ok);
+    EXPECT_TRUE(world_->until([&] { return flag::look(words(0, nhi::kSelf)[1]) == 42; }));
+    world_->settle();
+    EXPECT_TRUE(ear(0).attached.empty());
+}
+
+// --- transfers ---
+
+TEST_P(Nhi, transfer__to_a_peer_that_is_not_attached_is_refused) {
+    open(2);
+    const std::uint64_t word = 1;
+    const nhi::Rank b = rank_of(0, 1);
+    Transfer transfer(b);
+    transfer.put(LcsAddress{0}, &word, sizeof word);
+    EXPECT_NE(network(0).initiate_transfer(transfer), Status::ok);
+    ASSERT_EQ(device(0).connect(b), Status::ok);
+    const Status status = network(0).initiate_transfer(transfer);
+    EXPECT_EQ(status, Status::again);
+    ASSERT_TRUE(world_->until([&] { return ear(1).attached.size() == 1; }));
+    world_->settle();
+    EXPECT_EQ(*words(1, ear(1).attached[0]), 0u) << "refused, and yet it left a trace";
+    Transfer nowhere(12345);
+    nowhere.put(LcsAddress{0}, &word, sizeof word);
+    EXPECT_EQ(network(0).initiate_transfer(nowhere), Status::invalid);
+}
+
+TEST_P(Nhi, transfer__any_length_and_place) {
+    open_attached(2);
+    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    std::vector<std::byte> expected(kBlockBytes), source(kBlockBytes);
+    Prng prng(1);
+    for (std::byte& byte : source) byte = static_cast<std::byte>(prng.next());
+    const auto check = [&](std::size_t at, std::size_t from, std::size_t length) {
+        ASSERT_EQ(put(0, b, at, source.data() + from, length), Status::ok);
+        std::memcpy(expected.data() + at, source.data() + from, length);
+    };
+    for (std::size_t length = 0; length <= 80; ++length) {
+        for (std::size_t at = 0; at < 9; ++at) check(1024 * at + 16 * length + at, length, length);
+    }
+    for (unsigned i = 0; i < 500; ++i) {
+        const std::size_t length = prng.below(9000), at = prng.below(kBlockBytes - length);
+        check(at, prng.below(kBlockBytes - length), length);
+    }
+    world_->settle();
+    EXPECT_EQ(std::memcmp(device(1).block(a).data(), expected.data(), kBlockBytes), 0);
+}
+
+TEST_P(Nhi, transfer__parts_and_bounds) {
+    open_attached(2);
+    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    const std::uint64_t words4[4] = {1, 2, 3, 4};
+    Transfer transfer(b);
+    for (unsigned i = 0; i < 4; ++i) transfer.put(LcsAddress{64 * i}, &words4[i], 8);
+    ASSERT_EQ(initiate(0, transfer), Status::ok);
+    ASSERT_EQ(put(0, b, kBlockBytes - 8, &words4[3], 8), Status::ok);
+    world_->settle();
+    for (unsigned i = 0; i < 4; ++i) EXPECT_EQ(words(1, a)[8 * i], i + 1);
+    EXPECT_EQ(words(1, a)[kBlockBytes / 8 - 1], 4u);
+
+    EXPECT_EQ(put(0, b, kBlockBytes - 7, words4, 8), Status::invalid);
+    EXPECT_EQ(put(0, b, kBlockBytes, words4, 8), Status::invalid);
+    EXPECT_EQ(put(0, b, nhi::kPairLimit - 8, words4, 8), Status::invalid);
+    EXPECT_EQ(put(0, b, 8, words4, ~std::size_t{0} - 4), Status::invalid);
+    Transfer half(b);  // all or nothing
+    half.put(LcsAddress{512}, words4, 8).put(LcsAddress{kBlockBytes}, words4, 8);
+    EXPECT_EQ(network(0).initiate_transfer(half), Status::invalid);
+    world_->settle();
+    EXPECT_EQ(words(1, a)[64], 0u);
+}
+
+/// The reader of a line whose last word counts rounds must find that round in all of it.
+bool line_is_whole(const std::uint64_t* line, std::size_t words, std::uint64_t round) {
+    for (std::size_t i = 0; i + 1 < words; ++i) {
+        if (flag::glance(line[i]) < round) return false;
+    }
+    return true;
+}
+
+TEST_P(Nhi, transfer__last_word_comes_last) {
+    open_attached(2);
+    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    for (const std::size_t length : {8u, 64u, 128u, 256u, 1024u, 8192u}) {
+        const std::size_t count = length / 8;
+        std::vector<std::uint64_t> line(count);
+        const std::uint64_t* const there = words(1, a) + 1024;
+        const std::uint64_t first = flag::look(there[count - 1]) + 1;
+        const std::uint64_t last = first + 300;
+        bool whole = true;
+        const auto read = [&] {
+            const std::uint64_t round = flag::look(there[count - 1]);
+            whole = whole && line_is_whole(there, count, round);
+            return round;
+        };
+        const auto write = [&](std::uint64_t round) {
+            std::ranges::fill(line, round);
+            Transfer transfer(b);
+            transfer.put(LcsAddress{8192}, line.data(), length);
+            return network(0).initiate_transfer(transfer);
+        };
+        if (GetParam().threads && length <= 256) {  // longer ones are copied in no fixed order
+            std::jthread writer([&] {
+                for (std::uint64_t r = first; r <= first + 100'000; ++r) {
+                    while (write(r) == Status::again) std::this_thread::yield();
+                }
+            });
+            while (read() != first + 100'000) std::this_thread::yield();
+        } else {
+            for (std::uint64_t round = first; round <= last;) {
+                if (write(round) == Status::ok) ++round;
+                world_->turn();
+                read();
+            }
+            EXPECT_TRUE(world_->until([&] { return read() == last; }));
+        }
+        EXPECT_TRUE(whole) << length;
+    }
+}
+
+TEST_P(Nhi, transfer__order_of_issue) {
+    open_attached(2);
+    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    // Words are written from the first to the last, round by round; whoever reads them from the
+    // last to the first must never find a later one that is ahead.
+    constexpr std::size_t kWords = 16;
+    constexpr std::uint64_t kRounds = 2000;
+    bool in_order = true;
+    const auto read = [&] {
+        std::uint64_t ahead = 0;
+        for (std::size_t i = kWords; i-- > 0;) {
+            const std::uint64_t now = flag::look(words(1, a)[i * 512]);
+            in_order = in_order && now >= ahead;
+            ahead = now;
+        }
+        return flag::look(words(1, a)[(kWords - 1) * 512]);
+    };
+    const auto write = [&](std::uint64_t round, std::size_t i) {
+        Transfer transfer(b);
+        transfer.put(LcsAddress{i * 4096}, &round, sizeof round);
+        return network(0).initiate_transfer(transfer);
+    };
+    if (GetParam().threads) {
+        std::jthread writer([&] {
+            for (std::uint64_t round = 1; round <= kRounds * 10; ++round) {
+                for (std::size_t i = 0; i < kWords; ++i) {
+                    while (write(round, i) == Status::again) std::this_thread::yield();
+                }
+            }
+        });
+        while (read() != kRounds * 10) {
+        }
+    } else {
+        for (std::uint64_t round = 1; round <= kRounds; ++round) {
+            for (std::size_t i = 0; i < kWords;) {
+                if (write(round, i) == Status::ok) ++i;
+                world_->turn();
+                read();
+            }
+        }
+        EXPECT_TRUE(world_->until([&] { return read() == kRounds; }));
+    }
+    EXPECT_TRUE(in_order);
+}
+
+TEST_P(Nhi, transfer__words_appear_whole) {
+    open_attached(2);
+    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    const auto* const halves = reinterpret_cast<const std::uint32_t*>(words(1, a));
+    bool whole = true;
+    std::atomic<bool> done = false;
+    const auto read = [&] {
+        const std::uint64_t word = flag::look(words(1, a)[8]);
+        whole = whole && static_cast<std::uint32_t>(word) == word >> 32;
+        const std::uint32_t half = flag::look(halves[33]);
+        whole = whole && (half & 0xffff) == half >> 16;
+    };
+    const auto write = [&](std::uint32_t i) {
+        const std::uint64_t word = std::uint64_t{i} << 32 | i;
+        const std::uint32_t half = (i & 0xffff) << 16 | (i & 0xffff);
+        Transfer transfer(b);
+        transfer.put(LcsAddress{64}, &word, 8).put(LcsAddress{132}, &half, 4);
+        return network(0).initiate_transfer(transfer);
+    };
+    if (GetParam().threads) {
+        std::jthread writer([&] {
+            for (std::uint32_t i = 1; i <= 300'000; ++i) {
+                EXPECT_EQ(write(i * 0x9e3779b9u), Status::ok);
+            }
+            done = true;
+        });
+        while (!done) read();
+    } else {
+        for (std::uint32_t i = 1; i <= 2000; ++i) {
+            while (write(i * 0x9e3779b9u) == Status::again) world_->turn();
+            world_->turn();
+            read();
+        }
+    }
+    EXPECT_TRUE(whole);
+}
+
+// --- windows, indices, groups ---
+
+TEST_P(Nhi, window__written_until_closed) {
+    open_attached(2);
+    const nhi::Rank b = rank_of(0, 1);
+    const std::span<std::byte> memory = device(1).communication_memory();
+    ASSERT_EQ(memory.size(), kMemoryBytes);
+    const std::uint64_t base = nhi::kPairLimit + 0x10000;
+    ASSERT_EQ(network(1).open_window(3, LcsAddress{base}, memory.subspan(4096, 8192)), Status::ok);
+    world_->settle();
+    const auto* const seen = reinterpret_cast<const std::uint64_t*>(memory.data() + 4096);
+    std::uint64_t word = 5;
+    ASSERT_EQ(put(0, b, base + 16, &word, 8), Status::ok);
+    ASSERT_EQ(put(0, b, base + 8184, &word, 8), Status::ok);
+    EXPECT_TRUE(world_->until([&] { return flag::look(seen[1023]) == 5 && seen[2] == 5; }));
+    // Past the end, and before the begin: no effect, whether the writer is told or not.
+    word = 6;
+    (void)put(0, b, base + 8188, &word, 8);
+    (void)put(0, b, base - 4, &word, 8);
+    (void)put(0, b, base + (std::uint64_t{1} << 62), &word, 8);
+    world_->settle();
+    EXPECT_EQ(seen[1023], 5u);
+    EXPECT_EQ(seen[1024], 0u);
+    EXPECT_EQ(seen[0], 0u);
+    ASSERT_EQ(network(1).close_window(3), Status::ok);
+    EXPECT_EQ(network(1).close_window(3), Status::not_found);
+    world_->settle();
+    (void)put(0, b, base + 16, &word, 8);
+    world_->settle();
+    EXPECT_EQ(seen[2], 5u) << "a write after the window was closed";
+    ASSERT_EQ(network(1).open_window(3, LcsAddress{base}, memory.subspan(0, 4096)), Status::ok);
+    world_->settle();
+    ASSERT_EQ(put(0, b, base, &word, 8), Status::ok);
+    world_->settle();
+    EXPECT_EQ(*reinterpret_cast<const std::uint64_t*>(memory.data()), 6u);
+}
+
+TEST_P(Nhi, window__bad_arguments) {
+    open(1);
+    const std::span<std::byte> memory = device(0).communication_memory();
+    const LcsAddress base{nhi::kPairLimit};
+    std::array<std::byte, 64> elsewhere{};
+    auto& net = network(0);
+    EXPECT_EQ(net.open_window(nhi::kWindowsMax, base, memory), Status::invalid);
+    EXPECT_EQ(net.open_window(0, LcsAddress{nhi::kPairLimit - 1}, memory), Status::invalid);
+    EXPECT_EQ(net.open_window(0, LcsAddress{~0ull - 8}, memory), Status::invalid);
+    EXPECT_EQ(net.open_window(0, base, {}), Status::invalid);
+    EXPECT_EQ(net.open_window(0, base, elsewhere), Status::invalid);
+    EXPECT_EQ(net.open_window(0, base, {memory.data() + 8, memory.size()}), Status::invalid);
+    ASSERT_EQ(net.open_window(0, base, memory.subspan(0, 4096)), Status::ok);
+    EXPECT_EQ(net.open_window(0, base + 8192, memory.subspan(8192, 8)), Status::invalid);
+    EXPECT_EQ(net.open_window(1, base + 4088, memory.subspan(8192, 16)), Status::invalid);
+    EXPECT_EQ(net.open_window(1, base + 4096, memory.subspan(8192, 16)), Status::ok);
+    EXPECT_EQ(net.close_window(nhi::kWindowsMax), Status::invalid);
+    EXPECT_EQ(net.set_indirection_address(nhi::kIndicesMax, base), Status::invalid);
+    EXPECT_EQ(net.configure_event(nhi::kEventsMax, {}), Status::invalid);
+    EXPECT_EQ(net.mask_event_interrupt(nhi::kEventsMax, true), Status::invalid);
+}
+
+TEST_P(Nhi, index__each_receiver_has_its_own_address) {
+    open_attached(3);
+    const nhi::Rank ranks[] = {nhi::kSelf, rank_of(0, 1), rank_of(0, 2)};
+    nhi::GroupId group = 0;
+    ASSERT_EQ(network(0).create_group(ranks, &group), Status::ok);
+    for (unsigned i = 0; i < 3; ++i) {
+        ASSERT_EQ(network(i).open_window(0, LcsAddress{nhi::kPairLimit},
+                                         device(i).communication_memory()), Status::ok);
+        ASSERT_EQ(network(i).set_indirection_address(
+                      7, LcsAddress{nhi::kPairLimit + 1024 * (i + 1)}), Status::ok);
+    }
+    world_->settle();
+    const std::uint64_t data[2] = {11, 12};
+    Transfer transfer(group);
+    transfer.put(nhi::Index{7}, data, sizeof data);
+    ASSERT_EQ(initiate(0, transfer), Status::ok);
+    for (unsigned i = 0; i < 3; ++i) {
+        const auto* const memory =
+            reinterpret_cast<const std::uint64_t*>(device(i).communication_memory().data());
+        EXPECT_TRUE(world_->until([&] { return flag::look(memory[128 * (i + 1) + 1]) == 12; }));
+        EXPECT_EQ(memory[128 * (i + 1)], 11u);
+    }
+    Transfer unset(group);
+    unset.put(nhi::Index{8}, data, sizeof data);
+    (void)network(0).initiate_transfer(unset);  // nowhere
+    Transfer none(group);
+    none.put(nhi::kIndicesMax, data, sizeof data);
+    EXPECT_EQ(network(0).initiate_transfer(none), Status::invalid);
+}
+
+TEST_P(Nhi, group__includes_the_sender) {
+    open_attached(3);
+    const nhi::Rank b = rank_of(0, 1), c = rank_of(0, 2);
+    const nhi::Rank ranks[] = {c, nhi::kSelf, b, c};
+    nhi::GroupId group = 0;
+    ASSERT_EQ(network(0).create_group(ranks, &group), Status::ok);
+    EXPECT_NE(group & nhi::kGroupFlag, 0u);
+    const std::uint64_t word = 9;
+    ASSERT_EQ(put(0, group, 128, &word, 8), Status::ok);
+    EXPECT_TRUE(world_->until([&] {
+        return flag::look(words(0, nhi::kSelf)[16]) == 9 &&
+               flag::look(words(1, rank_of(1, 0))[16]) == 9 &&
+               flag::look(words(2, rank_of(2, 0))[16]) == 9;
+    }));
+    const nhi::Rank two[] = {b, nhi::kSelf};
+    nhi::GroupId second = 0;
+    ASSERT_EQ(network(0).create_group(two, &second), Status::ok);
+    EXPECT_NE(second, group);
+    EXPECT_EQ(network(0).destroy_group(group), Status::ok);
+    EXPECT_EQ(network(0).destroy_group(group), Status::not_found);
+    EXPECT_EQ(put(0, group, 128, &word, 8), Status::invalid);
+    EXPECT_EQ(put(0, second, 136, &word, 8), Status::ok);
+    EXPECT_EQ(network(0).create_group({}, &group), Status::invalid);
+    const nhi::Rank unknown[] = {77};
+    EXPECT_EQ(network(0).create_group(unknown, &group), Status::invalid);
+    EXPECT_EQ(network(0).destroy_group(nhi::kSelf), Status::not_found);
+}
+
+TEST_P(Nhi, group__with_a_lost_member_is_refused_without_trace) {
+    open_attached(3);
+    const nhi::Rank b = rank_of(0, 1), c = rank_of(0, 2);
+    const nhi::Rank ranks[] = {b, c};
+    nhi::GroupId group = 0;
+    ASSERT_EQ(network(0).create_group(ranks, &group), Status::ok);
+    world_->close(2);
+    ASSERT_TRUE(world_->until([&] { return ear(0).lost.size() == 1; }));
+    const std::uint64_t word = 9;
+    Transfer transfer(group);
+    transfer.put(LcsAddress{0}, &word, 8);
+    EXPECT_EQ(initiate(0, transfer), Status::lost);
+    world_->settle();
+    EXPECT_EQ(*words(1, rank_of(1, 0)), 0u);
+}
+
+// --- events ---
+
+TEST_P(Nhi, event__counted_where_it_was_asked_for) {
+    open_attached(2);
+    const nhi::Rank b = rank_of(0, 1);
+    ASSERT_EQ(network(1).configure_event(4, {.flag = true, .interrupt = false}), Status::ok);
+    world_->settle();
+    for (unsigned i = 0; i < 10; ++i) {
+        const std::uint64_t word = i;
+        Transfer transfer(b);
+        transfer.put(LcsAddress{0}, &word, 8).raise(4).raise(5);
+        ASSERT_EQ(initiate(0, transfer), Status::ok);
+    }
+    EXPECT_TRUE(world_->until([&] { return network(1).event_count(4) == 10; }));
+    EXPECT_EQ(network(1).event_count(5), 0u);
+    EXPECT_EQ(network(0).event_count(4), 0u);
+    EXPECT_EQ(network(1).event_count(nhi::kEventsMax), 0u);
+}
+
+TEST_P(Nhi, event__comes_after_the_data) {
+    open_attached(2);
+    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    ASSERT_EQ(network(1).configure_event(1, {.flag = true, .interrupt = false}), Status::ok);
+    world_->settle();
+    bool after = true;
+    std::vector<std::uint64_t> data(512);
+    for (std::uint64_t i = 1; i <= 200; ++i) {
+        std::ranges::fill(data, i);
+        Transfer transfer(b);
+        transfer.put(LcsAddress{0}, data.data(), 4096).raise(1);
+        while (network(0).initiate_transfer(transfer) == Status::again) world_->turn();
+        world_->turn();
+        const std::uint32_t count = network(1).event_count(1);
+        after = after && line_is_whole(words(1, a), 513, count);
+    }
+    EXPECT_TRUE(after);
+}
+
+// Ping-pong in which both sides sleep whenever nothing is there: not one wake-up may be lost.
+TEST_P(Nhi, sleep__no_wake_up_is_lost) {
+    if (!GetParam().threads) GTEST_SKIP() << "needs devices that run at the same time";
+    open_attached(2);
+    constexpr std::uint64_t kRounds = 20'000;
+    constexpr Nanoseconds kTooLong = 5'000'000'000;
+    std::atomic<unsigned> late = 0, slept = 0;
+    const auto play = [&](unsigned me, bool serves) {
+        ddi::Device& own = device(me);
+        nhi::NetworkInterface& net = own.network();
+        const nhi::Rank other = ear(me).attached[0];
+        const auto* const in = reinterpret_cast<const std::uint64_t*>(own.block(other).data());
+        EXPECT_EQ(net.mask_event_interrupt(0, true), Status::ok);
+        EXPECT_EQ(net.configure_event(0, {.flag = false, .interrupt = true}), Status::ok);
+        for (std::uint64_t round = 1; round <= kRounds && late == 0; ++round) {
+            Transfer transfer(other);
+            transfer.put(LcsAddress{0}, &round, 8).raise(0);
+            if (serves) {
+                EXPECT_EQ(net.initiate_transfer(transfer), Status::ok);
+            }
+            while (flag::look(*in) < round && late == 0) {
+                EXPECT_EQ(net.mask_event_interrupt(0, false), Status::ok);
+                if (flag::look(*in) < round) {
+                    const Nanoseconds before = own.now();
+                    own.sleep(kTooLong);
+                    ++slept;
+                    if (own.now() - before >= kTooLong) ++late;
+                    if (round % 7 == 0) net.poll(own.now());
+                }
+                EXPECT_EQ(net.mask_event_interrupt(0, true), Status::ok);
+            }
+            if (!serves) {
+                EXPECT_EQ(net.initiate_transfer(transfer), Status::ok);
+            }
+        }
+    };
+    {
+        std::jthread first([&] { play(0, true); });
+        std::jthread second([&] { play(1, false); });
+    }
+    EXPECT_EQ(late, 0u);
+    EXPECT_GT(slept, 0u);
+}
+
+// The event stays unmasked for many messages, and turns in between take notice of wake-ups.
+TEST_P(Nhi, sleep__stream_to_a_sleeper) {
+    if (!GetParam().threads) GTEST_SKIP() << "needs devices that run at the same time";
+    open_attached(2);
+    constexpr std::uint64_t kMessages = 20'000;
+    constexpr Nanoseconds kTooLong = 5'000'000'000;
+    ASSERT_EQ(network(1).configure_event(0, {.flag = false, .interrupt = true}), Status::ok);
+    std::jthread writer([&] {
+        Prng prng(3);
+        for (std::uint64_t i = 1; i <= kMessages; ++i) {
+            Transfer transfer(ear(0).attached[0]);
+            transfer.put(LcsAddress{0}, &i, 8).raise(0);
+            EXPECT_EQ(network(0).initiate_transfer(transfer), Status::ok);
+            for (std::uint64_t n = prng.below(300); n != 0; --n) flag::pause();
+            if (prng.chance(1)) std::this_thread::yield();
+        }
+    });
+    const std::uint64_t* const in = words(1, ear(1).attached[0]);
+    unsigned late = 0;
+    std::uint64_t seen = 0;
+    while (seen < kMessages && late == 0) {
+        ASSERT_EQ(network(1).mask_event_interrupt(0, false), Status::ok);
+        const std::uint64_t now = flag::look(*in);
+        if (now == seen) {
+            const Nanoseconds before = device(1).now();
+            device(1).sleep(kTooLong);
+            if (device(1).now() - before >= kTooLong) ++late;
+        }
+        seen = now;
+    }
+    EXPECT_EQ(late, 0u);
+}
+
+TEST_P(Nhi, sleep__times_out_and_masked_events_do_not_wake) {
+    if (!GetParam().threads) GTEST_SKIP() << "time is virtual";
+    open_attached(2);
+    ASSERT_EQ(network(1).configure_event(0, {.flag = true, .interrupt = true}), Status::ok);
+    ASSERT_EQ(network(1).mask_event_interrupt(0, true), Status::ok);
+    world_->settle();
+    Transfer transfer(rank_of(0, 1));
+    transfer.raise(0);
+    ASSERT_EQ(network(0).initiate_transfer(transfer), Status::ok);
+    Nanoseconds before = device(1).now();
+    device(1).sleep(30'000'000);
+    EXPECT_GE(device(1).now() - before, 29'000'000);
+    ASSERT_EQ(network(1).mask_event_interrupt(0, false), Status::ok);
+    ASSERT_EQ(network(0).initiate_transfer(transfer), Status::ok);
+    before = device(1).now();
+    device(1).sleep(5'000'000'000);
+    EXPECT_LT(device(1).now() - before, 4'000'000'000);
+    EXPECT_EQ(network(1).event_count(0), 2u);
+}
+
+// --- going away ---
+
+TEST_P(Nhi, close__is_told_and_leaves_what_was_written) {
+    open_attached(2);
+    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    const std::uint64_t word = 13;
+    ASSERT_EQ(put(1, a, 24, &word, 8), Status::ok);
+    world_->settle();
+    world_->close(1);
+    ASSERT_TRUE(world_->until([&] { return ear(0).lost.size() == 1; }));
+    EXPECT_EQ(ear(0).lost[0].rank, b);
+    EXPECT_EQ(ear(0).lost[0].why, Status::not_found);  // `lost` is for those that died
+    EXPECT_NE(ear(0).lost[0].reason.find("closed"), std::string::npos) << ear(0).lost[0].reason;
+    ASSERT_EQ(device(0).block(b).size(), kBlockBytes);
+    EXPECT_EQ(words(0, b)[3], 13u);
+    Transfer transfer(b);
+    transfer.put(LcsAddress{0}, &word, 8);
+    EXPECT_EQ(initiate(0, transfer), Status::lost);
+    EXPECT_EQ(device(0).connect(b), Status::lost);
+    world_->settle();
+    EXPECT_EQ(ear(0).lost.size(), 1u);
+}
+
+TEST_P(Nhi, reopen__at_the_same_place_is_another_rank) {
+    open_attached(2);
+    const nhi::Rank old = rank_of(0, 1);
+    ddi::Settings settings = usual_settings();
+    settings.wanted = device(1).card();
+    world_->close(1);
+    world_->open(settings);
+    EXPECT_TRUE(device(2).card().same_place(settings.wanted));
+    EXPECT_NE(device(2).card().incarnation, settings.wanted.incarnation);
+    ASSERT_EQ(device(2).connect(rank_of(2, 0)), Status::ok);
+    ASSERT_TRUE(world_->until(
+        [&] { return ear(0).attached.size() == 2 && ear(2).attached.size() == 1; }));
+    EXPECT_EQ(ear(0).lost.size(), 1u);
+    EXPECT_EQ(ear(0).lost[0].rank, old);
+    EXPECT_NE(ear(0).attached[1], old);
+    EXPECT_EQ(rank_of(0, 2), ear(0).attached[1]);
+}
+
+// --- ways around the network ---
+
+TEST_P(Nhi, map__is_the_destination_memory) {
+    open_attached(2);
+    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    auto* const there = network(0).map(b, LcsAddress{256}, 64);
+    if (!network(0).capabilities().load_store) {
+        EXPECT_EQ(there, nullptr);
+        GTEST_SKIP() << "the driver has no such thing";
+    }
+    ASSERT_NE(there, nullptr);
+    flag::publish(*reinterpret_cast<std::uint64_t*>(there), std::uint64_t{21});
+    EXPECT_EQ(flag::look(words(1, a)[32]), 21u);
+    EXPECT_EQ(network(0).map(b, LcsAddress{kBlockBytes - 8}, 16), nullptr);
+    EXPECT_EQ(network(0).map(b, LcsAddress{nhi::kPairLimit}, 8), nullptr);
+    EXPECT_EQ(network(0).map(99, LcsAddress{0}, 8), nullptr);
+}
+
+TEST_P(Nhi, copy__both_directions) {
+    open_attached(2);
+    const nhi::Rank b = rank_of(0, 1);
+    using Direction = nhi::NetworkInterface::Direction;
+    const Status allowed = network(0).copy(b, Direction::read, 0, nullptr, 0);
+    if (allowed == Status::unsupported) GTEST_SKIP() << "not here";
+    ASSERT_EQ(allowed, Status::ok);
+    std::vector<std::byte> here(3'000'001), there(3'000'001);  // all worlds are in one process
+    for (std::size_t i = 0; i < here.size(); ++i) {
+        here[i] = static_cast<std::byte>(i * 7 + i / 4096);
+    }
+    const auto address = reinterpret_cast<std::uint64_t>(there.data());
+    ASSERT_EQ(network(0).copy(b, Direction::write, address, here.data(), here.size()), Status::ok);
+    EXPECT_EQ(here, there);
+    std::vector<std::byte> back(here.size());
+    ASSERT_EQ(network(0).copy(b, Direction::read, address, back.data(), back.size()), Status::ok);
+    EXPECT_EQ(here, back);
+    EXPECT_EQ(network(0).copy(99, Direction::read, address, back.data(), 1), Status::invalid);
+}
+
+}  // namespace
+}  // namespace fci::conformance

@@ -1,0 +1,133 @@
+// The drivers under the conformance suite.
+#include <stdexcept>
+
+#include "drivers/shm/shm.h"
+#include "drivers/sim/ideal/world.h"
+#include "test/conformance/world.h"
+
+namespace fci::conformance {
+
+namespace {
+
+class ShmWorld final : public World {
+public:
+    explicit ShmWorld(bool system_barrier) : system_barrier_(system_barrier) {}
+
+    void open(const ddi::Settings& settings) override {
+        Status status;
+        std::string error;
+        const shm::Tuning tuning{.patience_typed = 300'000'000,
+                                 .patience_given = 100'000'000,
+                                 .system_barrier = system_barrier_};
+        Member member;
+        member.ear = std::make_unique<Ear>();
+        member.device = shm::open_shm(settings, tuning, &status, &error);
+        if (!member.device) throw std::runtime_error(error);
+        member.device->set_listener(member.ear.get());
+        members_.push_back(std::move(member));
+    }
+    unsigned devices() const override { return static_cast<unsigned>(members_.size()); }
+    ddi::Device& device(unsigned number) override { return *members_.at(number).device; }
+    Ear& ear(unsigned number) override { return *members_.at(number).ear; }
+    void close(unsigned number) override { members_.at(number).device.reset(); }
+
+    void turn() override {
+        for (Member& member : members_) {
+            if (member.device) member.device->network().poll(member.device->now());
+        }
+    }
+    bool until(const std::function<bool()>& reached) override {
+        const Nanoseconds end = shm::monotonic_now() + 10'000'000'000;
+        while (!reached()) {
+            if (shm::monotonic_now() > end) return false;
+            turn();
+        }
+        return true;
+    }
+    void settle() override {
+        for (unsigned i = 0; i < 100; ++i) turn();
+    }
+
+private:
+    struct Member {
+        std::unique_ptr<Ear> ear;
+        std::unique_ptr<ddi::Device> device;
+    };
+    std::vector<Member> members_;
+    bool system_barrier_;
+};
+
+std::unique_ptr<World> make_shm_world() { return std::make_unique<ShmWorld>(true); }
+/// Where the kernel has no barrier for all processes, senders fence.
+std::unique_ptr<World> make_fenced_shm_world() { return std::make_unique<ShmWorld>(false); }
+
+class SimWorld final : public World {
+public:
+    explicit SimWorld(const sim::WorldOptions& options) : world_(options) {}
+
+    void open(const ddi::Settings& settings) override {
+        std::string error;
+        Member member;
+        member.ear = std::make_unique<Ear>();
+        member.device = world_.open(settings, &error);
+        if (!member.device) throw std::runtime_error(error);
+        member.device->set_listener(member.ear.get());
+        members_.push_back(std::move(member));
+    }
+    unsigned devices() const override { return static_cast<unsigned>(members_.size()); }
+    ddi::Device& device(unsigned number) override { return *members_.at(number).device; }
+    Ear& ear(unsigned number) override { return *members_.at(number).ear; }
+    void close(unsigned number) override { members_.at(number).device.reset(); }
+
+    void turn() override {
+        for (Member& member : members_) {
+            if (member.device) member.device->network().poll(world_.now());
+        }
+    }
+    bool until(const std::function<bool()>& reached) override {
+        for (unsigned i = 0; !reached(); ++i) {
+            if (i == 100'000) return false;
+            turn();
+        }
+        return true;
+    }
+    void settle() override {
+        for (unsigned i = 0; i < 100'000 && !world_.idle(); ++i) turn();
+        turn();
+    }
+
+private:
+    struct Member {
+        std::unique_ptr<Ear> ear;
+        std::unique_ptr<ddi::Device> device;
+    };
+    sim::World world_;
+    std::vector<Member> members_;
+};
+
+std::unique_ptr<World> make_sim_world() {
+    return std::make_unique<SimWorld>(sim::WorldOptions{.seed = 11});
+}
+
+/// With everything that may be there, and with every kind of trouble.
+std::unique_ptr<World> make_rough_sim_world() {
+    return std::make_unique<SimWorld>(sim::WorldOptions{.seed = 12,
+                                                        .long_delay_percent = 5,
+                                                        .split_percent = 90,
+                                                        .again_percent = 20,
+                                                        .load_store = true,
+                                                        .kernel_copy = true});
+}
+
+constexpr Maker kMakers[] = {
+    {"shm", make_shm_world, true},
+    {"shm_fenced", make_fenced_shm_world, true},
+    {"sim_ideal", make_sim_world, false},
+    {"sim_ideal_rough", make_rough_sim_world, false},
+};
+
+}  // namespace
+
+std::span<const Maker> makers() { return kMakers; }
+
+}  // namespace fci::conformance

@@ -1,0 +1,231 @@
+"""Starts programs over a chosen transport, with time limits, and looks for what they leave behind."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+TAG = "PROGRAMS_RUN"  # marks every process of a run in its environment
+
+TRANSPORTS = ("fci", "stock", "tcp-rxm")
+
+
+@dataclass
+class Verdict:
+    status: str  # pass, fail, known (fails on the stock transport too), skip
+    detail: str = ""
+
+
+def passed(detail=""):
+    return Verdict("pass", detail)
+
+
+def failed(detail):
+    return Verdict("fail", detail)
+
+
+def known(detail):
+    return Verdict("known", detail)
+
+
+def skipped(detail):
+    return Verdict("skip", detail)
+
+
+@dataclass
+class Case:
+    name: str
+    run: object  # () -> Verdict
+    ci: bool = True  # part of the selection that continuous integration runs
+
+
+@dataclass
+class Ran:
+    code: int  # as a shell would say it; 128 + n after signal n
+    out: str
+    err: str
+    seconds: float
+    timed_out: bool = False
+    left: list = field(default_factory=list)  # processes that were still there afterwards
+
+    def ended(self):
+        return f"no end after {self.seconds:.0f} s" if self.timed_out else f"exit {self.code}"
+
+    def last_line(self):
+        lines = [line for line in (self.err + self.out).splitlines() if line.strip(" -*")]
+        return lines[-1].strip()[:160] if lines else "no output"
+
+
+@dataclass
+class Settings:
+    prefix: Path
+    transport: str = "fci"
+    full: bool = False
+    seed: int = 1
+    record: bool = False  # write the expected results instead of only comparing
+    scratch: Path = None
+
+    def directory(self, name):
+        path = self.scratch / re.sub(r"[^\w.-]", "_", name)
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def provider(self):
+        return self.prefix / "lib" / "fci" / "libfci-fi.so"
+
+    def mpirun(self, ranks, program, transport=None, options=(), env=None):
+        """The command line, and the environment it needs on top of the present one."""
+        transport = transport or self.transport
+        extra = dict(env or {})
+        if os.geteuid() == 0:
+            extra.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        command = ["mpirun.openmpi", "--oversubscribe", "-np", str(ranks)]
+        if transport == "stock":
+            command += ["--mca", "pml", "ob1", "--mca", "btl", "vader,self"]
+        else:  # Debian's configuration file switches mtl ofi off; --mca overrides it
+            name = "fci" if transport == "fci" else "tcp;ofi_rxm"
+            command += ["--mca", "pml", "cm", "--mca", "mtl", "ofi"]
+            command += ["--mca", "mtl_ofi_provider_include", name]
+        if transport == "fci":
+            command += ["-x", "FI_PROVIDER=fci", "-x", f"FI_PROVIDER_PATH={self.prefix}/lib/fci"]
+        return command + list(options) + [str(word) for word in program], extra
+
+
+def processes_of(tag):
+    """Processes, except this one, that carry the tag in their environment."""
+    found = []
+    needle = f"{TAG}={tag}".encode()
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit() or int(entry) == os.getpid():
+            continue
+        try:
+            with open(f"/proc/{entry}/environ", "rb") as environ:
+                if needle in environ.read().split(b"\0"):
+                    found.append(int(entry))
+        except OSError:
+            pass  # ended meanwhile, or not ours
+    return found
+
+
+def name_of(pid):
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return "?"
+
+
+def kill_all(tag):
+    """Ends everything that a run started; says what there was."""
+    names = []
+    for _ in range(50):
+        pids = processes_of(tag)
+        if not pids:
+            break
+        for pid in pids:
+            names.append(name_of(pid))
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        time.sleep(0.02)
+    return sorted(set(names))
+
+
+def run(command, *, cwd, timeout, env=None, during=None):
+    """Runs a command to its end, or to the time limit, and ends what it left running.
+    `during`, if given, is called with the process and its tag while it runs."""
+    tag = uuid.uuid4().hex
+    # A short TMPDIR of its own: Open MPI puts sockets there, whose paths must stay short.
+    with tempfile.TemporaryDirectory(prefix="fci-", ignore_cleanup_errors=True) as temporary, \
+            tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        full_env = {**os.environ, "TMPDIR": temporary, TAG: tag, **(env or {})}
+        start = time.monotonic()
+        child = subprocess.Popen(command, cwd=cwd, env=full_env, stdin=subprocess.DEVNULL,
+                                 stdout=out, stderr=err, start_new_session=True)
+        timed_out = False
+        try:
+            if during:
+                during(child, tag)
+            code = child.wait(max(0.1, timeout - (time.monotonic() - start)))
+        except subprocess.TimeoutExpired:
+            timed_out, code = True, 124
+        finally:
+            seconds = time.monotonic() - start
+            left = kill_all(tag)
+            child.wait()
+        texts = []
+        for stream in (out, err):
+            stream.seek(0)
+            texts.append(stream.read().decode(errors="replace"))
+    code = 128 - code if code < 0 else code
+    return Ran(code, *texts, seconds, timed_out, [] if timed_out else left)
+
+
+# Never shown by a program that is well, whatever its exit code says.
+SIGNAL_TRACES = re.compile(r"Signal: (\S.*)|Signal code: .*|\bBus error\b|Segmentation fault")
+
+
+def signal_named(text):
+    found = SIGNAL_TRACES.search(text)
+    return found.group(0) if found else ""
+
+
+def abstract_sockets():
+    """FCI's names in the abstract space, each with the inode of its socket."""
+    with open("/proc/net/unix") as table:
+        words = [line.split() for line in table]
+    return {w[7]: w[6] for w in words if len(w) == 8 and w[7].startswith("@fci/")}
+
+
+def snapshot(temporary):
+    """What a run could leave on this host: names in /dev/shm and TMPDIR, abstract sockets. FCI
+    uses no other kind of name. Open MPI's vader is not among what runs here, but may run beside."""
+    seen = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")
+            if not name.startswith("vader_segment.")}
+    for folder, folders, files in os.walk(temporary):
+        seen.update(os.path.join(folder, name) for name in folders + files)
+    return seen | set(abstract_sockets())
+
+
+def left_over(before, temporary):
+    """What is new since `before`, without the sockets of other people's living processes."""
+    new = snapshot(temporary) - before
+    inodes = {abstract_sockets().get(name): name for name in new if name.startswith("@")}
+    for entry in os.listdir("/proc") if inodes else []:
+        try:
+            links = [os.readlink(f"/proc/{entry}/fd/{fd}") for fd in os.listdir(f"/proc/{entry}/fd")]
+        except OSError:
+            continue  # no process, or ended
+        for inode in [link[8:-1] for link in links if link.startswith("socket:[")]:
+            new.discard(inodes.get(inode))
+    return sorted(name for name in new if not name.startswith("@") or name in abstract_sockets())
+
+
+def cache_directory():
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(base) / "fci"
+
+
+def compile_c(settings, source, output, mpi=False, against_fci=True):
+    """Builds a C program of ours; the message of the compiler on failure."""
+    command = ["mpicc.openmpi" if mpi else "cc", "-std=gnu11", "-O2", "-g", "-Wall", "-Wextra",
+               f"-I{ROOT}", "-o", str(output), str(source)]
+    if against_fci:
+        lib = settings.prefix / "lib"
+        command += [f"-L{lib}", f"-Wl,-rpath,{lib}", "-lfci"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stderr if done.returncode else ""
+
+
+def write_json(path, document):
+    with open(path, "w") as file:
+        json.dump(document, file, indent=2)
+        file.write("\n")

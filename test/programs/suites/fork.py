@@ -1,0 +1,56 @@
+"""Programs that call fork() and system() while messages are under way; and what a library must
+leave alone: signal handlers, the terminal, files."""
+
+import re
+
+from harness import HERE, Case, compile_c, failed, passed, run, signal_named
+from survivors import Crowd
+
+LIMIT = 60
+
+
+def start(settings, transport, binary):
+    command, env = settings.mpirun(2, [binary, 60], transport)
+    return run(command, cwd=settings.directory("fork"), env=env, timeout=LIMIT)
+
+
+def mpi_program(settings):
+    """Data right, the same handlers changed as over the stock transport, no other output."""
+    binary = settings.directory("fork") / "forker"
+    message = compile_c(settings, HERE / "forker.c", binary, mpi=True, against_fci=False)
+    if message:
+        return failed("forker.c does not build: " + message.strip().splitlines()[0])
+    changed = {}
+    for transport in ("stock", "fci"):
+        ran = start(settings, transport, binary)
+        if ran.code or ran.left or signal_named(ran.err):
+            return failed(f"{transport}: {ran.ended()}: {ran.last_line()}")
+        changed[transport] = re.findall(r"^changed [^:]*:(.*)$", ran.out, re.M)
+        other = [line for line in (ran.out + ran.err).splitlines()
+                 if not line.startswith("changed ")]
+        if transport == "fci" and other:
+            return failed("output that nobody asked for: " + other[0])
+    if len(changed["fci"]) != 2 or changed["fci"] != changed["stock"]:
+        return failed(f"signal handlers changed: {changed['fci']}, stock {changed['stock']}")
+    return passed("60 rounds; handlers as over the stock transport")
+
+
+def plain(settings):
+    """The same without MPI, with children that end through exit(), or stay."""
+    with Crowd(settings, 3, rounds=400, forks=True) as crowd:
+        crowd.hand_out(crowd.cards())
+        crowd.watch(LIMIT)
+        for rank in range(3):
+            if rank not in crowd.ends or crowd.code(rank) != 0:
+                return failed(f"rank {rank}: exit {crowd.code(rank)}: {crowd.text(rank).strip()}")
+            if crowd.text(rank):
+                return failed("output that nobody asked for: " + crowd.text(rank).strip())
+        left = crowd.left_behind()
+    if left:
+        return failed("left behind: " + ", ".join(left))
+    return passed("no handler changed, no output, nothing left")
+
+
+def cases(settings):
+    yield Case("mpi", lambda: mpi_program(settings))
+    yield Case("plain", lambda: plain(settings))

@@ -1,0 +1,99 @@
+"""NetPIPE (Debian's NPopenmpi): ping-pong with the data checked, and as a benchmark.
+
+NetPIPE takes exactly two ranks: those in between go straight to MPI_Finalize while the first and
+the last one wait in MPI_Barrier, so it hangs with 3 or more ranks on every transport. Four and
+eight ranks are therefore two and four pairs side by side, as jobs of their own.
+"""
+
+import concurrent.futures
+import re
+
+from harness import Case, failed, passed, run, signal_named
+
+LIMIT = 120
+CHECK = ["-i", "-n", "20", "-l", "1", "-u", "4194304"]
+WAYS = {  # how messages are sent and received, besides plain blocking
+    "check": [],
+    "check-preposted": ["-a"],
+    "check-any-source": ["-z"],
+    "check-synchronous": ["-S"],
+}
+LINE = re.compile(r"^\s*\d+:\s+(\d+) bytes\s+(\d+) times -->\s+(.*)$", re.M)
+SPEED = re.compile(r"([\d.]+) Mbps in\s+([\d.]+) usec")
+
+
+def start(settings, name, words, timeout=LIMIT):
+    where = settings.directory("netpipe-" + name)
+    command, env = settings.mpirun(2, ["NPopenmpi", *words])
+    return run(command, cwd=where, env=env, timeout=timeout)
+
+
+def judge_check(ran):
+    """Every size must have been reached and found intact. The two ranks' lines may interleave."""
+    text = ran.out + ran.err
+    sizes = [int(size) for size, times, rest in LINE.findall(text)]
+    trouble = signal_named(ran.err)
+    damaged = re.search(r"Integrity check failed.*", text)
+    if damaged:
+        return failed(f"at {sizes[-1] if sizes else '?'} bytes: {damaged.group(0)}")
+    if ran.code or trouble or ran.left:
+        return failed(f"{ran.ended()} after {len(sizes)} sizes: {trouble or ran.last_line()}")
+    if text.count("Integrity check passed") != 44 or sizes[-1] != 4194304:
+        return failed(f"{text.count('Integrity check passed')} of 44 sizes were checked")
+    return passed("44 sizes intact, 1 B to 4 MiB")
+
+
+def check(settings, name, words):
+    return judge_check(start(settings, name, CHECK + words))
+
+
+def pairs(settings, ranks):
+    count = ranks // 2
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        jobs = [pool.submit(start, settings, f"pair{i}-of-{count}", CHECK) for i in range(count)]
+        verdicts = [judge_check(job.result()) for job in jobs]
+    bad = [verdict for verdict in verdicts if verdict.status != "pass"]
+    return bad[0] if bad else passed(f"{count} pairs side by side, each {verdicts[0].detail}")
+
+
+def speed(settings):
+    ran = start(settings, "speed", ["-u", "1048576", "-n", "200"])
+    lines = LINE.findall(ran.out + ran.err)
+    speeds = [(int(size), SPEED.search(text)) for size, times, text in lines]
+    if ran.code or signal_named(ran.err) or not speeds or not all(m for size, m in speeds):
+        return failed(f"{ran.ended()} after {len(lines)} sizes: {ran.last_line()}")
+    if speeds[-1][0] < 1048576:
+        return failed(f"stopped at {speeds[-1][0]} bytes")
+    short = min(float(m.group(2)) for size, m in speeds if size <= 8)
+    best = max(float(m.group(1)) for size, m in speeds)
+    return passed(f"{short:.2f} us up to 8 B, {best / 8000:.2f} GB/s at best")
+
+
+def summary_line(settings):
+    """FCI_INFO says what is used, one line for the job; without it nothing is said."""
+    words = ["NPopenmpi", "-i", "-n", "2", "-u", "64"]
+    said = {}
+    for info in ("off", "on"):
+        env = {"FCI_INFO": info}
+        command, more = settings.mpirun(2, words, options=["-x", "FCI_INFO"])
+        ran = run(command, cwd=settings.directory("netpipe-info"), env={**env, **more},
+                  timeout=LIMIT)
+        if ran.code:
+            return failed(f"FCI_INFO={info}: {ran.ended()}: {ran.last_line()}")
+        said[info] = [line for line in (ran.out + ran.err).splitlines()
+                      if re.match(r"fci\b", line, re.I)]
+    if said["off"]:
+        return failed(f"output that nobody asked for: {said['off'][0]}")
+    if len(said["on"]) != 1:
+        return failed(f"{len(said['on'])} lines with FCI_INFO=on, expected one for the job")
+    return passed(said["on"][0])
+
+
+def cases(settings):
+    for name, words in WAYS.items():
+        yield Case(name, lambda name=name, words=words: check(settings, name, words))
+    for ranks in (4, 8):
+        yield Case(f"check-{ranks}-ranks", lambda ranks=ranks: pairs(settings, ranks))
+    yield Case("speed", lambda: speed(settings))
+    if settings.transport == "fci":
+        yield Case("summary-line", lambda: summary_line(settings))

@@ -1,0 +1,71 @@
+"""/dev/shm with 64 KiB, or with nothing left: programs run without it, or say clearly why not."""
+
+import os
+import re
+import shutil
+
+from harness import Case, failed, passed, run, signal_named, skipped
+
+LIMIT = 120
+SIZES = {"64k": "true", "full": "head -c 65536 /dev/zero > /dev/shm/filler"}
+
+
+def inside(fill, command):
+    """The command in a mount namespace of its own, with a small /dev/shm."""
+    script = f"mount -t tmpfs -o size=64k tmpfs /dev/shm && {fill} && exec \"$@\""
+    return ["unshare", "-m", "sh", "-c", script, "sh", *map(str, command)]
+
+
+def impossible():
+    """Why there can be no small /dev/shm here; empty if there can."""
+    if os.geteuid() != 0:
+        return "needs root, to mount a small /dev/shm"
+    if not shutil.which("unshare"):
+        return "needs unshare"
+    return ""
+
+
+def judge(ran, complete):
+    """Well, or ended by a message of FCI's own that names the cause."""
+    trouble = signal_named(ran.err + ran.out)
+    if trouble or ran.code in (128 + 7, 128 + 11) or ran.timed_out:
+        return failed(trouble or ran.ended())
+    if ran.code == 0 and complete(ran):
+        return passed("works without it")
+    said = re.search(r"^fci: .*(?:/dev/shm|memory|space).*$", ran.err, re.M | re.I)
+    return passed(said.group(0)) if said else failed(f"{ran.ended()}: {ran.last_line()}")
+
+
+def one(settings, size):
+    reason = impossible()
+    if reason:
+        return skipped(reason)
+    where = settings.directory("shm-full")
+    probe = run(inside(SIZES[size], ["df", "--output=size,avail", "/dev/shm"]), cwd=where,
+                timeout=10)
+    if probe.code or "64" not in probe.out:
+        return skipped("cannot mount a small /dev/shm: " + probe.last_line())
+    words = ["NPopenmpi", "-i", "-n", "5", "-l", "1", "-u", "4194304"]
+    command, env = settings.mpirun(2, words)
+    ran = run(inside(SIZES[size], command), cwd=where, env=env, timeout=LIMIT)
+    return judge(ran, lambda ran: (ran.out + ran.err).count("Integrity check passed") == 44)
+
+
+def many(settings):
+    """Eight ranks, each with its memory for seven others."""
+    reason = impossible()
+    if reason:
+        return skipped(reason)
+    from suites.hpcc import complaints, write_input
+    where = settings.directory("shm-full-hpcc")
+    write_input(where / "hpccinf.txt", 2, 4)
+    command, env = settings.mpirun(8, ["hpcc"])
+    ran = run(inside(SIZES["full"], command), cwd=where, env=env, timeout=LIMIT)
+    report = where / "hpccoutf.txt"
+    return judge(ran, lambda ran: report.exists() and not complaints(report.read_text(), 8))
+
+
+def cases(settings):
+    for size in SIZES:
+        yield Case(size, lambda size=size: one(settings, size))
+    yield Case("full-8-ranks", lambda: many(settings))

@@ -1,0 +1,125 @@
+"""Starts processes of survivor.c, hands their cards around, and watches how they end."""
+
+import os
+import re
+import select
+import signal
+import subprocess
+import tempfile
+import time
+import uuid
+from dataclasses import dataclass, field
+
+from harness import HERE, TAG, compile_c, kill_all, left_over, processes_of, snapshot
+
+LOST = re.compile(r"^rank (\d+): lost rank (\d+) at (\d+): (.*)$", re.M)
+
+
+def program(settings):
+    """The compiled program; raises with the compiler's words."""
+    binary = settings.scratch / "survivor"
+    if not binary.exists():
+        message = compile_c(settings, HERE / "survivor.c", binary)
+        if message:
+            raise RuntimeError("survivor.c does not build: " + message.strip().splitlines()[0])
+    return binary
+
+
+@dataclass
+class Crowd:
+    """N processes without a launcher, in an environment of their own."""
+    settings: object
+    size: int
+    rounds: int = 0
+    forks: bool = False
+    envs: dict = field(default_factory=dict)  # rank (or None for all) -> environment on top
+    only: list = None  # the ranks to start, from 0 on; others are played by the test
+
+    def __enter__(self):
+        self.tag = uuid.uuid4().hex
+        self.home = tempfile.TemporaryDirectory(prefix="fci-", ignore_cleanup_errors=True)
+        self.before = snapshot(self.home.name)
+        self.processes, self.outputs, self.ends = [], {}, {}
+        binary = program(self.settings)
+        for rank in self.only or range(self.size):
+            words = [binary, str(rank), str(self.size), str(self.rounds)]
+            env = {**os.environ, "TMPDIR": self.home.name, TAG: self.tag,
+                   "FCI_LOCAL_RANKS": str(self.size),
+                   **self.envs.get(None, {}), **self.envs.get(rank, {})}
+            self.processes.append(subprocess.Popen(
+                words + (["fork"] if self.forks else []), env=env, cwd=self.home.name,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
+            self.outputs[rank] = b""
+        return self
+
+    def __exit__(self, *_):
+        kill_all(self.tag)
+        for process in self.processes:
+            process.wait()
+            process.stdin.close()
+            process.stdout.close()
+        self.home.cleanup()
+
+    def cards(self, timeout=20):
+        """Each process's card. Empty where it ended, or said something else, instead."""
+        found = []
+        limit = time.monotonic() + timeout
+        for rank, process in enumerate(self.processes):
+            line = b""
+            while not line.endswith(b"\n") and time.monotonic() < limit:
+                if select.select([process.stdout], [], [], 0.2)[0]:
+                    piece = os.read(process.stdout.fileno(), 1)
+                    if not piece:
+                        break
+                    line += piece
+            card = line.decode(errors="replace").strip()
+            if not re.fullmatch(r"[0-9a-f]{32}", card):
+                self.outputs[rank] += line
+                card = ""
+            found.append(card)
+        return found
+
+    def hand_out(self, cards):
+        for process in self.processes:
+            try:
+                process.stdin.write("".join(card + "\n" for card in cards).encode())
+                process.stdin.flush()
+            except BrokenPipeError:
+                pass  # it ended already; its output says why
+
+    def watch(self, seconds, until=lambda: False):
+        """Collects output and ends, until all have ended, `until` says so, or time is over."""
+        limit = time.monotonic() + seconds
+        while len(self.ends) < len(self.processes) and time.monotonic() < limit and not until():
+            streams = {p.stdout: r for r, p in enumerate(self.processes) if r not in self.ends}
+            for stream in select.select(list(streams), [], [], 0.01)[0]:
+                rank = streams[stream]
+                piece = os.read(stream.fileno(), 65536)
+                self.outputs[rank] += piece
+                if not piece and self.processes[rank].poll() is not None:
+                    self.ends[rank] = time.monotonic()
+            for rank, process in enumerate(self.processes):  # a child may hold the pipe open
+                if rank not in self.ends and process.poll() is not None:
+                    self.ends[rank] = time.monotonic()
+                    os.set_blocking(process.stdout.fileno(), False)
+                    self.outputs[rank] += process.stdout.read() or b""
+
+    def kill(self, rank):
+        self.processes[rank].send_signal(signal.SIGKILL)
+        return time.monotonic()
+
+    def text(self, rank):
+        return self.outputs[rank].decode(errors="replace")
+
+    def code(self, rank):
+        return self.processes[rank].returncode
+
+    def left_behind(self, patience=1.0):
+        """What is there now and was not before: processes, files, sockets."""
+        limit = time.monotonic() + patience
+        while True:
+            new = left_over(self.before, self.home.name)
+            new += [f"process {pid}" for pid in processes_of(self.tag)]
+            if not new or time.monotonic() > limit:
+                return new
+            time.sleep(0.02)

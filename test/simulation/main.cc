@@ -1,0 +1,111 @@
+// Runs random programs: first every seed that ever failed (seeds.txt), then a range.
+//   simulation [--seeds N] [--from N] [--seed N] [--file PATH]
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include "test/simulation/simulation.h"
+
+namespace {
+
+constexpr unsigned kSecondsPerSeed = 30;
+constexpr unsigned kReplayEvery = 20;  // such seeds run twice, and must run alike
+volatile std::sig_atomic_t stopped_by = 0;
+unsigned long long present_seed = 0;
+
+/// A core that aborts, crashes or hangs must still name its seed.
+void name_the_seed(int signal) {
+    if (stopped_by != 0) _exit(2);
+    stopped_by = signal;
+    char text[96];
+    const int length = std::snprintf(text, sizeof text, "simulation: signal %d in seed %llu\n",
+                                     signal, present_seed);
+    if (write(STDERR_FILENO, text, static_cast<std::size_t>(length)) < 0) _exit(2);
+    _exit(1);
+}
+
+struct Totals {
+    std::uint64_t messages = 0;
+    fci::Counters counters;
+};
+
+bool run(std::uint64_t seed, bool verbose, Totals* totals) {
+    present_seed = seed;
+    alarm(kSecondsPerSeed);
+    fci::simulation::Simulation simulation(seed);
+    std::string failure = simulation.run();
+    if (failure.empty() && (verbose || seed % kReplayEvery == 0)) {
+        fci::simulation::Simulation again(seed);
+        (void)again.run();
+        if (again.digest() != simulation.digest()) failure = "a second run took another course";
+    }
+    alarm(0);
+    totals->messages += simulation.messages();
+    const fci::Counters counters = simulation.counters();
+    for (unsigned i = 0; i < fci::kCounters; ++i) {
+        reinterpret_cast<std::uint64_t*>(&totals->counters)[i] +=
+            reinterpret_cast<const std::uint64_t*>(&counters)[i];
+    }
+    if (verbose || !failure.empty()) {
+        std::printf("seed %llu: %s\n    %s\n", static_cast<unsigned long long>(seed),
+                    failure.empty() ? "ok" : failure.c_str(), simulation.describe().c_str());
+    }
+    return failure.empty();
+}
+
+std::vector<std::uint64_t> seeds_in(const std::string& path) {
+    std::vector<std::uint64_t> seeds;
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+        if (line.empty() || line[0] == '#') continue;
+        seeds.push_back(std::strtoull(line.c_str(), nullptr, 10));
+    }
+    return seeds;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::uint64_t count = 1000, from = 1, single = 0;
+    const char* const source = std::getenv("srcdir");
+    std::string file = std::string(source != nullptr ? source : ".") + "/test/simulation/seeds.txt";
+    for (int i = 1; i < argc; ++i) {
+        const std::string option = argv[i];
+        if (i + 1 == argc) {
+            std::fputs("usage: simulation [--seeds N] [--from N] [--seed N] [--file PATH]\n",
+                       stderr);
+            return 2;
+        }
+        const char* const value = argv[++i];
+        if (option == "--seeds") count = std::strtoull(value, nullptr, 10);
+        if (option == "--from") from = std::strtoull(value, nullptr, 10);
+        if (option == "--seed") single = std::strtoull(value, nullptr, 10);
+        if (option == "--file") file = value;
+    }
+    for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGALRM}) {
+        std::signal(signal, name_the_seed);
+    }
+    Totals totals;
+    if (single != 0) return run(single, true, &totals) ? 0 : 1;
+    std::vector<std::uint64_t> seeds = seeds_in(file);
+    std::printf("%zu seeds from %s\n", seeds.size(), file.c_str());
+    for (std::uint64_t i = 0; i < count; ++i) seeds.push_back(from + i);
+    unsigned failed = 0;
+    for (const std::uint64_t seed : seeds) {
+        failed += !run(seed, false, &totals);
+        if (failed == 10) break;
+    }
+    std::printf("%zu seeds, %u failed; %llu messages\n", seeds.size(), failed,
+                static_cast<unsigned long long>(totals.messages));
+    for (unsigned i = 0; i < fci::kCounters; ++i) {
+        std::printf("    %-20s %llu\n", fci::kCounterTexts[i].name,
+                    static_cast<unsigned long long>(
+                        reinterpret_cast<const std::uint64_t*>(&totals.counters)[i]));
+    }
+    return failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,409 @@
+// The random program itself: its choices, its calls, and the end of the run.
+#include "test/simulation/simulation.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace fci::simulation {
+
+namespace {
+
+constexpr std::uint64_t kLongest = 200 * 1024;
+constexpr std::uint64_t kIdMask = 0xffffffffull << 32;  // most receives do not look at these bits
+constexpr unsigned kRoundsMost = 200000;
+constexpr unsigned kQuietRounds = 8;
+
+/// The n-th choice of the seed: the same for the world's options and for everything else.
+sim::WorldOptions world_options(std::uint64_t seed) {
+    Prng prng(seed ^ 0x776f726c64);
+    sim::WorldOptions options;
+    options.seed = seed;
+    options.delay_min = static_cast<Nanoseconds>(prng.below(3) * 50);
+    options.delay_max = options.delay_min + static_cast<Nanoseconds>(prng.below(5000));
+    options.long_delay_percent = prng.chance(50) ? 0 : static_cast<unsigned>(prng.below(20));
+    options.split_percent = prng.chance(30) ? 0 : static_cast<unsigned>(prng.below(101));
+    options.again_percent = prng.chance(50) ? 0 : static_cast<unsigned>(prng.below(40));
+    options.load_store = prng.chance(50);
+    options.kernel_copy = prng.chance(60);
+    options.reach = options.load_store && prng.chance(60);
+    return options;
+}
+
+template <class T, std::size_t N>
+const T& one_of(Prng& prng, const T (&choices)[N]) {
+    return choices[prng.below(N)];
+}
+
+}  // namespace
+
+Simulation::Simulation(std::uint64_t seed)
+    : seed_(seed), prng_(seed), world_options_(world_options(seed)), world_(world_options_) {
+    choose();
+    ddi::Settings settings;
+    settings.block_bytes = limits_.layout.block_bytes();
+    settings.layout_digest = limits_.layout.digest(limits_.eager_bytes);
+    settings.job = 1;
+    settings.communication_bytes = 4096;
+    ends_.resize(processes_);
+    for (unsigned at = 0; at < processes_; ++at) {
+        Endpoint& end = ends_[at];
+        end.device = world_.open(settings);
+        end.card = end.device->card();
+        end.mp = std::make_unique<mp::MessagePassing>(*end.device, *protocol_, limits_);
+        end.left = operations_;
+        tickets_.push_back({this, at});
+        end.mp->set_handler(
+            kHandler,
+            [](void* user, nhi::Rank source, const void* header, std::size_t header_bytes,
+               const void* data, std::uint64_t bytes, mp::Landing* landing) {
+                const auto* const ticket = static_cast<Ticket*>(user);
+                ticket->simulation->handle(static_cast<unsigned>(ticket->number), source, header,
+                                           header_bytes, data, bytes, landing);
+            },
+            &tickets_.back());
+    }
+}
+
+Simulation::~Simulation() {
+    for (Endpoint& end : ends_) end.mp.reset();
+}
+
+void Simulation::choose() {
+    protocol_ = prng_.chance(70) ? &mp::kEnhancedMixed : &mp::kTwoSided;
+    processes_ = static_cast<unsigned>(prng_.between(2, 5));
+    operations_ = static_cast<unsigned>(prng_.chance(15) ? prng_.between(80, 500)
+                                                         : prng_.between(20, 80));
+    burst_percent_ = prng_.chance(60) ? 0 : static_cast<unsigned>(prng_.below(30));
+    for (auto& weight : weights_) weight = prng_.below(20);
+    weights_[0] += 10 + prng_.below(30);
+    weights_[2] += 10 + prng_.below(30);
+    tags_ = static_cast<unsigned>(prng_.between(1, 6));
+    any_percent_ = prng_.chance(30) ? 0 : static_cast<unsigned>(prng_.below(60));
+    long_percent_ = static_cast<unsigned>(prng_.below(40));
+    act_percent_ = static_cast<unsigned>(prng_.between(5, 70));
+    warm_ = prng_.chance(50);
+    choose_limits();
+    if (prng_.chance(25)) {
+        // Named receives that are posted before their messages come: one-sided transfers.
+        any_percent_ = 0;
+        weights_[2] = 60;
+        limits_.announce_bytes = prng_.between(1, 64);
+    } else if (prng_.chance(10)) {
+        // Floods of sends that the receiver sees late: offers that come too late for the notes.
+        any_percent_ = 0;
+        act_percent_ = 50;
+        warm_ = true;
+        burst_percent_ = 40;
+        operations_ = 1000;
+        processes_ = 2;
+        weights_[2] = weights_[0];
+        limits_.layout.slots = 256;
+        limits_.layout.ring_bytes = 262144;
+        limits_.eager_bytes = 128;
+        long_percent_ = 5;
+        limits_.announce_bytes = 1;
+        limits_.unexpected_bytes = 262144;
+    }
+    if (prng_.chance(15)) {
+        victim_ = static_cast<unsigned>(prng_.below(processes_));
+        death_ = static_cast<Nanoseconds>(prng_.below(100'000));
+        leaves_ = prng_.chance(40);
+    }
+}
+
+void Simulation::choose_limits() {
+    static constexpr std::uint32_t kSlots[] = {4, 8, 16, 64, 256};
+    static constexpr std::uint64_t kRings[] = {16384, 32768, 65536, 262144};
+    static constexpr std::uint64_t kAnnounce[] = {1, 64, 4096, 16384, 65536};
+    static constexpr std::uint64_t kUnexpected[] = {64, 1024, 16384, 262144};
+    using Policy = mp::CopyPath::Policy;
+    static constexpr Policy kPolicies[] = {Policy::measure, Policy::ring, Policy::kernel};
+    limits_.layout.slots = one_of(prng_, kSlots);
+    limits_.layout.ring_bytes = one_of(prng_, kRings);
+    const std::uint64_t eager_most =
+        std::min(mp::kEagerMost, limits_.layout.ring_bytes / 8);
+    limits_.eager_bytes = prng_.chance(20) ? 0 : prng_.between(1, eager_most);
+    limits_.announce_bytes = one_of(prng_, kAnnounce);
+    limits_.unexpected_bytes = one_of(prng_, kUnexpected);
+    limits_.copy = one_of(prng_, kPolicies);
+}
+
+std::string Simulation::describe() const {
+    const auto number = [](std::uint64_t value) { return std::to_string(value); };
+    return std::string(protocol_->name) + ", " + number(processes_) + " processes, " +
+           number(operations_) + " operations each, " + number(tags_) + " tags, slots " +
+           number(limits_.layout.slots) + ", ring " + number(limits_.layout.ring_bytes) +
+           ", eager " + number(limits_.eager_bytes) + ", announce " +
+           number(limits_.announce_bytes) + ", unexpected " + number(limits_.unexpected_bytes) +
+           ", copy policy " + number(static_cast<unsigned>(limits_.copy)) + ", load_store " +
+           number(world_options_.load_store + world_options_.reach) + ", kernel_copy " +
+           number(world_options_.kernel_copy) + ", again " +
+           number(world_options_.again_percent) + "%" +
+           (victim_ == Reference::kNobody
+                ? ""
+                : ", process " + number(victim_) + (leaves_ ? " closes at " : " dies at ") +
+                      number(static_cast<std::uint64_t>(death_)));
+}
+
+Counters Simulation::counters() const {
+    Counters sum;
+    auto* const to = reinterpret_cast<std::uint64_t*>(&sum);
+    for (const Endpoint& end : ends_) {
+        if (end.mp == nullptr) continue;
+        const auto* const from = reinterpret_cast<const std::uint64_t*>(&end.mp->counters());
+        for (unsigned i = 0; i < kCounters; ++i) to[i] += from[i];
+    }
+    return sum;
+}
+
+void Simulation::fail(const std::string& what) {
+    if (failure_.empty()) failure_ = what;
+}
+
+// --- choices ---
+
+std::uint64_t Simulation::some_length() {
+    const std::uint64_t limits[] = {0,
+                                    8,
+                                    mp::kInlineBytes,
+                                    mp::kInlineBytes + 8,
+                                    limits_.eager_bytes,
+                                    limits_.announce_bytes,
+                                    limits_.layout.ring_bytes / 8,
+                                    16384};
+    if (prng_.chance(long_percent_)) return prng_.below(kLongest + 1);
+    if (prng_.chance(40)) return prng_.below(128);
+    const std::uint64_t limit = one_of(prng_, limits);
+    const std::uint64_t length = limit + prng_.below(5);
+    return length < 2 ? length : length - 2;
+}
+
+unsigned Simulation::some_process() {
+    return partner_ != Reference::kNobody ? partner_
+                                          : static_cast<unsigned>(prng_.below(processes_));
+}
+
+nhi::Rank Simulation::rank_of(unsigned at, unsigned process) {
+    nhi::Rank rank = nhi::kNoRank;
+    ddi::Card card = ends_[process].card;
+    if (prng_.chance(10)) card.incarnation = 0;  // as a user would type it
+    if (ends_[at].device->add_peer(card, &rank) != Status::ok) fail("add_peer failed");
+    return rank;
+}
+
+unsigned Simulation::process_of(unsigned at, nhi::Rank rank) const {
+    const ddi::Card* const card = ends_[at].device->card_of(rank);
+    return card == nullptr ? processes_ : ntohs(card->port) - 1u;
+}
+
+mp::Pattern Simulation::some_pattern(unsigned at) {
+    static constexpr std::uint64_t kIgnored[] = {0, 0, 0, 1, 3, 0xffffffff};
+    mp::Pattern pattern{mp::kAnySource, static_cast<std::uint32_t>(prng_.chance(20)),
+                        prng_.below(tags_), kIdMask | one_of(prng_, kIgnored)};
+    if (!prng_.chance(any_percent_)) {
+        pattern.source = some_process();
+    }
+    // Now and then exactly one message is wanted, which may be gone, or never come.
+    if (prng_.chance(5) && !reference_.messages.empty()) {
+        const Message& wanted = *reference_.messages[prng_.below(reference_.messages.size())];
+        if (wanted.to == at && !wanted.active) {
+            pattern = {wanted.from, wanted.space, wanted.match, 0};
+        }
+    }
+    return pattern;
+}
+
+mp::Pattern Simulation::in_ranks(unsigned at, mp::Pattern pattern) {
+    if (pattern.source != mp::kAnySource) pattern.source = rank_of(at, pattern.source);
+    return pattern;
+}
+
+// --- the run ---
+
+void Simulation::turn(unsigned at) {
+    Endpoint& end = ends_[at];
+    end.device->network().poll(end.device->now());
+    end.mp->turn();
+}
+
+void Simulation::act(unsigned at) {
+    Endpoint& end = ends_[at];
+    std::uint64_t sum = 0, kind = 0;
+    for (const std::uint64_t weight : weights_) sum += weight;
+    for (std::uint64_t drawn = prng_.below(sum); drawn >= weights_[kind]; ++kind) {
+        drawn -= weights_[kind];
+    }
+    const std::uint64_t times = prng_.chance(burst_percent_) ? prng_.between(2, 100) : 1;
+    if (times > 1) partner_ = static_cast<unsigned>(prng_.below(processes_));
+    for (std::uint64_t i = 0; i < times && end.left != 0 && !failed(); ++i) {
+        --end.left;
+        act(at, kind);
+    }
+    partner_ = Reference::kNobody;
+}
+
+void Simulation::act(unsigned at, std::uint64_t kind) {
+    switch (kind) {
+        case 0: return send(at);
+        case 1: return send_active(at);
+        case 2: return receive(at);
+        case 3: return probe(at, false);
+        default: return cancel(at);
+    }
+}
+
+/// The victim stops between two of its calls: it dies, or closes without finishing its business.
+/// Its buffers stay, as everybody's memory here is one.
+void Simulation::bury() {
+    if (victim_ == Reference::kNobody || reference_.killed == victim_ || world_.now() < death_) {
+        return;
+    }
+    reference_.killed = victim_;
+    if (leaves_) {
+        ends_[victim_].mp.reset();
+        ends_[victim_].device.reset();
+    } else {
+        world_.kill(victim_);
+    }
+    died_ = ++moment_;
+    ends_[victim_].left = 0;
+}
+
+/// Whether an operation of `at` may end because a process died. kNobody: with anyone.
+bool Simulation::lost_is_fair(unsigned at, unsigned other) const {
+    return reference_.killed != Reference::kNobody && !dead(at) &&
+           (dead(other) || (other == Reference::kNobody && !leaves_));
+}
+
+/// All connections are made before the program starts; otherwise they are made on the way.
+void Simulation::meet() {
+    for (unsigned at = 0; at < processes_; ++at) {
+        for (unsigned other = 0; other < at; ++other) {
+            if (ends_[at].device->connect(rank_of(at, other)) != Status::ok) fail("connect failed");
+        }
+    }
+    const unsigned victim = std::exchange(victim_, Reference::kNobody);
+    (void)rest();
+    victim_ = victim;
+    death_ += world_.now();
+}
+
+std::string Simulation::run() {
+    const auto more = [this] {
+        return std::any_of(ends_.begin(), ends_.end(),
+                           [](const Endpoint& end) { return end.left != 0; });
+    };
+    if (warm_) meet();
+    while (more() && !failed()) {
+        const auto at = static_cast<unsigned>(prng_.below(processes_));
+        bury();
+        if (dead(at)) continue;
+        if (prng_.chance(act_percent_)) {
+            act(at);
+        } else {
+            turn(at);
+        }
+    }
+    finishing_ = true;
+    if (!failed()) finish();
+    return failure_;
+}
+
+/// Everything that can happen has happened.
+bool Simulation::rest() {
+    unsigned quiet = 0;
+    for (unsigned round = 0; round < kRoundsMost && !failed(); ++round) {
+        world_.step();
+        bury();
+        unsigned work = 0;
+        bool drained = true;
+        for (unsigned at = 0; at < processes_; ++at) {
+            if (dead(at)) continue;
+            Endpoint& end = ends_[at];
+            work += end.device->network().poll(end.device->now());
+            work += end.mp->turn();
+            drained = drained && end.mp->drained();
+        }
+        quiet = work == 0 && drained && world_.idle() ? quiet + 1 : 0;
+        if (quiet == kQuietRounds) return true;
+    }
+    fail("the processes never come to rest");
+    return false;
+}
+
+/// Who waited for anybody when a process died that it had met must have heard of it. When one
+/// closes, only those hear of it who wait for that one.
+void Simulation::check_mourning() {
+    for (std::size_t i = 0; i < reference_.receives.size(); ++i) {
+        const Receive& receive = *reference_.receives[i];
+        if (reference_.killed == Reference::kNobody || dead(receive.at)) continue;
+        if (receive.completed != kNever || receive.posted > died_) continue;
+        const nhi::Rank rank = rank_of(receive.at, reference_.killed);
+        const bool met = !ends_[receive.at].device->block(rank).empty();
+        const nhi::Rank source = receive.pattern.source;
+        if (met && ((source == mp::kAnySource && !leaves_) || source == reference_.killed)) {
+            return fail(reference_.receive_text(i) + " still waits for a process that died");
+        }
+    }
+}
+
+void Simulation::finish() {
+    if (!rest()) return;
+    if (auto wrong = reference_.check_rest(); !wrong.empty()) return fail(wrong);
+    check_mourning();
+    // Receives that nothing came for are taken back, then messages that nobody asked for are taken.
+    for (auto& receive : reference_.receives) {
+        if (receive->completed != kNever || receive->claim || dead(receive->at)) continue;
+        receive->cancel_asked = std::min(receive->cancel_asked, ++moment_);
+        if (ends_[receive->at].mp->cancel(receive->handle) != mp::kSuccess) {
+            return fail("a pending receive cannot be cancelled");
+        }
+    }
+    if (!rest()) return;
+    for (unsigned at = 0; at < processes_ && !failed(); ++at) {
+        if (dead(at)) continue;
+        const std::size_t before = reference_.receives.size();
+        for (std::size_t waiting = ends_[at].mp->waiting_messages(); waiting != 0; --waiting) {
+            probe(at, true);
+        }
+        if (ends_[at].mp->waiting_messages() != 0) {
+            return fail("probe misses messages: took " +
+                        std::to_string(reference_.receives.size() - before));
+        }
+    }
+    if (!rest()) return;
+    if (auto wrong = reference_.check_order(); !wrong.empty()) return fail(wrong);
+    for (std::size_t i = 0; i < reference_.messages.size(); ++i) {
+        const Message& message = *reference_.messages[i];
+        if (dead(message.from)) continue;
+        if (message.completed == kNever) return fail(reference_.text(i) + " never completed");
+        if (dead(message.to)) continue;
+        const bool arrived = message.active ? message.handled != kNever : message.receive != kNone;
+        if (!arrived && message.error == mp::kSuccess) {
+            return fail(reference_.text(i) + " got lost");
+        }
+        if (arrived && message.error != mp::kSuccess) {
+            return fail(reference_.text(i) + " arrived, but its send failed");
+        }
+        if (message.synchronous && !message.active && message.receive != kNone &&
+            message.completed < reference_.receives[message.receive]->posted) {
+            return fail(reference_.text(i) + " completed before it was matched");
+        }
+    }
+    for (std::size_t i = 0; i < reference_.receives.size(); ++i) {
+        if (reference_.receives[i]->completed == kNever && !dead(reference_.receives[i]->at)) {
+            return fail(reference_.receive_text(i) + " never completed");
+        }
+    }
+    for (unsigned at = 0; at < processes_; ++at) {
+        if (dead(at)) continue;
+        const Endpoint& end = ends_[at];
+        if (end.mp->orders() != 0) return fail("orders leak");
+        if (end.mp->waiting_messages() != 0) return fail("messages leak");
+        if (end.mp->counters().bad_requests != 0) return fail("a request failed its checks");
+    }
+}
+
+}  // namespace fci::simulation

@@ -1,0 +1,109 @@
+// Simulation: one random program of a few processes over a simulated network, from one seed.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "drivers/sim/ideal/world.h"
+#include "fci_core/base/prng.h"
+#include "fci_core/mp/message_passing.h"
+#include "test/simulation/reference.h"
+
+namespace fci::simulation {
+
+inline constexpr std::uint32_t kHandler = 7;  // of active messages
+
+class Simulation {
+public:
+    explicit Simulation(std::uint64_t seed);
+    ~Simulation();
+
+    /// What went wrong, or nothing.
+    std::string run();
+    /// The choices that the seed made for this run, for people.
+    [[nodiscard]] std::string describe() const;
+    [[nodiscard]] std::uint64_t digest() const { return world_.digest(); }
+    [[nodiscard]] std::size_t messages() const { return reference_.messages.size(); }
+    /// Of all processes together.
+    [[nodiscard]] Counters counters() const;
+
+private:
+    struct Endpoint {
+        std::unique_ptr<ddi::Device> device;
+        std::unique_ptr<mp::MessagePassing> mp;
+        ddi::Card card;
+        unsigned left = 0;  // operations still to start
+    };
+    /// What a completion carries back.
+    struct Ticket {
+        Simulation* simulation;
+        std::size_t number;
+    };
+
+    void choose();
+    void choose_limits();
+    void fail(const std::string& what);
+    [[nodiscard]] bool failed() const { return !failure_.empty(); }
+
+    // Calls into the core, one of each kind of operation.
+    void act(unsigned at);
+    void act(unsigned at, std::uint64_t kind);
+    void send(unsigned at);
+    void send_active(unsigned at);
+    void receive(unsigned at);
+    void probe(unsigned at, bool everything);
+    void take_claimed(unsigned at, const Receive& like, std::size_t message, mp::Arrived* claimed);
+    void cancel(unsigned at);
+
+    // What the core answers.
+    void send_completed(std::size_t message, const mp::Outcome* outcome);
+    void receive_completed(std::size_t receive, const mp::Outcome* outcome);
+    void handle(unsigned at, nhi::Rank source, const void* header, std::size_t header_bytes,
+                const void* data, std::uint64_t bytes, mp::Landing* landing);
+    void check_data(std::size_t message, const std::byte* data, std::uint64_t bytes);
+    [[nodiscard]] unsigned partner_of(const Receive& receive, const mp::Outcome& outcome) const;
+    void check_outcome(const Receive& receive, const mp::Outcome& outcome);
+
+    void turn(unsigned at);
+    void bury();
+    [[nodiscard]] bool dead(unsigned process) const { return reference_.killed == process; }
+    [[nodiscard]] bool lost_is_fair(unsigned at, unsigned other) const;
+    [[nodiscard]] bool rest();
+    void meet();
+    void finish();
+    void check_mourning();
+
+    [[nodiscard]] nhi::Rank rank_of(unsigned at, unsigned process);
+    [[nodiscard]] unsigned process_of(unsigned at, nhi::Rank rank) const;
+    [[nodiscard]] std::uint64_t some_length();
+    [[nodiscard]] unsigned some_process();
+    [[nodiscard]] mp::Pattern some_pattern(unsigned at);
+    [[nodiscard]] mp::Pattern in_ranks(unsigned at, mp::Pattern pattern);
+    std::size_t new_message(unsigned at, bool active);
+    [[nodiscard]] mp::Completion completion(std::size_t number, bool of_send);
+
+    std::uint64_t seed_;
+    Prng prng_;
+    sim::WorldOptions world_options_;
+    mp::Limits limits_;
+    const mp::Protocol* protocol_ = nullptr;
+    unsigned processes_ = 0, operations_ = 0, tags_ = 0;
+    unsigned any_percent_ = 0, long_percent_ = 0, act_percent_ = 0, burst_percent_ = 0;
+    std::uint64_t weights_[5] = {};  // of sends, active messages, receives, probes, cancels
+    unsigned partner_ = Reference::kNobody;  // of a burst
+    unsigned victim_ = Reference::kNobody;
+    Nanoseconds death_ = 0;
+    Moment moment_ = 0, died_ = kNever;
+    bool warm_ = false, leaves_ = false, finishing_ = false;
+    sim::World world_;
+    Reference reference_;
+    std::deque<Ticket> tickets_;
+    std::vector<iovec> landing_ranges_;  // valid until the handler is left
+    std::vector<Endpoint> ends_;
+    std::string failure_;
+};
+
+}  // namespace fci::simulation
