@@ -195,13 +195,17 @@ void Attacher::drop(int fd) {
     close(fd);
 }
 
-void Attacher::watch_process_of(nhi::Rank rank, pid_t pid) {
+bool Attacher::watch_process_of(nhi::Rank rank, pid_t pid) {
     Peer& peer = *roster_[rank].peer;
     if (peer.pid != pid) forget_process(peer);
     peer.pid = pid;
-    if (peer.pidfd || pid == owner_) return;
-    peer.pidfd = watch_process(pid);
-    if (peer.pidfd) watch(peer.pidfd.get(), Source::process, rank);
+    if (pid == owner_) return true;
+    if (!peer.pidfd) {
+        peer.pidfd = watch_process(pid);
+        if (!peer.pidfd) return errno != ESRCH;  // or it cannot be told here
+        watch(peer.pidfd.get(), Source::process, rank);
+    }
+    return !is_readable(peer.pidfd.get());
 }
 
 void Attacher::forget_process(Peer& peer) noexcept {

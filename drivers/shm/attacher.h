@@ -92,6 +92,7 @@ private:
     // Coming in.
     unsigned accept_all();
     void on_link(int link);
+    void on_silence(int link);
     void on_record(int link, Received& received);
     void on_hello(int link, Received& received);
     void on_reply(int link, Received& received, const Hello& hello, Objection objection);
@@ -109,7 +110,8 @@ private:
     void drop(int link);
     void forget_process(Peer& peer) noexcept;
     void watch(int fd, Source source, std::uint32_t detail, bool edge = false) noexcept;
-    void watch_process_of(nhi::Rank rank, pid_t pid);
+    /// False: it has ended already.
+    bool watch_process_of(nhi::Rank rank, pid_t pid);
     Link& open_link(Descriptor socket, nhi::Rank rank, bool outgoing, const Identity& identity);
     void settle(Peer& peer) noexcept;
 

@@ -65,15 +65,16 @@ void Attacher::reach(nhi::Rank rank) {
                         ", this process to user " + std::to_string(geteuid()) +
                         "; start both as the same user");
     }
-    watch_process_of(rank, identity.pid);
-    if (entry.peer->pidfd && is_readable(entry.peer->pidfd.get())) {
+    if (!watch_process_of(rank, identity.pid)) {
         // It died, but a child of it holds the name.
         forget_process(*entry.peer);
         return (void)nobody_there(rank, ECONNREFUSED);
     }
     const int fd = socket.get();
     open_link(std::move(socket), rank, true, identity);
-    if (!send_hello(fd, entry)) on_closed(fd);
+    if (send_hello(fd, entry)) return;
+    on_link(fd);  // it may have said why before it closed
+    on_closed(fd);
 }
 
 /// Tries again later, or gives up. False: given up.
@@ -192,11 +193,17 @@ void Attacher::on_link(int fd) {
         }
         Received received;
         switch (receive_record(fd, &received)) {
-            case Reception::nothing: return;
+            case Reception::nothing: return on_silence(fd);
             case Reception::closed: return on_closed(fd);
             case Reception::record: on_record(fd, received); break;
         }
     }
+}
+
+/// All that was said has been heard. The dead say no more, whoever still holds their sockets.
+void Attacher::on_silence(int fd) {
+    const nhi::Rank rank = links_[static_cast<std::size_t>(fd)].rank;
+    if (rank != nhi::kNoRank && roster_[rank].peer->ended) on_closed(fd);
 }
 
 void Attacher::on_record(int fd, Received& received) {
@@ -362,7 +369,7 @@ void Attacher::attach(nhi::Rank rank, const Hello& hello, Arrival arrival,
     peer.incarnation_address = hello.incarnation_address;
     peer.greeted = true;
     settle(peer);
-    watch_process_of(rank, identity.pid);
+    peer.ended = !watch_process_of(rank, identity.pid);
     notices_.push_back({rank, Status::ok, {}});
 }
 

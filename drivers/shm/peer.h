@@ -44,6 +44,7 @@ struct Peer {
 
     bool greeted = false;  // its memory is here; the listener may not know yet
     bool gone = false;     // it was found dead; likewise
+    bool ended = false;    // its process has; what it said before may still wait in the sockets
     bool asked = false;    // connect() was called, and the outcome is open
     Nanoseconds give_up = 0, next_try = 0, pause = 0;  // while nobody listens there
 };

@@ -80,7 +80,7 @@ Descriptor watch_process(pid_t pid) noexcept {
 #ifdef SYS_pidfd_open
     if (pid > 0) return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
 #endif
-    (void)pid;
+    errno = pid > 0 ? ENOSYS : EINVAL;
     return {};
 }
 
@@ -135,9 +135,11 @@ Reception receive_record(int socket, Received* received) noexcept {
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     ssize_t length;
+    // Whoever closes without having read everything resets the connection, and the kernel tells
+    // that, once, before what was said last, which is often the reason.
     do {
         length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    } while (length < 0 && errno == EINTR);
+    } while (length < 0 && (errno == EINTR || errno == ECONNRESET));
     if (length < 0) {
         return errno == EAGAIN || errno == EWOULDBLOCK ? Reception::nothing : Reception::closed;
     }

@@ -29,7 +29,8 @@ struct Identity {
     uid_t uid = static_cast<uid_t>(-1);
 };
 bool identify(int socket, Identity* identity) noexcept;
-/// A descriptor that becomes readable when the process ends; none where the kernel has no such.
+/// A descriptor that becomes readable when the process ends. None, and errno ESRCH: it has ended;
+/// any other errno: that cannot be told here.
 Descriptor watch_process(pid_t pid) noexcept;
 /// Nonblocking: the descriptor is readable, or its other end is closed.
 bool is_readable(int fd) noexcept;

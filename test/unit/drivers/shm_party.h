@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -117,6 +118,15 @@ inline std::size_t open_descriptors() {
         ++count;
     }
     return count;
+}
+
+/// The number that a file gets which is opened after `more` others. Whoever started the tests may
+/// have left gaps between those that are open.
+inline rlim_t lowest_free_descriptor(rlim_t more = 0) {
+    const int next = dup(STDERR_FILENO);
+    const rlim_t found = more == 0 ? static_cast<rlim_t>(next) : lowest_free_descriptor(more - 1);
+    close(next);
+    return found;
 }
 
 /// Meets `card`, writes `word` to address 0 and then takes turns for ever.

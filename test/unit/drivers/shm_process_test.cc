@@ -84,11 +84,17 @@ TEST(ShmProcess, kill__noticed_though_a_grandchild_lives) {
     ASSERT_TRUE(self.sleep_until([&] { return !self.lost.empty(); }));
     EXPECT_LT(monotonic_now() - killed, kNoticed);
     EXPECT_TRUE(sleeps_well(self));
-    // Nor does anybody wait for an answer from the name that the grandchild holds.
-    Party third;
-    third.meet(card);
-    ASSERT_TRUE(third.until([&] { return !third.lost.empty(); }));
-    EXPECT_EQ(third.lost[0].why, Status::unreachable);
+    // Nor does anybody wait for an answer from the name that the grandchild holds, whether the
+    // kernel still knows the dead one or not.
+    for (const bool forgotten : {false, true}) {
+        if (forgotten) {
+            EXPECT_EQ(child.result(), -1);
+        }
+        Party third;
+        third.meet(card);
+        ASSERT_TRUE(third.until([&] { return !third.lost.empty(); })) << forgotten;
+        EXPECT_EQ(third.lost[0].why, Status::unreachable);
+    }
     kill(grandchild, SIGKILL);
     close(pipes[0]);
     close(pipes[1]);
@@ -334,29 +340,31 @@ TEST(ShmProcess, connect__crowd) {
     }
 }
 
-// Nobody can come in any more, and those who try hear why; the process itself goes on.
+// Nobody can come in any more, and those who try hear why; the process itself goes on. With room
+// for no socket at all, for one, and for one with some of the three files that a visitor brings.
 TEST(ShmProcess, accept__without_descriptors) {
-    Party self;
-    Party visitor;
-    rlimit old{};
-    getrlimit(RLIMIT_NOFILE, &old);
-    visitor.meet(self.device->card());
-    // What the visitor holds is open already; for an accepted socket there is no room.
-    rlimit few = old;
-    few.rlim_cur = open_descriptors() - 1;
-    setrlimit(RLIMIT_NOFILE, &few);
-    self.until([] { return false; }, 20'000'000);
-    const Nanoseconds before = monotonic_now();
-    self.device->sleep(20'000'000);
-    const Nanoseconds slept = monotonic_now() - before;
-    setrlimit(RLIMIT_NOFILE, &old);
-    EXPECT_GE(slept, 19'000'000) << "somebody at the door keeps everybody awake";
-    ASSERT_TRUE(visitor.until([&] { return !visitor.lost.empty() || !visitor.attached.empty(); }));
-    ASSERT_EQ(visitor.lost.size(), 1u);
-    EXPECT_EQ(visitor.lost[0].why, Status::exhausted) << visitor.lost[0].reason;
-    Party second;  // now there are some again
-    second.meet(self.device->card());
-    EXPECT_TRUE(second.until([&] { return self.turn(), !second.attached.empty(); }));
+    for (rlim_t room = 0; room < 4; ++room) {
+        Party self, visitor;
+        visitor.meet(self.device->card());
+        // What the visitor holds is open already.
+        rlimit old{};
+        getrlimit(RLIMIT_NOFILE, &old);
+        const rlimit few{lowest_free_descriptor(room), old.rlim_max};
+        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+        self.until([] { return false; }, 20'000'000);
+        const Nanoseconds before = monotonic_now();
+        self.device->sleep(20'000'000);
+        const Nanoseconds slept = monotonic_now() - before;
+        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &old), 0);
+        EXPECT_GE(slept, 19'000'000) << "somebody at the door keeps everybody awake";
+        ASSERT_TRUE(
+            visitor.until([&] { return !visitor.lost.empty() || !visitor.attached.empty(); }));
+        ASSERT_EQ(visitor.lost.size(), 1u) << room;
+        EXPECT_EQ(visitor.lost[0].why, Status::exhausted) << room << visitor.lost[0].reason;
+        Party second;  // now there are some again
+        second.meet(self.device->card());
+        EXPECT_TRUE(second.until([&] { return self.turn(), !second.attached.empty(); }));
+    }
 }
 
 }  // namespace
