@@ -1,0 +1,56 @@
+/* Hooks that ask for nothing: the engine knows peers, not communicators, and sees packed data. */
+#include "fci_impl.h"
+
+int MPIDI_FCI_mpi_comm_commit_pre_hook(MPIR_Comm * comm)
+{
+    return MPI_SUCCESS;
+}
+
+int MPIDI_FCI_mpi_comm_commit_post_hook(MPIR_Comm * comm)
+{
+    return MPI_SUCCESS;
+}
+
+int MPIDI_FCI_mpi_comm_free_hook(MPIR_Comm * comm)
+{
+    return MPI_SUCCESS;
+}
+
+int MPIDI_FCI_comm_set_hints(MPIR_Comm * comm, MPIR_Info * info)
+{
+    return MPI_SUCCESS;
+}
+
+int MPIDI_FCI_mpi_type_commit_hook(MPIR_Datatype * type)
+{
+    return MPI_SUCCESS;
+}
+
+int MPIDI_FCI_mpi_type_free_hook(MPIR_Datatype * type)
+{
+    return MPI_SUCCESS;
+}
+
+int MPIDI_FCI_mpi_op_commit_hook(MPIR_Op * op)
+{
+    return MPI_SUCCESS;
+}
+
+int MPIDI_FCI_mpi_op_free_hook(MPIR_Op * op)
+{
+    return MPI_SUCCESS;
+}
+
+int MPIDI_FCI_mpi_psend_init(const void *buf, int partitions, MPI_Aint count,
+                             MPI_Datatype datatype, int rank, int tag, MPIR_Comm * comm,
+                             MPIR_Info * info, MPIDI_av_entry_t * av, MPIR_Request ** request)
+{
+    return MPIDIG_mpi_psend_init(buf, partitions, count, datatype, rank, tag, comm, info, request);
+}
+
+int MPIDI_FCI_mpi_precv_init(void *buf, int partitions, MPI_Aint count, MPI_Datatype datatype,
+                             int rank, int tag, MPIR_Comm * comm, MPIR_Info * info,
+                             MPIDI_av_entry_t * av, MPIR_Request ** request)
+{
+    return MPIDIG_mpi_precv_init(buf, partitions, count, datatype, rank, tag, comm, info, request);
+}

@@ -1,0 +1,36 @@
+#include "fci_impl.h"
+
+MPIDI_FCI_global_t MPIDI_FCI_global;
+
+/* PMI and MPICH's own messages print one line: the peer's story is enough, the call is MPICH's. */
+int MPIDI_FCI_error(int code, uint32_t peer)
+{
+    const bool gone = code == FCI_ICL_EPEER || code == FCI_ICL_EUNREACHABLE;
+    const char *reason = NULL;
+    if (gone || code == FCI_ICL_EMISMATCH)
+        reason = fci_icl_peer_reason(MPIDI_FCI_global.context, peer);
+    if (reason == NULL || *reason == '\0')
+        reason = fci_icl_strerror(code);
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                gone ? MPIX_ERR_PROC_FAILED : MPI_ERR_OTHER,
+                                gone ? "**fci_nm_peer" : "**fci_nm_failed",
+                                gone ? "**fci_nm_peer %s" : "**fci_nm_failed %s", reason);
+}
+
+int MPIDI_FCI_set_gpid(uint32_t peer, uint64_t gpid)
+{
+    if (peer >= MPIDI_FCI_global.gpid_count) {
+        const uint32_t count = MPL_MAX(peer + 1, 2 * MPIDI_FCI_global.gpid_count);
+        uint64_t *const more =
+            MPL_realloc(MPIDI_FCI_global.gpids, count * sizeof(uint64_t), MPL_MEM_ADDRESS);
+        if (more == NULL)
+            return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                        MPI_ERR_OTHER, "**nomem", 0);
+        for (uint32_t i = MPIDI_FCI_global.gpid_count; i < count; i++)
+            more[i] = MPIDI_FCI_NO_GPID;
+        MPIDI_FCI_global.gpids = more;
+        MPIDI_FCI_global.gpid_count = count;
+    }
+    MPIDI_FCI_global.gpids[peer] = gpid;
+    return MPI_SUCCESS;
+}

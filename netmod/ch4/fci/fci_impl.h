@@ -1,0 +1,52 @@
+/* The FCI netmod: what its files share. All communication is behind icl.h, the C face of libfci.
+ *
+ * Locks: one context, used under the lock of VCI 0. Entry points of point-to-point and RMA take
+ * it; progress, active messages and all callbacks run with it held. */
+#ifndef FCI_IMPL_H_INCLUDED
+#define FCI_IMPL_H_INCLUDED
+
+#include <mpidimpl.h>
+#include "mpidch4r.h"
+#include "ch4_impl.h"
+
+#include <fci/icl.h>
+
+#include "fci_compat.h"
+
+#define MPIDI_FCI_VCI 0
+
+/* Matching spaces of icl.h. */
+#define MPIDI_FCI_SPACE_TAGGED 0u
+#define MPIDI_FCI_SPACE_DYNAMIC 1u      /* connect and accept, before there is a communicator */
+
+typedef struct {
+    fci_icl_context *context;
+    uint64_t *gpids;            /* of each peer, by its number; MPIDI_FCI_NO_GPID: none yet */
+    uint32_t gpid_count;
+    size_t inject_bytes;        /* sends up to this length need no request */
+    size_t am_eager_bytes;
+} MPIDI_FCI_global_t;
+
+#define MPIDI_FCI_NO_GPID (~UINT64_C(0))
+
+extern MPIDI_FCI_global_t MPIDI_FCI_global;
+
+#define MPIDI_FCI_AV(av) ((av)->netmod.fci)
+#define MPIDI_FCI_REQ(req) ((req)->dev.ch4.netmod.fci)
+#define MPIDI_FCI_AMREQ(req) ((req)->dev.ch4.am.netmod_am.fci)
+#define MPIDI_FCI_WIN(win) ((win)->dev.netmod.fci)
+#define MPIDI_FCI_COMM_TO_PEER(comm, rank) \
+    MPIDI_FCI_AV(MPIDIU_comm_rank_to_av(comm, rank)).peer
+
+#define MPIDI_FCI_ENTER() MPID_THREAD_CS_ENTER(VCI, FCI_VCI_LOCK(MPIDI_FCI_VCI))
+#define MPIDI_FCI_EXIT() MPID_THREAD_CS_EXIT(VCI, FCI_VCI_LOCK(MPIDI_FCI_VCI))
+
+/* An MPI error for what icl.h answered; names the peer where there is one. */
+int MPIDI_FCI_error(int code, uint32_t peer);
+
+/* Remembers which process `peer` is, so that it is recognised when it comes by another way. */
+int MPIDI_FCI_set_gpid(uint32_t peer, uint64_t gpid);
+
+void MPIDI_FCI_am_register(void);
+
+#endif

@@ -1,0 +1,194 @@
+/* From nothing to a world of peers, and back. */
+#include "fci_impl.h"
+#include "fci_tag.h"
+#include "mpidu_bc.h"
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+categories :
+    - name : CH4_FCI
+      description : A category for CH4 FCI netmod variables
+
+cvars:
+    - name        : MPIR_CVAR_CH4_FCI_DRIVER
+      category    : CH4_FCI
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        The driver that carries messages; fci_info lists them. Unset: what FCI_DRIVER says, or the
+        best one that works here.
+
+    - name        : MPIR_CVAR_CH4_FCI_PROTOCOL
+      category    : CH4_FCI
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        The protocol between processes: enhanced-mixed or two-sided. Unset: what FCI_PROTOCOL says,
+        or enhanced-mixed. All processes must have the same.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+/* Any two MPICH processes of one user may connect (MPI_Comm_connect), whatever launcher started
+ * them; strangers at a reused place are told by the incarnation in their card. */
+#define JOB UINT64_C(0x4d50494348464349)
+
+#define LINGER_NS INT64_C(10000000000)
+
+int MPIDI_FCI_init_local(int *tag_bits)
+{
+    MPL_COMPILE_TIME_ASSERT(MPIR_CONTEXT_ID_BITS <= MPIDI_FCI_CONTEXT_BITS);
+    *tag_bits = MPL_MIN(MPIDI_FCI_TAG_BITS, MPIR_TAG_BITS_DEFAULT);
+    /* One context and one lock; more of them would only wait for each other. */
+    MPIDI_global.n_vcis = 1;
+    return MPI_SUCCESS;
+}
+
+static int open_context(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char *why = NULL;
+    const struct fci_icl_config config = {
+        .version = FCI_ICL_VERSION,
+        .driver = MPIR_CVAR_CH4_FCI_DRIVER,
+        .protocol = MPIR_CVAR_CH4_FCI_PROTOCOL,
+        .job = JOB,
+        .user_agent = "MPICH " MPICH_VERSION
+    };
+    struct fci_icl_limits limits;
+
+    if (fci_icl_open(&config, &MPIDI_FCI_global.context, &why) != FCI_ICL_OK)
+        MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_OTHER, "**fci_nm_open", "**fci_nm_open %s",
+                             why ? why : "no reason is known");
+    fci_icl_limits(MPIDI_FCI_global.context, &limits);
+    MPIDI_FCI_global.inject_bytes = limits.inject_bytes;
+    MPIDI_FCI_global.am_eager_bytes =
+        MPL_MIN(limits.am_header_bytes, (size_t) MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE);
+    MPIDI_FCI_am_register();
+
+    if (MPIR_CVAR_DEBUG_SUMMARY && MPIR_Process.rank == 0) {
+        printf("==== FCI netmod ====\n");
+        printf("%s\n", fci_icl_summary(MPIDI_FCI_global.context));
+        printf("inline bytes: %zu, eager bytes: %zu, announced receives from: %zu bytes\n",
+               limits.inline_bytes, limits.eager_bytes, limits.announce_bytes);
+        printf("tag bits: %d, context bits: %d\n", MPIDI_FCI_TAG_BITS, MPIDI_FCI_CONTEXT_BITS);
+        printf("====================\n");
+    }
+
+  fn_exit:
+    free(why);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int add_rank(int rank, const unsigned char *card)
+{
+    int mpi_errno = MPI_SUCCESS;
+    uint32_t *const peer = &MPIDI_FCI_AV(&MPIDIU_get_av(0, rank)).peer;
+    const int answer = fci_icl_add_peer(MPIDI_FCI_global.context, card, peer);
+    if (answer < 0)
+        mpi_errno = MPIDI_FCI_error(answer, 0);
+    else
+        mpi_errno = MPIDI_FCI_set_gpid(*peer, MPIDIU_GPID_CREATE(0, rank));
+    return mpi_errno;
+}
+
+static int exchange_cards(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    unsigned char card[FCI_ICL_CARD_BYTES];
+    void *table = NULL;
+    int length = 0;
+    const int size = MPIR_Process.size;
+    MPIR_Comm *init_comm = NULL;
+
+    fci_icl_card(MPIDI_FCI_global.context, card);
+    mpi_errno = MPIDU_bc_table_create(MPIR_Process.rank, size, MPIR_Process.node_map, card,
+                                      sizeof card, TRUE, MPIR_CVAR_CH4_ROOTS_ONLY_PMI, &table,
+                                      &length);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (MPIR_CVAR_CH4_ROOTS_ONLY_PMI) {
+        int *rank_map;
+        for (int i = 0; i < MPIR_Process.num_nodes; i++) {
+            mpi_errno = add_rank(MPIR_Process.node_root_map[i],
+                                 (unsigned char *) table + (size_t) i * length);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+        /* The roots can talk now, and pass on the cards of their nodes. */
+        mpi_errno = MPIDI_create_init_comm(&init_comm);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPIDU_bc_allgather(init_comm, card, sizeof card, TRUE, &table, &rank_map,
+                                       &length);
+        MPIR_ERR_CHECK(mpi_errno);
+        for (int i = 0; i < size; i++) {
+            if (rank_map[i] < 0)
+                continue;
+            mpi_errno = add_rank(i, (unsigned char *) table + (size_t) rank_map[i] * length);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+    } else {
+        for (int i = 0; i < size; i++) {
+            mpi_errno = add_rank(i, (unsigned char *) table + (size_t) i * length);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+    }
+
+  fn_exit:
+    if (table != NULL)
+        MPIDU_bc_table_destroy();
+    if (init_comm != NULL)
+        MPIDI_destroy_init_comm(&init_comm);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static void close_context(void)
+{
+    if (MPIDI_FCI_global.context != NULL)
+        (void) fci_icl_close(MPIDI_FCI_global.context, LINGER_NS);
+    MPL_free(MPIDI_FCI_global.gpids);
+    memset(&MPIDI_FCI_global, 0, sizeof MPIDI_FCI_global);
+}
+
+int MPIDI_FCI_init_world(void)
+{
+    int mpi_errno = open_context();
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = exchange_cards();
+    if (mpi_errno != MPI_SUCCESS)
+        close_context();
+    return mpi_errno;
+}
+
+int MPIDI_FCI_post_init(void)
+{
+    return MPI_SUCCESS;
+}
+
+/* Closing writes out what others still wait for, which the PMI barrier would not; so it is first. */
+int MPIDI_FCI_mpi_finalize_hook(void)
+{
+    if (!MPIDI_global.is_initialized)
+        return MPI_SUCCESS;
+    close_context();
+    return MPIR_pmi_barrier();
+}
+
+void *MPIDI_FCI_mpi_alloc_mem(MPI_Aint size, MPIR_Info * info)
+{
+    return MPIDIG_mpi_alloc_mem(size, info);
+}
+
+int MPIDI_FCI_mpi_free_mem(void *ptr)
+{
+    return MPIDIG_mpi_free_mem(ptr);
+}

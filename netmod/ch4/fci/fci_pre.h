@@ -1,0 +1,52 @@
+/* What the FCI netmod keeps inside MPICH's own objects. Included by netmodpre.h, so it knows MPICH
+ * only as far as mpi.h. */
+#ifndef FCI_PRE_H_INCLUDED
+#define FCI_PRE_H_INCLUDED
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    int dummy;
+} MPIDI_FCI_Global_t;
+
+/* Of a native request; overlaps the active-message part, so a request is one or the other. */
+typedef struct {
+    uint64_t order;             /* icl.h: what cancel takes */
+    void *message;              /* a claimed message (MPI_Mprobe) */
+    void *unpack;               /* struct MPIDI_FCI_packed, or NULL for contiguous data */
+    void *comm;                 /* where a rank must be looked up (fci_tag.h), with a reference */
+} MPIDI_FCI_request_t;
+
+typedef struct {
+    void *pack_buffer;
+    int handler_id;
+} MPIDI_FCI_am_request_t;
+
+/* Where the windows of the other ranks can be reached by a store; NULL: nowhere. */
+typedef struct {
+    struct MPIDI_FCI_win_target *targets;
+} MPIDI_FCI_win_t;
+
+/* One number for a process, whatever drivers and contexts there are. */
+typedef struct {
+    uint32_t peer;
+} MPIDI_FCI_addr_t;
+
+typedef struct {
+    int dummy;
+} MPIDI_FCI_comm_t;
+
+typedef struct {
+    int dummy;
+} MPIDI_FCI_dt_t;
+
+typedef struct {
+    int dummy;
+} MPIDI_FCI_op_t;
+
+typedef struct {
+    int dummy;
+} MPIDI_FCI_part_t;
+
+#endif

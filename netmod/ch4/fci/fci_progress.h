@@ -1,0 +1,13 @@
+#ifndef FCI_PROGRESS_H_INCLUDED
+#define FCI_PROGRESS_H_INCLUDED
+
+#include "fci_impl.h"
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci, int blocking)
+{
+    if (vci == MPIDI_FCI_VCI)
+        (void) fci_icl_progress(MPIDI_FCI_global.context);
+    return MPI_SUCCESS;
+}
+
+#endif

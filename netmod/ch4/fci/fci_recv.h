@@ -1,0 +1,67 @@
+#ifndef FCI_RECV_H_INCLUDED
+#define FCI_RECV_H_INCLUDED
+
+#include "fci_tag.h"
+
+/* fci_tag.c */
+void MPIDI_FCI_receive_done(void *request, void *owner, const struct fci_icl_status *status);
+int MPIDI_FCI_receive(void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t source,
+                      uint64_t match, uint64_t ignore, MPIR_Request * request);
+int MPIDI_FCI_receive_claimed(void *buf, MPI_Aint count, MPI_Datatype datatype,
+                              MPIR_Request * request);
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_Datatype datatype,
+                                                int rank, int tag, MPIR_Comm * comm,
+                                                int context_offset, MPIDI_av_entry_t * addr,
+                                                MPIR_Request ** request, MPIR_Request * partner)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Request *req = *request;
+    const uint32_t source =
+        rank == MPI_ANY_SOURCE ? FCI_ICL_ANY_SOURCE : MPIDI_FCI_AV(addr).peer;
+
+    MPIDI_FCI_ENTER();
+    if (req == NULL) {
+        req = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__RECV, MPIDI_FCI_VCI, 2);
+        MPIR_ERR_CHKANDSTMT(req == NULL, mpi_errno, MPIX_ERR_NOREQ, goto fn_fail, "**nomemreq");
+    } else {
+        MPIR_Request_add_ref(req);
+    }
+    MPIDI_REQUEST_SET_LOCAL(req, 0, partner);
+    MPIDI_FCI_REQ(req).comm = NULL;
+    if (source == FCI_ICL_ANY_SOURCE && MPIDI_FCI_ranks_ambiguous(comm)) {
+        MPIR_Comm_add_ref(comm);
+        MPIDI_FCI_REQ(req).comm = comm;
+    }
+    mpi_errno = MPIDI_FCI_receive(buf, count, datatype, source,
+                                  MPIDI_FCI_receive_match(comm->recvcontext_id + context_offset,
+                                                          tag), MPIDI_FCI_ignore(tag), req);
+    *request = req;
+
+  fn_exit:
+    MPIDI_FCI_EXIT();
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype,
+                                                 MPIR_Request * message)
+{
+    int mpi_errno;
+    MPIDI_FCI_ENTER();
+    mpi_errno = MPIDI_FCI_receive_claimed(buf, count, datatype, message);
+    MPIDI_FCI_EXIT();
+    return mpi_errno;
+}
+
+/* Called with the lock held. Its completion comes from progress: cancelled, or received where the
+ * message was first. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_cancel_recv(MPIR_Request * rreq)
+{
+    if (!MPIR_Request_is_complete(rreq))
+        (void) fci_icl_cancel(MPIDI_FCI_global.context, MPIDI_FCI_REQ(rreq).order);
+    return MPI_SUCCESS;
+}
+
+#endif
