@@ -1,0 +1,14 @@
+if BUILD_CH4_NETMOD_FCI
+
+mpi_core_sources   += src/mpid/ch4/netmod/fci/func_table.c \
+                      src/mpid/ch4/netmod/fci/fci_am.c \
+                      src/mpid/ch4/netmod/fci/fci_comm.c \
+                      src/mpid/ch4/netmod/fci/fci_globals.c \
+                      src/mpid/ch4/netmod/fci/fci_init.c \
+                      src/mpid/ch4/netmod/fci/fci_spawn.c \
+                      src/mpid/ch4/netmod/fci/fci_tag.c \
+                      src/mpid/ch4/netmod/fci/fci_win.c
+
+errnames_txt_files += src/mpid/ch4/netmod/fci/errnames.txt
+
+endif
