@@ -11,14 +11,39 @@
 
 namespace fci::libfabric {
 
+namespace {
+
+/// Slots that only newer headers have.
+template <typename Table>
+void fill_newer(Table& table) noexcept {
+    if constexpr (requires { table.set_user_id; }) {
+        table.insert_auth_key = not_offered;
+        table.lookup_auth_key = not_offered;
+        table.set_user_id = not_offered;
+    }
+}
+
+}  // namespace
+
+fi_ops_av AddressVector::operations() noexcept {
+    fi_ops_av table{};
+    table.size = sizeof table;
+    table.insert = insert;
+    table.insertsvc = insert_service;
+    table.insertsym = not_offered;
+    table.remove = remove;
+    table.lookup = lookup;
+    table.straddr = to_text;
+    table.av_set = not_offered;
+    fill_newer(table);
+    return table;
+}
+
 AddressVector::AddressVector(Domain& domain, void* context) : domain_(domain) {
     static fi_ops fid_operations = fid_ops(close, bind);
-    static fi_ops_av operations{
-        sizeof(fi_ops_av), insert, insert_service, not_offered, remove, lookup, to_text,
-        not_offered,
-    };
+    static fi_ops_av operations_of_all = operations();
     fid = {FI_CLASS_AV, context, &fid_operations};
-    ops = &operations;
+    ops = &operations_of_all;
 }
 
 int AddressVector::open(fid_domain* domain, fi_av_attr* attributes, fid_av** vector,

@@ -40,6 +40,7 @@ public:
 private:
     AddressVector(Domain& domain, void* context);
 
+    static fi_ops_av operations() noexcept;
     static int close(fid_t object);
     static int bind(fid_t object, fid_t other, std::uint64_t flags);
     static int insert(fid_av* vector, const void* addresses, std::size_t count, fi_addr_t* numbers,

@@ -62,7 +62,7 @@ const char* mismatch(const fi_tx_attr& wanted) noexcept {
     if (!within(wanted.caps, kAllCaps)) return "transmit capabilities";
     if (!within(wanted.op_flags, kTransmitFlags)) return "transmit operation flags";
     if (!within(wanted.msg_order, kMessageOrder)) return "transmit message order";
-    if (wanted.comp_order != FI_ORDER_NONE) return "transmit completion order";
+    if (wanted.comp_order != 0) return "transmit completion order";
     if (wanted.inject_size > kInjectBytes) return "inject size";
     if (wanted.size > kQueueSizeMost) return "transmit queue size";
     if (wanted.iov_limit > kIovLimit) return "transmit vector";
@@ -74,7 +74,7 @@ const char* mismatch(const fi_rx_attr& wanted) noexcept {
     if (!within(wanted.caps, kAllCaps)) return "receive capabilities";
     if (!within(wanted.op_flags, kReceiveFlags)) return "receive operation flags";
     if (!within(wanted.msg_order, kMessageOrder)) return "receive message order";
-    if (wanted.comp_order != FI_ORDER_NONE) return "receive completion order";
+    if (wanted.comp_order != 0) return "receive completion order";
     if (wanted.size > kQueueSizeMost) return "receive queue size";
     if (wanted.iov_limit > kIovLimit) return "receive vector";
     return nullptr;
@@ -99,7 +99,7 @@ void fill(fi_tx_attr& tx, const fi_info& info, const fi_tx_attr* wanted) noexcep
     tx.caps = info.caps & kTransmitCaps;
     tx.mode = info.mode;
     tx.msg_order = kMessageOrder;
-    tx.comp_order = FI_ORDER_NONE;
+    tx.comp_order = 0;
     tx.inject_size = kInjectBytes;
     tx.size = kQueueSize;
     tx.iov_limit = kIovLimit;
@@ -114,7 +114,7 @@ void fill(fi_rx_attr& rx, const fi_info& info, const fi_rx_attr* wanted) noexcep
     rx.caps = info.caps & kReceiveCaps;
     rx.mode = info.mode;
     rx.msg_order = kMessageOrder;
-    rx.comp_order = FI_ORDER_NONE;
+    rx.comp_order = 0;
     rx.size = kQueueSize;
     rx.iov_limit = kIovLimit;
     if (wanted == nullptr) return;
@@ -167,8 +167,9 @@ bool fill(fi_domain_attr& domain, const fi_domain_attr* wanted) {
         }
         domain.av_type = wanted->av_type;
         domain.tclass = wanted->tclass;
-        // The two names from before the mode bits; both hold for registrations that do nothing.
-        if (wanted->mr_mode == FI_MR_BASIC || wanted->mr_mode == FI_MR_SCALABLE) {
+        // FI_MR_BASIC and FI_MR_SCALABLE, from before the mode bits; newer headers warn of these
+        // names. Both hold for registrations that do nothing.
+        if (wanted->mr_mode == 1 << 0 || wanted->mr_mode == 1 << 1) {
             domain.mr_mode = wanted->mr_mode;
         }
     }

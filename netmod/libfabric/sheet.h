@@ -26,7 +26,8 @@ inline constexpr std::uint64_t kMessageOrder = FI_ORDER_SAS;
 /// Modes that are used where the program offers them: its context then names the pending receive.
 inline constexpr std::uint64_t kContextModes = FI_CONTEXT | FI_CONTEXT2;
 
-inline constexpr std::uint32_t kProtocol = FI_PROV_SPECIFIC | 0x0fc1;
+/// A protocol of our own has the top bit, FI_PROV_SPECIFIC, which newer headers do not name.
+inline constexpr std::uint32_t kProtocol = 1u << 31 | 0x0fc1;
 inline constexpr std::uint32_t kProtocolVersion = 1;
 /// All 64 bits, the top one first: programs count their tag bits from it.
 inline constexpr std::uint64_t kTagFormat = 0xaaaaaaaaaaaaaaaaull;
