@@ -18,6 +18,8 @@ fci_info_SOURCES = \
 	%D%/fci_info/survey.h
 fci_info_CPPFLAGS = $(AM_CPPFLAGS) -DFCI_PROVIDER_DIRECTORY='"$(providerdir)"'
 fci_info_LDADD = libfci.la -ldl
+# An installation that was moved as a whole, or copied to another machine, still works.
+fci_info_LDFLAGS = '-Wl,-rpath,$$ORIGIN/../lib'
 
 man1_MANS = tools/fci_info.1
 endif
