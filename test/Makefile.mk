@@ -9,7 +9,7 @@ AM_TESTS_ENVIRONMENT = \
 	FCI_TEST_RESULTS='test/results'; export FCI_TEST_RESULTS; \
 	CXX='$(CXX)'; export CXX; CC='$(CC)'; export CC; \
 	CPPFLAGS='$(CPPFLAGS) $(LIBFABRIC_CFLAGS)'; export CPPFLAGS; \
-	FCI_PROVIDER_DIR='$(abs_builddir)/.libs'; export FCI_PROVIDER_DIR; \
+	FCI_TEST_PROVIDER_DIR='$(abs_builddir)/.libs'; export FCI_TEST_PROVIDER_DIR; \
 	SANITIZE='$(fci_sanitize)'; export SANITIZE; \
 	$(provider_environment)
 
@@ -105,6 +105,7 @@ test_provider_SOURCES = \
 	test/provider/support.h
 test_provider_CPPFLAGS = $(AM_CPPFLAGS) $(LIBFABRIC_CFLAGS)
 test_provider_LDADD = $(LIBFABRIC_LIBS) $(GTEST_LIBS)
+dist_check_SCRIPTS += test/provider/two-sided
 endif
 endif
 

@@ -7,9 +7,9 @@
 #include <string>
 
 int main(int count, char** words) {
-    const char* directory = std::getenv("FCI_PROVIDER_DIR");
+    const char* directory = std::getenv("FCI_TEST_PROVIDER_DIR");
     if (directory == nullptr) {
-        std::fprintf(stderr, "FCI_PROVIDER_DIR must name the directory of libfci-fi.so\n");
+        std::fprintf(stderr, "FCI_TEST_PROVIDER_DIR must name the directory of libfci-fi.so\n");
         return 99;
     }
     setenv("FI_PROVIDER_PATH", directory, 1);

@@ -12,11 +12,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fci::test {
@@ -46,6 +48,13 @@ inline bool eventually(const std::function<bool()>& step, int seconds = 5) {
         if (step()) return true;
     }
     return false;
+}
+
+/// The two-sided protocol is tried: every message stays at its sender until it is asked for, so a
+/// send completes after its receive was posted, with the help of both.
+inline bool two_sided() {
+    const char* const protocol = std::getenv("FCI_PROTOCOL");
+    return protocol != nullptr && std::string_view(protocol) == "two-sided";
 }
 
 struct Wishes {
