@@ -22,6 +22,9 @@ def impossible():
         return "needs root, to mount a small /dev/shm"
     if not shutil.which("unshare"):
         return "needs unshare"
+    probe = run(inside(SIZES["64k"], ["df", "--output=size,avail", "/dev/shm"]), cwd="/", timeout=10)
+    if probe.code or "64" not in probe.out:
+        return "cannot mount a small /dev/shm: " + probe.last_line()
     return ""
 
 
@@ -41,10 +44,6 @@ def one(settings, size):
     if reason:
         return skipped(reason)
     where = settings.directory("shm-full")
-    probe = run(inside(SIZES[size], ["df", "--output=size,avail", "/dev/shm"]), cwd=where,
-                timeout=10)
-    if probe.code or "64" not in probe.out:
-        return skipped("cannot mount a small /dev/shm: " + probe.last_line())
     words = ["NPopenmpi", "-i", "-n", "5", "-l", "1", "-u", "4194304"]
     command, env = settings.mpirun(2, words)
     ran = run(inside(SIZES[size], command), cwd=where, env=env, timeout=LIMIT)
