@@ -1,4 +1,5 @@
 /* Hooks that ask for nothing: the engine knows peers, not communicators, and sees packed data. */
+#include "mpidimpl.h"
 #include "fci_impl.h"
 
 int MPIDI_FCI_mpi_comm_commit_pre_hook(MPIR_Comm * comm)

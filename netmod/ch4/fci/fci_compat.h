@@ -15,9 +15,11 @@
 #if FCI_MPICH(4, 1)
 #define FCI_REQUEST_COMPLETE(req) MPIDI_Request_complete_fast(req)
 #define FCI_PACK_FLAGS , MPIR_TYPEREP_FLAG_NONE
+#define FCI_RMA_COUNT MPI_Aint
 #else
 #define FCI_REQUEST_COMPLETE(req) MPIDIU_request_complete(req)
 #define FCI_PACK_FLAGS
+#define FCI_RMA_COUNT int
 #endif
 
 #endif

@@ -1,8 +1,9 @@
+#include "mpidimpl.h"
 #include "fci_impl.h"
 
 MPIDI_FCI_global_t MPIDI_FCI_global;
 
-/* PMI and MPICH's own messages print one line: the peer's story is enough, the call is MPICH's. */
+/* MPICH's script that collects error messages wants classes and texts as literals. */
 int MPIDI_FCI_error(int code, uint32_t peer)
 {
     const bool gone = code == FCI_ICL_EPEER || code == FCI_ICL_EUNREACHABLE;
@@ -11,10 +12,12 @@ int MPIDI_FCI_error(int code, uint32_t peer)
         reason = fci_icl_peer_reason(MPIDI_FCI_global.context, peer);
     if (reason == NULL || *reason == '\0')
         reason = fci_icl_strerror(code);
+    if (gone)
+        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                    MPIX_ERR_PROC_FAILED, "**fci_nm_peer", "**fci_nm_peer %s",
+                                    reason);
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
-                                gone ? MPIX_ERR_PROC_FAILED : MPI_ERR_OTHER,
-                                gone ? "**fci_nm_peer" : "**fci_nm_failed",
-                                gone ? "**fci_nm_peer %s" : "**fci_nm_failed %s", reason);
+                                MPI_ERR_OTHER, "**fci_nm_failed", "**fci_nm_failed %s", reason);
 }
 
 int MPIDI_FCI_set_gpid(uint32_t peer, uint64_t gpid)

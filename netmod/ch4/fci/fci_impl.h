@@ -34,7 +34,6 @@ extern MPIDI_FCI_global_t MPIDI_FCI_global;
 #define MPIDI_FCI_AV(av) ((av)->netmod.fci)
 #define MPIDI_FCI_REQ(req) ((req)->dev.ch4.netmod.fci)
 #define MPIDI_FCI_AMREQ(req) ((req)->dev.ch4.am.netmod_am.fci)
-#define MPIDI_FCI_WIN(win) ((win)->dev.netmod.fci)
 #define MPIDI_FCI_COMM_TO_PEER(comm, rank) \
     MPIDI_FCI_AV(MPIDIU_comm_rank_to_av(comm, rank)).peer
 

@@ -1,4 +1,5 @@
 /* From nothing to a world of peers, and back. */
+#include "mpidimpl.h"
 #include "fci_impl.h"
 #include "fci_tag.h"
 #include "mpidu_bc.h"

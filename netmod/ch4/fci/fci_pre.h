@@ -23,9 +23,8 @@ typedef struct {
     int handler_id;
 } MPIDI_FCI_am_request_t;
 
-/* Where the windows of the other ranks can be reached by a store; NULL: nowhere. */
 typedef struct {
-    struct MPIDI_FCI_win_target *targets;
+    int dummy;
 } MPIDI_FCI_win_t;
 
 /* One number for a process, whatever drivers and contexts there are. */

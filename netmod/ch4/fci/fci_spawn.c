@@ -1,5 +1,6 @@
 /* Processes that were not there at the start: spawn, connect and accept. A process is its card; one
  * that is known already gets the number it has, by whatever way its card comes. */
+#include "mpidimpl.h"
 #include "fci_impl.h"
 #include "fci_tag.h"
 

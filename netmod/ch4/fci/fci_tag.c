@@ -1,5 +1,6 @@
 /* Sends that do not go out at once, receives, and data that is not contiguous: it is packed into
  * one buffer before the send, and unpacked from one after the receive. */
+#include "mpidimpl.h"
 #include "fci_impl.h"
 #include "fci_recv.h"
 #include "fci_send.h"
@@ -42,9 +43,9 @@ static void send_done(void *user, void *owner, const struct fci_icl_status *stat
 {
     MPIR_Request *const req = user;
     free_packed(owner);
-    if (status->error == FCI_ICL_ECANCELED)
+    if (status->error == FCI_ICL_ECANCELED) {
         MPIR_STATUS_SET_CANCEL_BIT(req->status, TRUE);
-    else if (status->error != FCI_ICL_OK)
+    } else if (status->error != FCI_ICL_OK)
         req->status.MPI_ERROR = MPIDI_FCI_error(status->error, status->source);
     FCI_REQUEST_COMPLETE(req);
 }

@@ -1,4 +1,5 @@
-/* Windows are MPICH's. */
+/* Windows are MPICH's; where it maps them into all processes of a host, fci_rma.h uses that. */
+#include "mpidimpl.h"
 #include "fci_impl.h"
 
 int MPIDI_FCI_mpi_win_set_info(MPIR_Win * win, MPIR_Info * info)
@@ -51,25 +52,21 @@ int MPIDI_FCI_mpi_win_create_dynamic(MPIR_Info * info, MPIR_Comm * comm, MPIR_Wi
 
 int MPIDI_FCI_mpi_win_create_hook(MPIR_Win * win)
 {
-    MPIDI_FCI_WIN(win).targets = NULL;
     return MPI_SUCCESS;
 }
 
 int MPIDI_FCI_mpi_win_allocate_hook(MPIR_Win * win)
 {
-    MPIDI_FCI_WIN(win).targets = NULL;
     return MPI_SUCCESS;
 }
 
 int MPIDI_FCI_mpi_win_allocate_shared_hook(MPIR_Win * win)
 {
-    MPIDI_FCI_WIN(win).targets = NULL;
     return MPI_SUCCESS;
 }
 
 int MPIDI_FCI_mpi_win_create_dynamic_hook(MPIR_Win * win)
 {
-    MPIDI_FCI_WIN(win).targets = NULL;
     return MPI_SUCCESS;
 }
 

@@ -18,7 +18,6 @@
 #include "fci_request.h"
 #include "fci_am.h"
 #include "fci_proc.h"
-#include "fci_win.h"
 
 #include "fci_noinline.h"
 
