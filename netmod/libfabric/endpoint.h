@@ -93,6 +93,7 @@ private:
     // endpoint_names.cc
     static int set_name(fid_t object, void* address, std::size_t bytes);
     static int get_name(fid_t object, void* address, std::size_t* bytes);
+    std::size_t* size_option(int name, int* refusal) noexcept;
     static int get_option(fid_t object, int level, int name, void* value, std::size_t* bytes);
     static int set_option(fid_t object, int level, int name, const void* value, std::size_t bytes);
     static fi_ops_cm name_operations;
@@ -207,6 +208,11 @@ private:
     std::uint64_t caps_;
     Card wanted_{};
     std::size_t min_multi_receive_ = kMinMultiReceive;
+    /// What the program promises to keep to; nothing depends on it.
+    struct {
+        std::size_t max_message = SIZE_MAX, max_tagged = SIZE_MAX;
+        std::size_t inject_message = kInjectBytes, inject_tagged = kInjectBytes;
+    } size_limits_;
     bool resuming_ = false;
     std::size_t copied_bytes_ = 0;  // of sends that are pending in a copy
     std::vector<Claim> claims_;

@@ -38,15 +38,54 @@ int Endpoint::get_name(fid_t object, void* address, std::size_t* bytes) {
     return room < sizeof card ? -FI_ETOOSMALL : 0;
 }
 
+namespace {
+
+/// Options that only newer headers name.
+enum : int {
+    kOptMaxMessageSize = 12,
+    kOptMaxTaggedSize,
+    kOptMaxRmaSize,
+    kOptMaxAtomicSize,
+    kOptInjectMessageSize,
+    kOptInjectTaggedSize,
+    kOptInjectRmaSize,
+    kOptInjectAtomicSize,
+};
+
+/// No more than the attributes of the endpoint say; a program may promise less.
+constexpr std::size_t most_of(int name) noexcept {
+    return name < kOptInjectMessageSize ? SIZE_MAX : kInjectBytes;
+}
+
+}  // namespace
+
+/// Where the value of a size option is kept, or nullptr and why not.
+std::size_t* Endpoint::size_option(int name, int* refusal) noexcept {
+    switch (name) {
+        case FI_OPT_MIN_MULTI_RECV: return &min_multi_receive_;
+        case kOptMaxMessageSize: return &size_limits_.max_message;
+        case kOptMaxTaggedSize: return &size_limits_.max_tagged;
+        case kOptInjectMessageSize: return &size_limits_.inject_message;
+        case kOptInjectTaggedSize: return &size_limits_.inject_tagged;
+        case kOptMaxRmaSize:
+        case kOptMaxAtomicSize:
+        case kOptInjectRmaSize:
+        case kOptInjectAtomicSize: *refusal = -FI_EOPNOTSUPP; return nullptr;
+        default: *refusal = -FI_ENOPROTOOPT; return nullptr;
+    }
+}
+
 int Endpoint::get_option(fid_t object, int level, int name, void* value,
                          std::size_t* bytes) {
-    Endpoint& self = of(object);
     if (level != FI_OPT_ENDPOINT) return -FI_ENOPROTOOPT;
+    Endpoint& self = of(object);
+    Guard guard(self.domain_.lock());
     std::size_t answer = 0;
-    switch (name) {
-        case FI_OPT_MIN_MULTI_RECV: answer = self.min_multi_receive_; break;
-        case FI_OPT_CM_DATA_SIZE: break;  // there are no connections to send data with
-        default: return -FI_ENOPROTOOPT;
+    if (name != FI_OPT_CM_DATA_SIZE) {  // 0: there are no connections to send data with
+        int refusal = 0;
+        const std::size_t* const kept = self.size_option(name, &refusal);
+        if (kept == nullptr) return refusal;
+        answer = *kept;
     }
     if (*bytes < sizeof answer) return -FI_ETOOSMALL;
     std::memcpy(value, &answer, sizeof answer);
@@ -56,11 +95,17 @@ int Endpoint::get_option(fid_t object, int level, int name, void* value,
 
 int Endpoint::set_option(fid_t object, int level, int name, const void* value,
                          std::size_t bytes) {
+    if (level != FI_OPT_ENDPOINT) return -FI_ENOPROTOOPT;
     Endpoint& self = of(object);
-    if (level != FI_OPT_ENDPOINT || name != FI_OPT_MIN_MULTI_RECV) return -FI_ENOPROTOOPT;
-    if (bytes < sizeof(std::size_t)) return -FI_EINVAL;
     Guard guard(self.domain_.lock());
-    std::memcpy(&self.min_multi_receive_, value, sizeof(std::size_t));
+    int refusal = 0;
+    std::size_t* const kept = self.size_option(name, &refusal);
+    if (kept == nullptr) return refusal;
+    std::size_t wanted = 0;
+    if (bytes < sizeof wanted) return -FI_EINVAL;
+    std::memcpy(&wanted, value, sizeof wanted);
+    if (name != FI_OPT_MIN_MULTI_RECV && wanted > most_of(name)) return -FI_EINVAL;
+    *kept = wanted;
     return 0;
 }
 

@@ -189,6 +189,34 @@ TEST_F(Objects, tables__every_slot_is_filled) {
     EXPECT_TRUE(filled(a->ep->msg) && filled(a->ep->tagged) && filled(a->ep->rma));
 }
 
+/// By number: libfabric 1.17 does not name those from FI_OPT_MAX_MSG_SIZE, 12, on.
+TEST_F(Objects, options__sizes_within_what_is_offered) {
+    start();
+    const auto set = [&](int name, std::size_t value) {
+        return fi_setopt(&a->ep->fid, FI_OPT_ENDPOINT, name, &value, sizeof value);
+    };
+    const auto get = [&](int name, std::size_t* value) {
+        std::size_t bytes = sizeof *value;
+        return fi_getopt(&a->ep->fid, FI_OPT_ENDPOINT, name, value, &bytes);
+    };
+    std::size_t value = 0;
+    for (const int name : {12, 13, 16, 17}) {
+        SCOPED_TRACE(name);
+        const bool injected = name >= 16;
+        ASSERT_EQ(get(name, &value), 0);
+        EXPECT_EQ(value, injected ? a->info->tx_attr->inject_size : a->info->ep_attr->max_msg_size);
+        EXPECT_EQ(set(name, 32), 0);
+        ASSERT_EQ(get(name, &value), 0);
+        EXPECT_EQ(value, 32u);
+        EXPECT_EQ(set(name, SIZE_MAX), injected ? -FI_EINVAL : 0);
+    }
+    for (const int name : {14, 15, 18, 19}) EXPECT_EQ(set(name, 0), -FI_EOPNOTSUPP) << name;
+    EXPECT_EQ(set(FI_OPT_FI_HMEM_P2P, 0), -FI_ENOPROTOOPT);
+    EXPECT_EQ(set(1000, 0), -FI_ENOPROTOOPT);
+    EXPECT_EQ(fi_setopt(&a->ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &value, 1),
+              -FI_EINVAL);
+}
+
 /// Several domains and endpoints in one process, as MPICH's virtual interfaces are.
 TEST_F(Objects, domains__reach_each_other) {
     Side first;
