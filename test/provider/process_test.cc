@@ -1,6 +1,8 @@
 // Several processes: exit with messages under way, death, return from the same address, fork.
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -281,6 +283,43 @@ TEST_F(Processes, fork__the_parent_keeps_its_endpoint) {
         }
         insist(*side_, [&] { return fi_tinject(side_->ep, nullptr, 0, number_, 2); });
     }
+    EXPECT_EQ(join(), 0);
+}
+
+// A child that goes on with its parent's endpoint ends by itself, and the parent's messages are its
+// own: the child has none of the shared memory.
+TEST_F(Processes, fork__a_child_cannot_send_for_its_parent) {
+    spawn([](Side& side, fi_addr_t parent) {
+        for (unsigned i = 0; i < 2; ++i) {
+            unsigned in = 99;
+            ASSERT_EQ(fi_trecv(side.ep, &in, sizeof in, nullptr, parent, 1, 0, nullptr), 0);
+            ASSERT_FALSE(side.next().error);
+            EXPECT_EQ(in, i);
+            insist(side, [&] { return fi_tinject(side.ep, nullptr, 0, parent, 2); });
+        }
+    });
+    unsigned i = 0;
+    const auto exchange = [&] {
+        ASSERT_EQ(fi_trecv(side_->ep, nullptr, 0, nullptr, number_, 2, 0, nullptr), 0);
+        insist(*side_, [&] { return fi_tinject(side_->ep, &i, sizeof i, number_, 1); });
+        EXPECT_FALSE(side_->next().error);
+    };
+    exchange();
+    const pid_t other = fork();
+    if (other == 0) {
+        const rlimit no_core{0, 0};
+        setrlimit(RLIMIT_CORE, &no_core);
+        const int silence = ::open("/dev/null", O_WRONLY);
+        dup2(silence, STDERR_FILENO);
+        i = 77;
+        const ssize_t result = fi_tinject(side_->ep, &i, sizeof i, number_, 1);
+        _exit(result == 0 ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(other, &status, 0), other);
+    EXPECT_NE(status, 0) << "it sent";
+    i = 1;
+    exchange();
     EXPECT_EQ(join(), 0);
 }
 
