@@ -21,6 +21,7 @@ dist_check_SCRIPTS += \
 	test/harness/headers \
 	test/harness/symbols \
 	test/harness/tidy \
+	test/mpich/apply \
 	test/tools/fci_info
 TESTS += $(dist_check_SCRIPTS)
 
