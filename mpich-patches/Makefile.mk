@@ -9,6 +9,15 @@ dist_mpich_DATA = \
 	mpich-patches/4.3.2.patch \
 	mpich-patches/5.0.1.patch
 
+mpichbuilddir = $(mpichdir)/mpich_build
+dist_mpichbuild_DATA = \
+	tools/mpich_build/build.py \
+	tools/mpich_build/debian.py \
+	tools/mpich_build/fci.py \
+	tools/mpich_build/marks.py \
+	tools/mpich_build/names.py \
+	tools/mpich_build/screen.py
+
 # All of it, so that a new file cannot be forgotten; distdir keeps its place for apply-fci.
 EXTRA_DIST += netmod/ch4/fci
 install-data-local:

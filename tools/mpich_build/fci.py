@@ -1,0 +1,42 @@
+"""FCI itself: installed, or in its source tree."""
+
+import pathlib
+import re
+
+from mpich_build.screen import Unusable
+
+
+class Fci:
+    def __init__(self, prefix):
+        shared = pathlib.Path(__file__).resolve().parents[1]
+        if (shared / "apply-fci").exists():  # PREFIX/share/fci/mpich
+            self.apply_fci, self.netmod = shared / "apply-fci", shared / "netmod"
+            default = shared.parents[2]
+        else:
+            root = shared.parent
+            self.apply_fci, self.netmod = root / "mpich-patches/apply-fci", root / "netmod/ch4/fci"
+            default = root / "build/prefix"
+        self.prefix = (prefix or default).resolve()
+
+    def find(self):
+        """Where libfci and its header are, and which version it is."""
+        for library in sorted(self.prefix.glob("lib*/**/libfci.so")):
+            header = self.prefix / "include/fci/icl.h"
+            if not header.exists():
+                continue
+            self.header, self.libdir = header, library.parent
+            self.version = "unknown"
+            for pc in library.parent.glob("pkgconfig/fci.pc"):
+                found = re.search(r"^Version: *(\S+)", pc.read_text(), re.MULTILINE)
+                self.version = found.group(1) if found else self.version
+            return
+        raise Unusable(
+            f"{self.prefix} holds no FCI: lib/libfci.so or include/fci/icl.h is missing.\n"
+            "  cause    FCI was not installed yet, or elsewhere\n"
+            "  remedy   ./bootstrap build in FCI's source, or name its prefix with --fci DIR")
+
+    def files(self):
+        return sorted(p for p in self.netmod.iterdir()
+                      if p.suffix in (".c", ".h", ".m4", ".mk", ".txt"))
+
+
