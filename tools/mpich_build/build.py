@@ -68,7 +68,8 @@ class Build:
         self.place = self.room / f"{self.version}-{'stock' if self.stock else 'fci'}"
         self.source = self.place / "source"
         for word, is_set in (("debug", options.debug), ("table", options.inline == "no"),
-                             ("c-only", options.no_fortran), ("no-romio", options.no_romio)):
+                             ("c-only", options.no_fortran), ("no-romio", options.no_romio),
+                             (digest(*options.configure)[:6], options.configure)):
             name += f"-{word}" if is_set else ""
         self.build = self.place / f"build-{name}"
         self.log = self.room / "log" / name
@@ -119,7 +120,7 @@ class Build:
     def keys(self):
         netmod = [] if self.stock else self.fci.files()
         by_name = {p.name: p for p in netmod}
-        edits = "" if self.stock else digest(self.fci.apply_fci)
+        edits = "" if self.stock else self.fci.edits()
         structure = digest(*(by_name[n] for n in ("subconfigure.m4", "Makefile.mk")
                              if n in by_name))
         cvars = "".join("".join(re.findall(r"=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===.*?"

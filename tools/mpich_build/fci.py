@@ -1,5 +1,7 @@
 """FCI itself: installed, or in its source tree."""
 
+import importlib.machinery
+import importlib.util
 import pathlib
 import re
 
@@ -7,6 +9,8 @@ from mpich_build.screen import Unusable
 
 
 class Fci:
+    """Below `prefix`, or where this program itself is installed."""
+
     def __init__(self, prefix):
         shared = pathlib.Path(__file__).resolve().parents[1]
         if (shared / "apply-fci").exists():  # PREFIX/share/fci/mpich
@@ -35,8 +39,13 @@ class Fci:
             "  cause    FCI was not installed yet, or elsewhere\n"
             "  remedy   ./bootstrap build in FCI's source, or name its prefix with --fci DIR")
 
+    def edits(self):
+        """What apply-fci inserts: a new wording of its messages changes nothing in a tree."""
+        loader = importlib.machinery.SourceFileLoader("apply_fci", str(self.apply_fci))
+        module = importlib.util.module_from_spec(importlib.util.spec_from_loader("apply_fci", loader))
+        loader.exec_module(module)
+        return "".join(f"{e.path} {e.anchor.pattern} {e.before}\n{e.text}" for e in module.EDITS)
+
     def files(self):
         return sorted(p for p in self.netmod.iterdir()
                       if p.suffix in (".c", ".h", ".m4", ".mk", ".txt"))
-
-
