@@ -23,6 +23,8 @@ libfci_fi_la_SOURCES = \
 	%D%/event_queue.h \
 	%D%/fabric.cc \
 	%D%/fabric.h \
+	%D%/fork.cc \
+	%D%/fork.h \
 	%D%/guard.h \
 	%D%/info.cc \
 	%D%/info.h \

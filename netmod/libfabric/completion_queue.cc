@@ -9,6 +9,7 @@
 
 #include "fci_core/api/icl.h"
 #include "netmod/libfabric/domain.h"
+#include "netmod/libfabric/fork.h"
 #include "netmod/libfabric/provider.h"
 #include "netmod/libfabric/stubs.h"
 
@@ -47,6 +48,12 @@ template <class Entry>
 fi_ops_cq CompletionQueue::operations() noexcept {
     return {sizeof(fi_ops_cq), read<Entry>, read_from<Entry>, read_error,
             blocking_read,     blocking_read_from, signal,    error_text};
+}
+
+void CompletionQueue::became_childs() noexcept {
+    static fi_ops_cq operations{sizeof(fi_ops_cq), in_child, in_child, in_child,
+                                in_child,          in_child, in_child, error_text};
+    ops = &operations;
 }
 
 int CompletionQueue::open(fid_domain* domain, fi_cq_attr* attributes, fid_cq** queue,

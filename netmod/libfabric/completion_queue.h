@@ -65,6 +65,8 @@ public:
     [[nodiscard]] Waiter& waiter() noexcept { return waiter_; }
     [[nodiscard]] Domain& domain() noexcept { return domain_; }
     unsigned users = 0;  // endpoints bound to it
+    /// This process is a child of fork().
+    void became_childs() noexcept;
 
 private:
     CompletionQueue(Domain& domain, const fi_cq_attr& attributes, void* context);

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "netmod/libfabric/domain.h"
+#include "netmod/libfabric/fork.h"
 #include "netmod/libfabric/stubs.h"
 
 namespace fci::libfabric {
@@ -20,6 +21,12 @@ Counter::Counter(Domain& domain, void* context) : waiter_(domain.lock()), domain
         change<&Counter::errors_, false>,
     };
     fid = {FI_CLASS_CNTR, context, &fid_operations};
+    ops = &operations;
+}
+
+void Counter::became_childs() noexcept {
+    static fi_ops_cntr operations{sizeof(fi_ops_cntr), in_child, in_child, in_child,
+                                  in_child,            in_child, in_child, in_child};
     ops = &operations;
 }
 

@@ -32,6 +32,8 @@ public:
     [[nodiscard]] Waiter& waiter() noexcept { return waiter_; }
     [[nodiscard]] Domain& domain() noexcept { return domain_; }
     unsigned users = 0;
+    /// This process is a child of fork().
+    void became_childs() noexcept;
 
 private:
     Counter(Domain& domain, void* context);

@@ -9,6 +9,7 @@
 #include "netmod/libfabric/address_vector.h"
 #include "netmod/libfabric/errors.h"
 #include "netmod/libfabric/event_queue.h"
+#include "netmod/libfabric/fork.h"
 #include "netmod/libfabric/provider.h"
 #include "netmod/libfabric/stubs.h"
 
@@ -202,6 +203,7 @@ int Endpoint::enable() {
     for (Counter* counter : counters_) counter->waiter().enabled(*this);
     msg = &message_operations;
     tagged = &tagged_operations;
+    watch_for_forks(*this);
     return 0;
 }
 
@@ -210,6 +212,17 @@ bool Endpoint::wait(std::int64_t timeout_ns) noexcept {
     fci_icl_wait(icl_, timeout_ns);
     if (stalled_) resume();
     return true;
+}
+
+/// What the core holds stays untouched, and is never freed: it belongs to the parent.
+void Endpoint::became_childs() noexcept {
+    icl_ = nullptr;
+    msg = &childs_message;
+    tagged = &childs_tagged;
+    for (Direction* direction : {&transmit_, &receive_}) {
+        if (direction->queue != nullptr) direction->queue->became_childs();
+    }
+    for (Counter* counter : counters_) counter->became_childs();
 }
 
 int Endpoint::learn(fi_addr_t number, const Card& card) {
@@ -252,7 +265,10 @@ int Endpoint::close(fid_t object) {
 
 /// Posted receives vanish; what was sent is written out, within the time to linger.
 void Endpoint::release() noexcept {
-    for (const Claim& claim : claims_) fci_icl_discard_claimed(icl_, claim.message);
+    forget_forks(*this);
+    if (icl_ != nullptr) {
+        for (const Claim& claim : claims_) fci_icl_discard_claimed(icl_, claim.message);
+    }
     for (Direction* direction : {&transmit_, &receive_}) {
         if (direction->queue == nullptr) continue;
         direction->queue->waiter().remove(*this);

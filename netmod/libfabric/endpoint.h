@@ -20,6 +20,7 @@
 #include "netmod/libfabric/completion_queue.h"
 #include "netmod/libfabric/counter.h"
 #include "netmod/libfabric/domain.h"
+#include "netmod/libfabric/fork.h"
 #include "netmod/libfabric/guard.h"
 #include "netmod/libfabric/multi_receive.h"
 #include "netmod/libfabric/receive_records.h"
@@ -56,6 +57,8 @@ public:
     }
     int learn(fi_addr_t number, const Card& card);
     void forget(fi_addr_t number) noexcept;
+    /// This process is a child of fork().
+    void became_childs() noexcept;
 
 private:
     friend class MultiReceive;
@@ -162,6 +165,8 @@ private:
                       bool report) noexcept;
     static fi_ops_msg message_operations;
     static fi_ops_tagged tagged_operations;
+    static fi_ops_msg childs_message;
+    static fi_ops_tagged childs_tagged;
 
     // receive.cc
     ssize_t receive(Space space, const ReceiveCall& call, bool report) noexcept;
@@ -213,6 +218,9 @@ private:
         std::size_t max_message = SIZE_MAX, max_tagged = SIZE_MAX;
         std::size_t inject_message = kInjectBytes, inject_tagged = kInjectBytes;
     } size_limits_;
+
+public:
+    ForkLinks fork_links;
     bool resuming_ = false;
     std::size_t copied_bytes_ = 0;  // of sends that are pending in a copy
     std::vector<Claim> claims_;

@@ -1,6 +1,7 @@
 // The tables of the calls that move messages.
 #include "netmod/libfabric/calls.h"
 #include "netmod/libfabric/endpoint.h"
+#include "netmod/libfabric/fork.h"
 
 namespace fci::libfabric {
 
@@ -8,6 +9,16 @@ fi_ops_msg Endpoint::message_operations{
     sizeof(fi_ops_msg),   Receives::plain,      Receives::plain_vector, Receives::plain_message,
     Sends::plain,         Sends::plain_vector,  Sends::plain_message,   Sends::plain_inject,
     Sends::plain_data,    Sends::plain_inject_data,
+};
+
+fi_ops_msg Endpoint::childs_message{
+    sizeof(fi_ops_msg), post_in_child, post_in_child, post_in_child, post_in_child,
+    post_in_child,      post_in_child, post_in_child, post_in_child, post_in_child,
+};
+
+fi_ops_tagged Endpoint::childs_tagged{
+    sizeof(fi_ops_tagged), post_in_child, post_in_child, post_in_child, post_in_child,
+    post_in_child,         post_in_child, post_in_child, post_in_child, post_in_child,
 };
 
 fi_ops_tagged Endpoint::tagged_operations{

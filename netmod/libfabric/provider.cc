@@ -5,7 +5,7 @@
 
 namespace fci::libfabric {
 
-// Nothing to clean up: no thread, no global object; contexts are closed with their endpoints.
+// Nothing to clean up: no thread, nothing allocated; contexts are closed with their endpoints.
 fi_provider provider{
     .version = FI_VERSION(0, 1),
     .fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),

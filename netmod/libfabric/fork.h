@@ -1,0 +1,40 @@
+// What a child of fork() finds instead of its parent's endpoints. It has none of their shared memory,
+// so that it cannot write into its parent's messages; what it may still do is exec() and _exit().
+#pragma once
+
+#include <rdma/fi_errno.h>
+#include <sys/types.h>
+
+namespace fci::libfabric {
+
+class Endpoint;
+
+/// Links of the list of open endpoints.
+struct ForkLinks {
+    Endpoint* next = nullptr;
+    Endpoint** here = nullptr;  // what points to this one; nullptr: not in the list
+};
+
+/// From now on a child of fork() gets tables whose calls say what is wrong: the calls of the parent
+/// need not ask in which process they are. May throw.
+void watch_for_forks(Endpoint& endpoint);
+void forget_forks(Endpoint& endpoint) noexcept;
+
+/// Once per process, on standard error: whoever comes here would otherwise have seen a crash.
+void say_that_it_is_a_child() noexcept;
+
+/// Of queues and counters. Takes the type of whatever slot it is put into.
+template <typename Result, typename... Arguments>
+Result in_child(Arguments...) noexcept {
+    say_that_it_is_a_child();
+    return static_cast<Result>(-FI_EOPBADSTATE);
+}
+/// Of sends and receives: who comes again reads a queue first. Open MPI ends the process, and no
+/// other, at an error of a queue; at one of a send it tries to end the job, and hangs in that.
+template <typename... Arguments>
+ssize_t post_in_child(Arguments...) noexcept {
+    say_that_it_is_a_child();
+    return -FI_EAGAIN;
+}
+
+}  // namespace fci::libfabric
