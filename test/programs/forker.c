@@ -1,6 +1,9 @@
 /* forker.c: an MPI program that calls system() and fork() while messages are under way.
  *
- *   forker ROUNDS
+ *   forker ROUNDS [stray]
+ *
+ * `stray`: afterwards a child of rank 0 calls MPI, which it must not. It has to end, with an error,
+ * and its parent to go on.
  *
  * Prints, from rank 0, the signals whose handlers MPI_Init and what follows changed: over FCI there
  * must be no more of them than over any other transport. Ends with 1 where data was wrong.
@@ -45,6 +48,21 @@ static void make_process(int round) {
     if (child < 0 || waitpid(child, &status, 0) != child || status != 0) abort();
 }
 
+static void stray_child(void) {
+    const pid_t child = fork();
+    if (child == 0) {
+        int word = 0;
+        alarm(10);
+        MPI_Send(&word, 1, MPI_INT, 1, 4711, MPI_COMM_WORLD);
+        _exit(0);
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child) abort();
+    printf("stray child: %s %d\n", WIFEXITED(status) ? "exit" : "signal",
+           WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+    fflush(stdout);
+}
+
 int main(int argc, char **argv) {
     static struct sigaction before[NSIG];
     remember(before);
@@ -73,6 +91,10 @@ int main(int argc, char **argv) {
         }
     }
     if (rank == 0) print_changes(before, "at the end");
+    if (argc > 2 && rank == 0) stray_child();
+    int sum = 0;
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (sum != size * (size - 1) / 2) MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Finalize();
     return 0;
 }

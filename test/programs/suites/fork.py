@@ -35,6 +35,23 @@ def mpi_program(settings):
     return passed("60 rounds; handlers as over the stock transport")
 
 
+def stray(settings):
+    """A child that calls MPI is told what is wrong and ends; the job goes on."""
+    binary = settings.directory("fork") / "forker"
+    message = compile_c(settings, HERE / "forker.c", binary, mpi=True, against_fci=False)
+    if message:
+        return failed("forker.c does not build: " + message.strip().splitlines()[0])
+    command, env = settings.mpirun(2, [binary, 6, "stray"])
+    ran = run(command, cwd=settings.directory("fork"), env=env, timeout=LIMIT)
+    ended = re.search(r"stray child: (\w+) (\d+)", ran.out)
+    told = re.search(r"^fci: process \d+ came from fork\(\).*", ran.err, re.M)
+    if ran.code or not ended:
+        return failed(f"{ran.ended()}: {ran.last_line()}")
+    if not told or ended.group(1) != "exit" or ended.group(2) == "0":
+        return failed(f"{ended.group(0)}; {told.group(0) if told else 'nothing was said'}")
+    return passed(f"it was told, and {ended.group(1)} {ended.group(2)}; its parent went on")
+
+
 def plain(settings):
     """The same without MPI, with children that end through exit(), or stay."""
     with Crowd(settings, 3, rounds=400, forks=True) as crowd:
@@ -54,3 +71,5 @@ def plain(settings):
 def cases(settings):
     yield Case("mpi", lambda: mpi_program(settings))
     yield Case("plain", lambda: plain(settings))
+    if settings.transport == "fci":
+        yield Case("stray", lambda: stray(settings))
