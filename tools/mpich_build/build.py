@@ -2,11 +2,9 @@
 
 import fcntl
 import os
-import pathlib
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import time
 
@@ -21,6 +19,14 @@ from mpich_build.screen import Failure, Screen, Unusable
 CPU_MINUTES = {"fetch": 0.3, "autogen": 1.5, "configure": 4.0, "make": 25.0, "install": 0.5}
 FORTRAN_MINUTES, ROMIO_MINUTES = 4.0, 1.5
 MEGABYTES = {"source": 550, "build": 650, "prefix": 150}
+
+# What autogen.sh may leave alone when a release brought its configure script, and where it is.
+SHIPPED = {
+    "ucx": ["modules/ucx"], "ofi": ["modules/libfabric"], "izem": ["modules/izem"],
+    "yaksa": ["modules/yaksa", "src/mpi/datatype/typerep/yaksa"], "hwloc": ["modules/hwloc"],
+    "json": ["modules/json-c"], "hydra": ["src/pm/hydra"], "hydra2": ["src/pm/hydra2"],
+    "romio": ["src/mpi/romio"],
+}
 
 PACKAGES = {  # Debian package: a command or file that tells that it is there
     "gcc": "gcc", "g++": "g++", "make": "make", "perl": "perl", "patch": "patch",
@@ -197,12 +203,9 @@ class Build:
         if self.source_marks.done("autogen", key):
             return screen.skip("autogen")
         # A release brings the configure scripts of what it contains; making them again takes long.
-        skip = {"ucx": "modules/ucx", "ofi": "modules/libfabric", "izem": "modules/izem",
-                "yaksa": "modules/yaksa", "hwloc": "modules/hwloc", "json": "modules/json-c",
-                "hydra2": "src/pm/hydra2", "hydra": "src/pm/hydra", "romio": "src/mpi/romio"}
-        words = [f"-without-{word}" for word, directory in skip.items()
-                 if (self.source / directory / "configure").exists()
-                 or not (self.source / directory / "configure.ac").exists()]
+        words = [f"-without-{word}" for word, places in SHIPPED.items()
+                 if any((self.source / place / "configure").exists() for place in places)
+                 or not any((self.source / place / "configure.ac").exists() for place in places)]
         screen.run("autogen", ["./autogen.sh", *words], self.log / "autogen.log", self.source,
                    self.environment())
         if not (self.source / "src/mpid/ch4/netmod/fci/func_table.c").exists() and not self.stock:
