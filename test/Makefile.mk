@@ -122,6 +122,9 @@ simulation_SOURCES = \
 simulation_LDADD = libfci_mp.la libfci_sim.la libfci_base.la
 dist_noinst_DATA += test/simulation/seeds.txt
 
+# Tests of libfabric over the provider, where its source package is (docs/fabtests.md).
+EXTRA_DIST += test/fabtests
+
 # The tests that have several threads, for the thread sanitizer.
 threaded_tests = test_base test_drivers test_conformance
 check-threads:
