@@ -53,7 +53,8 @@ class Screen:
         began, turn, seen = time.monotonic(), 0, 0
         log.parent.mkdir(parents=True, exist_ok=True)
         with open(log, "wb") as output, open(log, "rb") as back:
-            output.write(f"$ cd {cwd}; {shlex.join(map(str, command))}\n".encode())
+            where = f"cd {cwd}; " if cwd else ""
+            output.write(f"$ {where}{shlex.join(map(str, command))}\n".encode())
             output.flush()
             self.child = subprocess.Popen(command, cwd=cwd, env=env, stdout=output,
                                           stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
