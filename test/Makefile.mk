@@ -22,7 +22,8 @@ dist_check_SCRIPTS += \
 	test/harness/symbols \
 	test/harness/tidy \
 	test/mpich/apply \
-	test/tools/fci_info
+	test/tools/fci_info \
+	test/tools/fci-mpich-build
 TESTS += $(dist_check_SCRIPTS)
 
 if HAVE_LIBFABRIC
