@@ -271,7 +271,7 @@ class Build:
         screen.run("trying it with 2 ranks", [
             "sh", "-c", names.try_command(self.prefix, self.short, self.build)], log)
         wanted = "ch4:fci" if not self.stock else self.options.device
-        if f"MPICH Device:\t{wanted}" not in re.sub(r"[ \t]+", "\t", log.read_text()):
+        if not re.search(rf"^MPICH Device:\s*{wanted}$", log.read_text(), re.MULTILINE):
             raise Failure(f"the program that was just compiled ran over another MPICH: see {log}\n"
                           "  cause    LD_PRELOAD, or a launcher that changes LD_LIBRARY_PATH")
 
