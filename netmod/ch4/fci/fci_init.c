@@ -107,7 +107,7 @@ static int exchange_cards(void)
     int mpi_errno = MPI_SUCCESS;
     unsigned char card[FCI_ICL_CARD_BYTES];
     void *table = NULL;
-    int length = 0;
+    int length = sizeof card;   /* cards have one length, so MPICH leaves it alone */
     const int size = MPIR_Process.size;
     MPIR_Comm *init_comm = NULL;
 
