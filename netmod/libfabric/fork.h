@@ -1,5 +1,5 @@
-// What a child of fork() finds instead of its parent's endpoints. It has none of their shared memory,
-// so that it cannot write into its parent's messages; what it may still do is exec() and _exit().
+// What a child of fork() finds instead of its parent's endpoints. It has none of their shared
+// memory, so that it cannot write into its parent's messages; it may still exec() and _exit().
 #pragma once
 
 #include <rdma/fi_errno.h>

@@ -284,8 +284,8 @@ TEST_F(Processes, fork__the_parent_keeps_its_endpoint) {
     EXPECT_EQ(join(), 0);
 }
 
-// Trap: a child that goes on with its parent's endpoint is told so, may close it, and does not touch
-// the parent's messages.
+// Trap: a child that goes on with its parent's endpoint is told so, may close it, and does not
+// touch the parent's messages.
 TEST_F(Processes, fork__a_child_cannot_send_for_its_parent) {
     spawn([](Side& side, fi_addr_t parent) {
         for (unsigned i = 0; i < 2; ++i) {

@@ -175,7 +175,7 @@ int MPIDI_FCI_post_init(void)
     return MPI_SUCCESS;
 }
 
-/* Closing writes out what others still wait for, which the PMI barrier would not; so it is first. */
+/* Closing writes out what others still wait for, and the PMI barrier would not: so it is first. */
 int MPIDI_FCI_mpi_finalize_hook(void)
 {
     if (!MPIDI_global.is_initialized)
