@@ -42,7 +42,8 @@ class Fci:
     def edits(self):
         """What apply-fci inserts: a new wording of its messages changes nothing in a tree."""
         loader = importlib.machinery.SourceFileLoader("apply_fci", str(self.apply_fci))
-        module = importlib.util.module_from_spec(importlib.util.spec_from_loader("apply_fci", loader))
+        spec = importlib.util.spec_from_loader("apply_fci", loader)
+        module = importlib.util.module_from_spec(spec)
         loader.exec_module(module)
         return "".join(f"{e.path} {e.anchor.pattern} {e.before}\n{e.text}" for e in module.EDITS)
 
