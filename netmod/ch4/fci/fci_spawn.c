@@ -31,6 +31,20 @@ int MPIDI_FCI_get_local_upids(MPIR_Comm * comm, int **local_upid_size, char **lo
     goto fn_exit;
 }
 
+/* MPICH frees a table of processes with the last communicator that needs it, and uses its number
+ * again: what was noted for a peer holds only where the table still says the same. */
+static bool has_gpid(uint32_t peer)
+{
+    if (peer >= MPIDI_FCI_global.gpid_count ||
+        MPIDI_FCI_global.gpids[peer] == MPIDI_FCI_NO_GPID)
+        return false;
+    const int avtid = MPIDIU_GPID_GET_AVTID(MPIDI_FCI_global.gpids[peer]);
+    const int lpid = MPIDIU_GPID_GET_LPID(MPIDI_FCI_global.gpids[peer]);
+    return avtid < MPIDIU_get_n_avts() && MPIDIU_get_av_table(avtid) != NULL &&
+        lpid < MPIDIU_get_av_table(avtid)->size &&
+        MPIDI_FCI_AV(&MPIDIU_get_av(avtid, lpid)).peer == peer;
+}
+
 int MPIDI_FCI_upids_to_gpids(int size, int *remote_upid_size, char *remote_upids,
                              uint64_t * remote_gpids)
 {
@@ -51,8 +65,7 @@ int MPIDI_FCI_upids_to_gpids(int size, int *remote_upid_size, char *remote_upids
             goto fn_fail;
         }
         remote_upids += FCI_ICL_CARD_BYTES;
-        if (peers[i] >= MPIDI_FCI_global.gpid_count ||
-            MPIDI_FCI_global.gpids[peers[i]] == MPIDI_FCI_NO_GPID) {
+        if (!has_gpid(peers[i])) {
             mpi_errno = MPIDI_FCI_set_gpid(peers[i], MPIDI_FCI_NO_GPID);
             MPIR_ERR_CHECK(mpi_errno);
             fresh++;
