@@ -20,7 +20,6 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_FCI_probe(int source, int tag, MPIR_Comm * co
         return 0;
     *peer = found.source;
     if (status != MPI_STATUS_IGNORE) {
-        status->MPI_ERROR = MPI_SUCCESS;
         status->MPI_SOURCE = MPIDI_FCI_rank_of(found.match, found.source,
                                                MPIDI_FCI_ranks_ambiguous(comm) ? comm : NULL);
         status->MPI_TAG = MPIDI_FCI_tag_of(found.match);
