@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "netmod/libfabric/address_vector.h"
 #include "netmod/libfabric/errors.h"
@@ -216,7 +217,7 @@ bool Endpoint::wait(std::int64_t timeout_ns) noexcept {
 
 /// What the core holds stays untouched, and is never freed: it belongs to the parent.
 void Endpoint::became_childs() noexcept {
-    icl_ = nullptr;
+    parents_icl_ = std::exchange(icl_, nullptr);
     msg = &childs_message;
     tagged = &childs_tagged;
     for (Direction* direction : {&transmit_, &receive_}) {
@@ -278,6 +279,7 @@ void Endpoint::release() noexcept {
         fci_icl_close(icl_, linger_ns());
         icl_ = nullptr;
     }
+    free_copies();
     for (Direction* direction : {&transmit_, &receive_}) {
         if (direction->queue != nullptr) --direction->queue->users;
     }

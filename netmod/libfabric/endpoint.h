@@ -161,6 +161,7 @@ private:
                    std::uint32_t flags, std::uint64_t tag, std::uint64_t immediate) noexcept;
     ssize_t send_ranges(Space space, const fi_msg_tagged& message, std::uint64_t flags,
                         bool report) noexcept;
+    void free_copies() noexcept;
     ssize_t send_copy(const struct fci_icl_send& send, std::size_t bytes, void* context,
                       bool report) noexcept;
     static fi_ops_msg message_operations;
@@ -194,6 +195,7 @@ private:
 
     // The fast calls touch these.
     fci_icl_context* icl_ = nullptr;
+    fci_icl_context* parents_icl_ = nullptr;  // in a child of fork(): what it must not touch
     std::vector<fci_icl_peer> peers_;  // by the program's number
     Domain& domain_;
     Direction transmit_, receive_;
@@ -223,6 +225,7 @@ public:
     ForkLinks fork_links;
     bool resuming_ = false;
     std::size_t copied_bytes_ = 0;  // of sends that are pending in a copy
+    SendCopy* copies_ = nullptr;    // these
     std::vector<Claim> claims_;
     std::vector<bool> told_;  // peers whose failure was logged
     std::vector<std::unique_ptr<MultiReceive>> multi_;

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "netmod/libfabric/calls.h"
 #include "netmod/libfabric/endpoint.h"
@@ -12,16 +13,25 @@ namespace fci::libfabric {
 /// A send whose data the program wants back at once, where the core does not take it at once.
 struct Endpoint::SendCopy {
     fci_icl_completion then;
+    SendCopy* next;
+    SendCopy** here;  // what points to this one
     std::size_t bytes;
     char data[];
 
     static void sent(void* user, void* owner, const fci_icl_status* status) {
         auto* const copy = static_cast<SendCopy*>(user);
         static_cast<Endpoint*>(owner)->copied_bytes_ -= sizeof(SendCopy) + copy->bytes;
+        *copy->here = copy->next;
+        if (copy->next != nullptr) copy->next->here = copy->here;
         copy->then.done(copy->then.user, owner, status);
         std::free(copy);
     }
 };
+
+/// Those that nobody took until the endpoint was closed.
+void Endpoint::free_copies() noexcept {
+    while (copies_ != nullptr) std::free(std::exchange(copies_, copies_->next));
+}
 
 inline ssize_t Endpoint::send_bytes(Space space, const void* data, std::size_t bytes, fi_addr_t to,
                                     std::uint32_t flags, std::uint64_t tag,
@@ -120,6 +130,10 @@ ssize_t Endpoint::send_copy(const struct fci_icl_send& send, std::size_t bytes, 
                            copy->data, bytes, &completion, &order);
     if (result == FCI_ICL_OK) {
         copied_bytes_ += sizeof(SendCopy) + bytes;
+        copy->next = copies_;
+        copy->here = &copies_;
+        if (copies_ != nullptr) copies_->here = &copy->next;
+        copies_ = copy;
         return 0;
     }
     std::free(copy);
