@@ -59,6 +59,7 @@ public:
     void forget(fi_addr_t number) noexcept;
     /// This process is a child of fork().
     void became_childs() noexcept;
+    ForkLinks fork_links;
 
 private:
     friend class MultiReceive;
@@ -220,9 +221,6 @@ private:
         std::size_t max_message = SIZE_MAX, max_tagged = SIZE_MAX;
         std::size_t inject_message = kInjectBytes, inject_tagged = kInjectBytes;
     } size_limits_;
-
-public:
-    ForkLinks fork_links;
     bool resuming_ = false;
     std::size_t copied_bytes_ = 0;  // of sends that are pending in a copy
     SendCopy* copies_ = nullptr;    // these

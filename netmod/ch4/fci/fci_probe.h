@@ -6,8 +6,7 @@
 /* fci_icl_probe() in MPI's terms. `claimed`: as there. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_FCI_probe(int source, int tag, MPIR_Comm * comm,
                                              int context_offset, MPIDI_av_entry_t * addr,
-                                             MPI_Status * status, fci_icl_message ** claimed,
-                                             uint32_t * peer)
+                                             MPI_Status * status, fci_icl_message ** claimed)
 {
     struct fci_icl_status found;
     const int answer =
@@ -18,7 +17,6 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_FCI_probe(int source, int tag, MPIR_Comm * co
                       MPIDI_FCI_ignore(tag), &found, claimed);
     if (answer != FCI_ICL_OK)
         return 0;
-    *peer = found.source;
     if (status != MPI_STATUS_IGNORE) {
         status->MPI_SOURCE = MPIDI_FCI_rank_of(found.match, found.source,
                                                MPIDI_FCI_ranks_ambiguous(comm) ? comm : NULL);
@@ -36,10 +34,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm
     int mpi_errno = MPI_SUCCESS;
     MPIR_Request *req = NULL;
     fci_icl_message *claimed = NULL;
-    uint32_t peer;
 
     MPIDI_FCI_ENTER();
-    *flag = MPIDI_FCI_probe(source, tag, comm, context_offset, addr, status, &claimed, &peer);
+    *flag = MPIDI_FCI_probe(source, tag, comm, context_offset, addr, status, &claimed);
     if (*flag) {
         req = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__MPROBE, MPIDI_FCI_VCI, 2);
         MPIR_ERR_CHKANDSTMT(req == NULL, mpi_errno, MPIX_ERR_NOREQ, goto fn_fail, "**nomemreq");
@@ -65,9 +62,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iprobe(int source, int tag, MPIR_Comm 
                                                  int context_offset, MPIDI_av_entry_t * addr,
                                                  int *flag, MPI_Status * status)
 {
-    uint32_t peer;
     MPIDI_FCI_ENTER();
-    *flag = MPIDI_FCI_probe(source, tag, comm, context_offset, addr, status, NULL, &peer);
+    *flag = MPIDI_FCI_probe(source, tag, comm, context_offset, addr, status, NULL);
     MPIDI_FCI_EXIT();
     return MPI_SUCCESS;
 }

@@ -4,7 +4,6 @@
 #include "fci_tag.h"
 
 /* fci_tag.c */
-void MPIDI_FCI_receive_done(void *request, void *owner, const struct fci_icl_status *status);
 int MPIDI_FCI_receive(void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t source,
                       uint64_t match, uint64_t ignore, MPIR_Request * request);
 int MPIDI_FCI_receive_claimed(void *buf, MPI_Aint count, MPI_Datatype datatype,

@@ -45,8 +45,9 @@ static void send_done(void *user, void *owner, const struct fci_icl_status *stat
     free_packed(owner);
     if (status->error == FCI_ICL_ECANCELED) {
         MPIR_STATUS_SET_CANCEL_BIT(req->status, TRUE);
-    } else if (status->error != FCI_ICL_OK)
+    } else if (status->error != FCI_ICL_OK) {
         req->status.MPI_ERROR = MPIDI_FCI_error(status->error, status->source);
+    }
     FCI_REQUEST_COMPLETE(req);
 }
 
@@ -112,7 +113,7 @@ static int truncated(const MPIR_Request * req, const struct fci_icl_status *stat
                                 (int) status->received, (int) status->length);
 }
 
-void MPIDI_FCI_receive_done(void *user, void *owner, const struct fci_icl_status *status)
+static void receive_done(void *user, void *owner, const struct fci_icl_status *status)
 {
     MPIR_Request *const req = user;
     struct MPIDI_FCI_packed *const packed = owner;
@@ -182,7 +183,7 @@ static void answered(int answer, struct fci_icl_status *status, MPIR_Request * r
         return;
     if (answer != FCI_ICL_DONE)
         status->error = answer;
-    MPIDI_FCI_receive_done(req, packed, status);
+    receive_done(req, packed, status);
 }
 
 int MPIDI_FCI_receive(void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t source,
@@ -201,7 +202,7 @@ int MPIDI_FCI_receive(void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t
         .ignore = ignore,
         .iov = &where,
         .iov_count = 1,
-        .completion = {MPIDI_FCI_receive_done, request, packed}
+        .completion = {receive_done, request, packed}
     };
     answered(fci_icl_receive(MPIDI_FCI_global.context, &receive, &MPIDI_FCI_REQ(request).order,
                              &status), &status, request, packed);
@@ -218,7 +219,7 @@ int MPIDI_FCI_receive_claimed(void *buf, MPI_Aint count, MPI_Datatype datatype,
     const int mpi_errno = landing(buf, count, datatype, &where, &packed);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    const struct fci_icl_completion completion = { MPIDI_FCI_receive_done, request, packed };
+    const struct fci_icl_completion completion = { receive_done, request, packed };
     answered(fci_icl_receive_claimed(MPIDI_FCI_global.context, message, &where, 1, &completion,
                                      &MPIDI_FCI_REQ(request).order, &status), &status, request,
              packed);
