@@ -193,6 +193,10 @@ int fci_icl_peer_card(const fci_icl_context* context, fci_icl_peer peer,
     return FCI_ICL_OK;
 }
 
+void fci_icl_on_death(fci_icl_context* context, fci_icl_died_fn died, void* user) {
+    context->messages->on_death(died, user);
+}
+
 // --- tagged messages ---
 
 int fci_icl_send_bytes(fci_icl_context* context, fci_icl_peer peer, uint32_t space, uint32_t flags,

@@ -113,6 +113,12 @@ void MessagePassing::fail_peer(Peer& peer, bool died) {
         order.peer = peer.rank;
         finish_later(order, peer.failure);
     });
+    if (died && died_ != nullptr) died_(died_user_, peer.rank);
+}
+
+void MessagePassing::on_death(void (*died)(void* user, nhi::Rank peer), void* user) noexcept {
+    died_ = died;
+    died_user_ = user;
 }
 
 /// The stream of requests of this peer makes no sense any more: nothing it says can be trusted.

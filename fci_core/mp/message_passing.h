@@ -77,6 +77,8 @@ public:
                     std::span<const std::byte> header, std::span<const iovec> data,
                     const Completion& completion, std::uint32_t* handle);
     void set_handler(std::uint32_t id, ActiveHandler handler, void* user);
+    /// Told of every peer that dies, after what it sent was delivered. Not of one that closed.
+    void on_death(void (*died)(void* user, nhi::Rank peer), void* user) noexcept;
 
     /// One bounded turn over requests and data; not over the network interface's own work.
     unsigned turn();
@@ -203,6 +205,8 @@ private:
         void* user = nullptr;
     };
     std::array<Handler, 256> handlers_{};
+    void (*died_)(void* user, nhi::Rank peer) = nullptr;
+    void* died_user_ = nullptr;
 };
 
 /// The receiver has room for the message even if nobody asks for it there (G9).

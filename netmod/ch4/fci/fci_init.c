@@ -73,6 +73,8 @@ static int open_context(void)
     MPIDI_FCI_global.am_eager_bytes =
         MPL_MIN(limits.am_header_bytes, (size_t) MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE);
     MPIDI_FCI_am_register();
+    MPIDI_FCI_register_counters();
+    fci_icl_on_death(MPIDI_FCI_global.context, MPIDI_FCI_peer_died, NULL);
 
     if (MPIR_CVAR_DEBUG_SUMMARY && MPIR_Process.rank == 0) {
         printf("==== FCI netmod ====\n");
@@ -157,6 +159,7 @@ static void close_context(void)
     if (MPIDI_FCI_global.context != NULL)
         (void) fci_icl_close(MPIDI_FCI_global.context, LINGER_NS);
     MPL_free(MPIDI_FCI_global.gpids);
+    MPL_free(MPIDI_FCI_global.converses);
     memset(&MPIDI_FCI_global, 0, sizeof MPIDI_FCI_global);
 }
 

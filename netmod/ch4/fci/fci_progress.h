@@ -7,6 +7,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci, int blocking)
 {
     if (vci == MPIDI_FCI_VCI)
         (void) fci_icl_progress(MPIDI_FCI_global.context);
+    if (unlikely(MPIDI_FCI_global.broken))
+        return MPIDI_FCI_error(FCI_ICL_EPEER, MPIDI_FCI_global.dead);
     return MPI_SUCCESS;
 }
 

@@ -234,6 +234,33 @@ TEST_P(messages, death__ends_what_needs_the_dead_and_names_it) {
     EXPECT_EQ(p.ends[0]->orders(), 0u);
 }
 
+TEST_P(messages, on_death__after_what_the_dead_sent) {
+    Pair p(*GetParam());
+    p.attach();
+    struct Story {
+        std::vector<int> events;
+        nhi::Rank dead = nhi::kNoRank;
+    } story;
+    p.ends[0]->set_handler(
+        9,
+        [](void* user, nhi::Rank, const void*, std::size_t, const void*, std::uint64_t, Landing*) {
+            static_cast<Story*>(user)->events.push_back(1);
+        },
+        &story);
+    p.ends[0]->on_death(
+        [](void* user, nhi::Rank dead) {
+            static_cast<Story*>(user)->events.push_back(2);
+            static_cast<Story*>(user)->dead = dead;
+        },
+        &story);
+    EXPECT_GE(p.ends[1]->send_active(p.there[1], 9, 0, {}, {}, Completion{}, nullptr), 0);
+    p.turns(1, 50);
+    p.world.kill(1);
+    p.turns(0, 2000);
+    EXPECT_EQ(story.events, (std::vector<int>{1, 2}));
+    EXPECT_EQ(story.dead, p.there[0]);
+}
+
 TEST_P(messages, self__is_a_peer_like_others) {
     Pair p(*GetParam());
     for (const std::size_t bytes : {0, 8, 2000, 90'000}) {
