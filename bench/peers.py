@@ -26,6 +26,8 @@ PEERS = {
                     options="--mca pml cm --mca mtl ofi"
                             " --mca mtl_ofi_provider_include tcp;ofi_rxm"),
     "mpich": dict(MPICH, title="Debian's MPICH (ch4:ucx)"),
+    # The same binaries; fci-mpich-build put it into FCI's prefix.
+    "fci-mpich": dict(MPICH, title="MPICH over FCI", installed="mpich/bin/mpirun.fci"),
 }
 
 
@@ -72,7 +74,12 @@ def fci_options(prefix, settings=()):
 def command(peer, ranks, prefix, program):
     """The whole command line that starts `program` (a list) on this peer."""
     entry = PEERS[peer]
-    line = [find(entry["mpirun"], "mpirun")]
+    if "installed" in entry:
+        line = [os.path.join(prefix, entry["installed"])]
+        if not os.access(line[0], os.X_OK):
+            raise Unusable(f"{line[0]} is missing: fci-mpich-build makes it")
+    else:
+        line = [find(entry["mpirun"], "mpirun")]
     crowded = ranks > len(os.sched_getaffinity(0))
     if entry["family"] == "openmpi":
         line += ["--bind-to", "none", "--oversubscribe"] if crowded else ["--bind-to", "core"]

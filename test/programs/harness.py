@@ -15,7 +15,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TAG = "PROGRAMS_RUN"  # marks every process of a run in its environment
 
-TRANSPORTS = ("fci", "stock", "tcp-rxm")
+OPEN_MPI = ("fci", "stock", "tcp-rxm")
+MPICH = ("fci-mpich", "mpich")  # built with FCI as its device, and Debian's own
+TRANSPORTS = OPEN_MPI + MPICH
+STOCK = {"fci": "stock", "fci-mpich": "mpich"}  # what results are compared with
 
 
 @dataclass
@@ -72,6 +75,7 @@ class Settings:
     seed: int = 1
     record: bool = False  # write the expected results instead of only comparing
     scratch: Path = None
+    mpich_prefix: Path = None  # where fci-mpich-build installed; default: mpich in FCI's prefix
 
     def directory(self, name):
         path = self.scratch / re.sub(r"[^\w.-]", "_", name)
@@ -81,10 +85,33 @@ class Settings:
     def provider(self):
         return self.prefix / "lib" / "fci" / "libfci-fi.so"
 
+    @property
+    def mpi(self):
+        """The MPI whose programs run, by Debian's name for it."""
+        return "mpich" if self.transport in MPICH else "openmpi"
+
+    def mpich(self):
+        return self.mpich_prefix or self.prefix / "mpich"
+
+    def missing(self):
+        """What the chosen transport needs and does not find: a sentence, or nothing."""
+        if self.transport == "fci" and not self.provider().exists():
+            return (f"{self.provider()} is missing: build and install first (./bootstrap build), "
+                    "or give --prefix")
+        if self.transport == "fci-mpich" and not (self.mpich() / "bin/mpiexec.hydra").exists():
+            return f"{self.mpich()} holds no MPICH: run fci-mpich-build first, or give --mpich"
+        return ""
+
     def mpirun(self, ranks, program, transport=None, options=(), env=None):
         """The command line, and the environment it needs on top of the present one."""
         transport = transport or self.transport
         extra = dict(env or {})
+        if transport in MPICH:
+            launcher = "mpiexec.mpich"
+            if transport == "fci-mpich":
+                launcher = self.mpich() / "bin/mpiexec.hydra"
+                extra["LD_LIBRARY_PATH"] = str(self.mpich() / "lib")
+            return [str(word) for word in (launcher, "-np", ranks, *options, *program)], extra
         if os.geteuid() == 0:
             extra.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         command = ["mpirun.openmpi", "--oversubscribe", "-np", str(ranks)]
@@ -97,6 +124,21 @@ class Settings:
         if transport == "fci":
             command += ["-x", "FI_PROVIDER=fci", "-x", f"FI_PROVIDER_PATH={self.prefix}/lib/fci"]
         return command + list(options) + [str(word) for word in program], extra
+
+    def exporting(self, name):
+        """Options that hand a variable to the ranks; MPICH's launcher hands on all."""
+        return [] if self.mpi == "mpich" else ["-x", name]
+
+    def splitting(self, where):
+        """Options that write what each rank says to standard error into a file of its own."""
+        if self.mpi == "mpich":
+            where.mkdir(parents=True, exist_ok=True)
+            return ["-errfile-pattern", str(where / "rank.%r")]
+        return ["--output-filename", str(where)]
+
+    def split(self, where):
+        """Those files."""
+        return sorted(where.glob("rank.*" if self.mpi == "mpich" else "*/rank.*/stderr"))
 
 
 def processes_of(tag):

@@ -1,4 +1,4 @@
-"""NetPIPE (Debian's NPopenmpi): ping-pong with the data checked, and as a benchmark.
+"""NetPIPE (Debian's NPopenmpi, NPmpich2): ping-pong with the data checked, and as a benchmark.
 
 NetPIPE takes exactly two ranks: those in between go straight to MPI_Finalize while the first and
 the last one wait in MPI_Barrier, so it hangs with 3 or more ranks on every transport. Four and
@@ -10,6 +10,7 @@ import re
 
 from harness import Case, failed, passed, run, signal_named
 
+PROGRAM = {"openmpi": "NPopenmpi", "mpich": "NPmpich2"}
 LIMIT = 120
 CHECK = ["-i", "-n", "20", "-l", "1", "-u", "4194304"]
 WAYS = {  # how messages are sent and received, besides plain blocking
@@ -23,7 +24,7 @@ LINE = re.compile(r"^\s*\d+:\s+(\d+) bytes\s+(\d+) times -->\s+(.*)$", re.M)
 
 def start(settings, name, words, timeout=LIMIT):
     where = settings.directory("netpipe-" + name)
-    command, env = settings.mpirun(2, ["NPopenmpi", *words])
+    command, env = settings.mpirun(2, [PROGRAM[settings.mpi], *words])
     return run(command, cwd=where, env=env, timeout=timeout)
 
 
@@ -71,11 +72,11 @@ def speed(settings):
 
 def summary_line(settings):
     """FCI_INFO says what is used, one line for the job; without it nothing is said."""
-    words = ["NPopenmpi", "-i", "-n", "2", "-u", "64"]
+    words = [PROGRAM[settings.mpi], "-i", "-n", "2", "-u", "64"]
     said = {}
     for info in ("off", "on"):
         env = {"FCI_INFO": info}
-        command, more = settings.mpirun(2, words, options=["-x", "FCI_INFO"])
+        command, more = settings.mpirun(2, words, options=settings.exporting("FCI_INFO"))
         ran = run(command, cwd=settings.directory("netpipe-info"), env={**env, **more},
                   timeout=LIMIT)
         if ran.code:
@@ -95,5 +96,5 @@ def cases(settings):
     for ranks in (4, 8):
         yield Case(f"check-{ranks}-ranks", lambda ranks=ranks: pairs(settings, ranks))
     yield Case("speed", lambda: speed(settings))
-    if settings.transport == "fci":
+    if settings.transport in ("fci", "fci-mpich"):
         yield Case("summary-line", lambda: summary_line(settings))
