@@ -261,6 +261,36 @@ TEST_P(messages, on_death__after_what_the_dead_sent) {
     EXPECT_EQ(story.dead, p.there[0]);
 }
 
+// The receiver copies all of it, says so and leaves, before the sender takes its next turn.
+TEST(messages, leaving__after_copying_all_ends_the_send_well) {
+    sim::WorldOptions options;
+    options.load_store = options.kernel_copy = true;
+    Limits limits = small_limits();
+    limits.copy = CopyPath::Policy::kernel;
+    Pair p(kEnhancedMixed, options, limits);
+    p.attach();
+    auto data = pattern(300'000);
+    std::vector<std::byte> to(data.size());
+    for (const bool leaving : {false, true}) {  // by the second one both know that they may copy
+        p.recorder.outcomes.clear();
+        EXPECT_EQ(p.send(0, 0, 7, data, 1), kAccepted);
+        p.turns(0, 50);
+        p.receive(1, 7, to, 2);
+        p.turns(1, 50);
+        if (!leaving) p.both();
+        ASSERT_TRUE(p.recorder.has(2));
+        EXPECT_EQ(to, data);
+    }
+    EXPECT_TRUE(p.ends[1]->drained() && p.ends[1]->sends_taken());
+    p.ends[1].reset();
+    p.devices[1].reset();
+    for (int i = 0; i < 2000; ++i) p.devices[0]->network().poll(0);
+    ASSERT_NE(std::string(p.ends[0]->reason(p.there[0])), "");
+    p.turns(0, 50);
+    ASSERT_TRUE(p.recorder.has(1));
+    EXPECT_EQ(p.recorder.error(1), kSuccess);
+}
+
 TEST_P(messages, self__is_a_peer_like_others) {
     Pair p(*GetParam());
     for (const std::size_t bytes : {0, 8, 2000, 90'000}) {
