@@ -258,7 +258,7 @@ def cache_directory():
 
 def compile_c(settings, source, output, mpi=False, against_fci=True):
     """Builds a C program of ours; the message of the compiler on failure."""
-    command = ["mpicc.openmpi" if mpi else "cc", "-std=gnu11", "-O2", "-g", "-Wall", "-Wextra",
+    command = [f"mpicc.{settings.mpi}" if mpi else "cc", "-std=gnu11", "-O2", "-g", "-Wall", "-Wextra",
                f"-I{ROOT}", "-o", str(output), str(source)]
     if against_fci:
         lib = settings.prefix / "lib"

@@ -1,0 +1,147 @@
+/* mpich_death.c: the last rank dies while the others are about to need it, in the way of argv[1].
+ *
+ * Each of the others prints one line: the class of the error it got, and MPI's text. Exit codes:
+ * 0 it got one, 1 it got none, 2 wrong use. */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank, size, dead;
+static MPI_Win window;
+static long *memory;
+
+static int failed(int code, const char *call) {
+    if (code == MPI_SUCCESS) return 0;
+    char text[MPI_MAX_ERROR_STRING];
+    int length, class;
+    MPI_Error_class(code, &class);
+    MPI_Error_string(code, text, &length);
+    for (char *c = text; *c; ++c)
+        if (*c == '\n') *c = ' ';
+    printf("survivor %d: %s: class %d: %s\n", rank, call, class, text);
+    fflush(stdout);
+    sleep(1); /* so that the others see the same death, and not this end */
+    _exit(0);
+}
+
+static void die_if_last(void) {
+    if (rank == dead) raise(SIGKILL);
+}
+
+/* Memory that nobody can map, so that everything goes by messages to the target. */
+static void open_window(void) {
+    MPI_Win_create(memory, 8 * sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD,
+                   &window);
+    MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void receive(void) {
+    long word;
+    die_if_last();
+    failed(MPI_Recv(&word, 1, MPI_LONG, dead, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE), "MPI_Recv");
+}
+
+static void any_source(void) {
+    long word;
+    die_if_last();
+    failed(MPI_Recv(&word, 1, MPI_LONG, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+           "MPI_Recv");
+}
+
+static void synchronous(void) {
+    long word = 0;
+    die_if_last();
+    failed(MPI_Ssend(&word, 1, MPI_LONG, dead, 0, MPI_COMM_WORLD), "MPI_Ssend");
+}
+
+static void barrier(void) {
+    die_if_last();
+    failed(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
+    /* It ends well for those who did not have to hear of the dead. */
+    failed(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
+}
+
+static void lock(void) {
+    open_window();
+    die_if_last();
+    long word = 1;
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, dead, 0, window);
+    MPI_Put(&word, 1, MPI_LONG, dead, 0, 1, MPI_LONG, window);
+    failed(MPI_Win_unlock(dead, window), "MPI_Win_unlock");
+}
+
+static void flush(void) {
+    open_window();
+    MPI_Win_lock_all(0, window);
+    long word = 1, result;
+    MPI_Fetch_and_op(&word, &result, MPI_LONG, dead, 0, MPI_SUM, window);
+    MPI_Win_flush(dead, window);
+    MPI_Barrier(MPI_COMM_WORLD);
+    die_if_last();
+    failed(MPI_Fetch_and_op(&word, &result, MPI_LONG, dead, 0, MPI_SUM, window),
+           "MPI_Fetch_and_op");
+    failed(MPI_Win_flush(dead, window), "MPI_Win_flush");
+}
+
+static void fence(void) {
+    open_window();
+    MPI_Win_fence(0, window);
+    die_if_last();
+    failed(MPI_Win_fence(0, window), "MPI_Win_fence");
+    failed(MPI_Win_fence(0, window), "MPI_Win_fence");
+}
+
+static void complete(void) {
+    MPI_Group all, others;
+    open_window();
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &dead, &others);
+    die_if_last();
+    failed(MPI_Win_start(others, 0, window), "MPI_Win_start");
+    failed(MPI_Win_complete(window), "MPI_Win_complete");
+}
+
+static void partitioned(void) {
+    MPI_Request request;
+    long words[4];
+    MPI_Precv_init(words, 4, 1, MPI_LONG, dead, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    if (rank == dead) {
+        for (int other = 0; other < dead; ++other) {
+            MPI_Psend_init(words, 4, 1, MPI_LONG, other, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+                           &request);
+            MPI_Start(&request);
+        }
+        sleep(1);
+    }
+    die_if_last();
+    failed(MPI_Start(&request), "MPI_Start");
+    failed(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
+}
+
+int main(int argc, char **argv) {
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } ways[] = {{"receive", receive},         {"any-source", any_source}, {"ssend", synchronous},
+                {"barrier", barrier},         {"lock", lock},             {"flush", flush},
+                {"fence", fence},             {"complete", complete},
+                {"partitioned", partitioned}};
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Alloc_mem(8 * sizeof *memory, MPI_INFO_NULL, &memory);
+    memset(memory, 0, 8 * sizeof *memory);
+    dead = size - 1;
+    for (size_t i = 0; argc == 2 && i < sizeof ways / sizeof ways[0]; ++i) {
+        if (strcmp(argv[1], ways[i].name) != 0) continue;
+        ways[i].run();
+        printf("survivor %d: no error\n", rank);
+        fflush(stdout);
+        _exit(1);
+    }
+    return 2;
+}
