@@ -30,6 +30,12 @@ static void die_if_last(void) {
     if (rank == dead) raise(SIGKILL);
 }
 
+/* The others have asked by then, and nobody answers. */
+static void die_soon_if_last(void) {
+    if (rank == dead) usleep(300000);
+    die_if_last();
+}
+
 /* Memory that nobody can map, so that everything goes by messages to the target. */
 static void open_window(void) {
     MPI_Win_create(memory, 8 * sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD,
@@ -44,8 +50,11 @@ static void receive(void) {
     failed(MPI_Recv(&word, 1, MPI_LONG, dead, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE), "MPI_Recv");
 }
 
+/* A death is noticed by those who have spoken to the dead. */
 static void any_source(void) {
     long word;
+    MPI_Allreduce(MPI_IN_PLACE, &size, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
     die_if_last();
     failed(MPI_Recv(&word, 1, MPI_LONG, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
            "MPI_Recv");
@@ -66,21 +75,22 @@ static void barrier(void) {
 
 static void lock(void) {
     open_window();
-    die_if_last();
+    die_soon_if_last();
     long word = 1;
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, dead, 0, window);
-    MPI_Put(&word, 1, MPI_LONG, dead, 0, 1, MPI_LONG, window);
+    failed(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, dead, 0, window), "MPI_Win_lock");
+    failed(MPI_Put(&word, 1, MPI_LONG, dead, 0, 1, MPI_LONG, window), "MPI_Put");
     failed(MPI_Win_unlock(dead, window), "MPI_Win_unlock");
 }
 
 static void flush(void) {
     open_window();
-    MPI_Win_lock_all(0, window);
+    failed(MPI_Win_lock_all(0, window), "MPI_Win_lock_all");
     long word = 1, result;
-    MPI_Fetch_and_op(&word, &result, MPI_LONG, dead, 0, MPI_SUM, window);
-    MPI_Win_flush(dead, window);
+    if (rank == 0) MPI_Fetch_and_op(&word, &result, MPI_LONG, dead, 0, MPI_SUM, window);
+    if (rank == 0) MPI_Win_flush(dead, window);
     MPI_Barrier(MPI_COMM_WORLD);
-    die_if_last();
+    die_soon_if_last();
+    usleep(100000); /* the last rank is out of the barrier, and makes no progress any more */
     failed(MPI_Fetch_and_op(&word, &result, MPI_LONG, dead, 0, MPI_SUM, window),
            "MPI_Fetch_and_op");
     failed(MPI_Win_flush(dead, window), "MPI_Win_flush");
@@ -99,24 +109,24 @@ static void complete(void) {
     open_window();
     MPI_Comm_group(MPI_COMM_WORLD, &all);
     MPI_Group_incl(all, 1, &dead, &others);
-    die_if_last();
+    die_soon_if_last();
     failed(MPI_Win_start(others, 0, window), "MPI_Win_start");
     failed(MPI_Win_complete(window), "MPI_Win_complete");
 }
 
+/* Its partitions were promised, and never come. */
 static void partitioned(void) {
     MPI_Request request;
-    long words[4];
-    MPI_Precv_init(words, 4, 1, MPI_LONG, dead, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    long words[4] = {0};
     if (rank == dead) {
         for (int other = 0; other < dead; ++other) {
             MPI_Psend_init(words, 4, 1, MPI_LONG, other, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
                            &request);
             MPI_Start(&request);
         }
-        sleep(1);
+        die_soon_if_last();
     }
-    die_if_last();
+    MPI_Precv_init(words, 4, 1, MPI_LONG, dead, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
     failed(MPI_Start(&request), "MPI_Start");
     failed(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
 }

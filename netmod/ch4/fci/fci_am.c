@@ -52,7 +52,6 @@ int MPIDI_FCI_am_send(uint32_t peer, int handler_id, const void *am_hdr, MPI_Ain
         completion.done = am_sent;
         completion.user = sreq;
     }
-    MPIDI_FCI_note_conversation(peer);
     const int answer = fci_icl_am_send(MPIDI_FCI_global.context, peer, handler_id, 0, am_hdr,
                                        header_bytes, &where, data_sz > 0, &completion, NULL);
     if (answer < 0) {
@@ -121,7 +120,6 @@ static void am_arrived(void *user, fci_icl_peer source, const void *header, size
     const int handler_id = (int) (intptr_t) user;
     MPIR_Request *rreq = NULL;
 
-    MPIDI_FCI_note_conversation(source);
     if (data != NULL || bytes == 0) {
         (void) MPIDIG_global.target_msg_cbs[handler_id] ((void *) header, (void *) data, bytes, 0,
                                                          NULL);

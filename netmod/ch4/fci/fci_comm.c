@@ -46,6 +46,7 @@ int MPIDI_FCI_mpi_psend_init(const void *buf, int partitions, MPI_Aint count,
                              MPI_Datatype datatype, int rank, int tag, MPIR_Comm * comm,
                              MPIR_Info * info, MPIDI_av_entry_t * av, MPIR_Request ** request)
 {
+    MPIDI_FCI_global.partitioned = true;
     return MPIDIG_mpi_psend_init(buf, partitions, count, datatype, rank, tag, comm, info, request);
 }
 
@@ -53,5 +54,6 @@ int MPIDI_FCI_mpi_precv_init(void *buf, int partitions, MPI_Aint count, MPI_Data
                              int rank, int tag, MPIR_Comm * comm, MPIR_Info * info,
                              MPIDI_av_entry_t * av, MPIR_Request ** request)
 {
+    MPIDI_FCI_global.partitioned = true;
     return MPIDIG_mpi_precv_init(buf, partitions, count, datatype, rank, tag, comm, info, request);
 }

@@ -39,34 +39,25 @@ int MPIDI_FCI_error(int code, uint32_t peer)
 
 int MPIDI_FCI_set_gpid(uint32_t peer, uint64_t gpid)
 {
-    MPIDI_FCI_global_t *const all = &MPIDI_FCI_global;
-    if (peer >= all->gpid_count) {
-        const uint32_t count = MPL_MAX(peer + 1, 2 * all->gpid_count);
-        uint64_t *const gpids = MPL_realloc(all->gpids, count * sizeof *gpids, MPL_MEM_ADDRESS);
-        if (gpids != NULL)
-            all->gpids = gpids;
-        bool *const converses =
-            MPL_realloc(all->converses, count * sizeof *converses, MPL_MEM_ADDRESS);
-        if (converses != NULL)
-            all->converses = converses;
-        if (gpids == NULL || converses == NULL)
+    if (peer >= MPIDI_FCI_global.gpid_count) {
+        const uint32_t count = MPL_MAX(peer + 1, 2 * MPIDI_FCI_global.gpid_count);
+        uint64_t *const more =
+            MPL_realloc(MPIDI_FCI_global.gpids, count * sizeof(uint64_t), MPL_MEM_ADDRESS);
+        if (more == NULL)
             return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                                         MPI_ERR_OTHER, "**nomem", 0);
-        for (uint32_t i = all->gpid_count; i < count; i++) {
-            gpids[i] = MPIDI_FCI_NO_GPID;
-            converses[i] = false;
-        }
-        all->gpid_count = count;
+        for (uint32_t i = MPIDI_FCI_global.gpid_count; i < count; i++)
+            more[i] = MPIDI_FCI_NO_GPID;
+        MPIDI_FCI_global.gpids = more;
+        MPIDI_FCI_global.gpid_count = count;
     }
-    all->gpids[peer] = gpid;
+    MPIDI_FCI_global.gpids[peer] = gpid;
     return MPI_SUCCESS;
 }
 
 void MPIDI_FCI_peer_died(void *user, fci_icl_peer peer)
 {
-    if (MPIDI_FCI_global.broken || peer >= MPIDI_FCI_global.gpid_count ||
-        !MPIDI_FCI_global.converses[peer])
-        return;
+    if (!MPIDI_FCI_global.broken)
+        MPIDI_FCI_global.dead = peer;
     MPIDI_FCI_global.broken = true;
-    MPIDI_FCI_global.dead = peer;
 }

@@ -22,10 +22,11 @@
 typedef struct {
     fci_icl_context *context;
     uint64_t *gpids;            /* of each peer, by its number; MPIDI_FCI_NO_GPID: none yet */
-    bool *converses;            /* active messages were exchanged with it */
     uint32_t gpid_count;
-    bool broken;                /* `dead` died, and somebody may wait for its active messages */
-    uint32_t dead;
+    int windows;                /* open now */
+    bool partitioned;           /* partitioned communication was used */
+    bool broken;                /* a process that was spoken to died: */
+    uint32_t dead;              /* this one was the first */
     size_t inject_bytes;        /* sends up to this length need no request */
     size_t am_eager_bytes;
 } MPIDI_FCI_global_t;
@@ -46,14 +47,14 @@ extern MPIDI_FCI_global_t MPIDI_FCI_global;
 /* An MPI error for what icl.h answered; names the peer where there is one. */
 int MPIDI_FCI_error(int code, uint32_t peer);
 
-/* No request of MPICH stands for what an active message will bring (an acknowledgement, a lock), so
- * none can fail when its sender dies: every wait does, from then on. */
 void MPIDI_FCI_peer_died(void *user, fci_icl_peer peer);
 
-MPL_STATIC_INLINE_PREFIX void MPIDI_FCI_note_conversation(uint32_t peer)
+/* Windows and partitioned communication wait for active messages: an acknowledgement, a lock, a post.
+ * No request stands for these, so none can fail when their sender dies: every wait does. */
+MPL_STATIC_INLINE_PREFIX bool MPIDI_FCI_waits_in_vain(void)
 {
-    if (peer < MPIDI_FCI_global.gpid_count)
-        MPIDI_FCI_global.converses[peer] = true;
+    return MPIDI_FCI_global.broken &&
+        (MPIDI_FCI_global.windows > 0 || MPIDI_FCI_global.partitioned);
 }
 
 /* Remembers which process `peer` is, so that it is recognised when it comes by another way. */

@@ -159,7 +159,6 @@ static void close_context(void)
     if (MPIDI_FCI_global.context != NULL)
         (void) fci_icl_close(MPIDI_FCI_global.context, LINGER_NS);
     MPL_free(MPIDI_FCI_global.gpids);
-    MPL_free(MPIDI_FCI_global.converses);
     memset(&MPIDI_FCI_global, 0, sizeof MPIDI_FCI_global);
 }
 

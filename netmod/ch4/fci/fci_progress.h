@@ -7,7 +7,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci, int blocking)
 {
     if (vci == MPIDI_FCI_VCI)
         (void) fci_icl_progress(MPIDI_FCI_global.context);
-    if (unlikely(MPIDI_FCI_global.broken))
+    if (unlikely(MPIDI_FCI_waits_in_vain()))
         return MPIDI_FCI_error(FCI_ICL_EPEER, MPIDI_FCI_global.dead);
     return MPI_SUCCESS;
 }

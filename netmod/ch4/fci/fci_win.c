@@ -1,4 +1,5 @@
-/* Windows are MPICH's; where it maps them into all processes of a host, fci_rma.h uses that. */
+/* Windows are MPICH's; where it maps them into all processes of a host, fci_rma.h uses that. They
+ * are counted, since who has one waits for others in ways that only active messages end. */
 #include "mpidimpl.h"
 #include "fci_impl.h"
 
@@ -52,21 +53,25 @@ int MPIDI_FCI_mpi_win_create_dynamic(MPIR_Info * info, MPIR_Comm * comm, MPIR_Wi
 
 int MPIDI_FCI_mpi_win_create_hook(MPIR_Win * win)
 {
+    MPIDI_FCI_global.windows++;
     return MPI_SUCCESS;
 }
 
 int MPIDI_FCI_mpi_win_allocate_hook(MPIR_Win * win)
 {
+    MPIDI_FCI_global.windows++;
     return MPI_SUCCESS;
 }
 
 int MPIDI_FCI_mpi_win_allocate_shared_hook(MPIR_Win * win)
 {
+    MPIDI_FCI_global.windows++;
     return MPI_SUCCESS;
 }
 
 int MPIDI_FCI_mpi_win_create_dynamic_hook(MPIR_Win * win)
 {
+    MPIDI_FCI_global.windows++;
     return MPI_SUCCESS;
 }
 
@@ -82,5 +87,6 @@ int MPIDI_FCI_mpi_win_detach_hook(MPIR_Win * win, const void *base)
 
 int MPIDI_FCI_mpi_win_free_hook(MPIR_Win * win)
 {
+    MPIDI_FCI_global.windows--;
     return MPI_SUCCESS;
 }

@@ -92,6 +92,8 @@ def summary_line(settings):
 
 def cases(settings):
     for name, words in WAYS.items():
+        if name == "check-any-source" and settings.mpi == "mpich":
+            continue  # NetPIPE writes -1, Open MPI's MPI_ANY_SOURCE: for MPICH it means "nobody"
         yield Case(name, lambda name=name, words=words: check(settings, name, words))
     for ranks in (4, 8):
         yield Case(f"check-{ranks}-ranks", lambda ranks=ranks: pairs(settings, ranks))
