@@ -19,21 +19,3 @@ int MPIDI_FCI_error(int code, uint32_t peer)
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                                 MPI_ERR_OTHER, "**fci_nm_failed", "**fci_nm_failed %s", reason);
 }
-
-int MPIDI_FCI_set_gpid(uint32_t peer, uint64_t gpid)
-{
-    if (peer >= MPIDI_FCI_global.gpid_count) {
-        const uint32_t count = MPL_MAX(peer + 1, 2 * MPIDI_FCI_global.gpid_count);
-        uint64_t *const more =
-            MPL_realloc(MPIDI_FCI_global.gpids, count * sizeof(uint64_t), MPL_MEM_ADDRESS);
-        if (more == NULL)
-            return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
-                                        MPI_ERR_OTHER, "**nomem", 0);
-        for (uint32_t i = MPIDI_FCI_global.gpid_count; i < count; i++)
-            more[i] = MPIDI_FCI_NO_GPID;
-        MPIDI_FCI_global.gpids = more;
-        MPIDI_FCI_global.gpid_count = count;
-    }
-    MPIDI_FCI_global.gpids[peer] = gpid;
-    return MPI_SUCCESS;
-}

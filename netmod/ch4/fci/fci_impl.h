@@ -21,7 +21,7 @@
 
 typedef struct {
     fci_icl_context *context;
-    uint64_t *gpids;            /* of each peer, by its number; MPIDI_FCI_NO_GPID: none yet */
+    uint64_t *gpids;            /* MPICH 4: of each peer, by its number, or MPIDI_FCI_NO_GPID */
     uint32_t gpid_count;
     size_t inject_bytes;        /* sends up to this length need no request */
     size_t am_eager_bytes;
@@ -43,8 +43,11 @@ extern MPIDI_FCI_global_t MPIDI_FCI_global;
 /* An MPI error for what icl.h answered; names the peer where there is one. */
 int MPIDI_FCI_error(int code, uint32_t peer);
 
-/* Remembers which process `peer` is, so that it is recognised when it comes by another way. */
+/* MPICH 4: remembers which process `peer` is, to know it again when it comes by another way. */
 int MPIDI_FCI_set_gpid(uint32_t peer, uint64_t gpid);
+
+/* MPICH 5: one turn of progress with the lock held, and a chance for others to have it. */
+int MPIDI_FCI_turn_and_yield(void);
 
 void MPIDI_FCI_am_register(void);
 
