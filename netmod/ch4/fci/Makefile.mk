@@ -6,9 +6,13 @@ mpi_core_sources   += src/mpid/ch4/netmod/fci/func_table.c \
                       src/mpid/ch4/netmod/fci/fci_counters.c \
                       src/mpid/ch4/netmod/fci/fci_globals.c \
                       src/mpid/ch4/netmod/fci/fci_init.c \
+                      src/mpid/ch4/netmod/fci/fci_process_4.c \
+                      src/mpid/ch4/netmod/fci/fci_process_5.c \
                       src/mpid/ch4/netmod/fci/fci_spawn.c \
                       src/mpid/ch4/netmod/fci/fci_tag.c \
-                      src/mpid/ch4/netmod/fci/fci_win.c
+                      src/mpid/ch4/netmod/fci/fci_win.c \
+                      src/mpid/ch4/netmod/fci/fci_world_4.c \
+                      src/mpid/ch4/netmod/fci/fci_world_5.c
 
 errnames_txt_files += src/mpid/ch4/netmod/fci/errnames.txt
 

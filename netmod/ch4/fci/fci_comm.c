@@ -2,11 +2,6 @@
 #include "mpidimpl.h"
 #include "fci_impl.h"
 
-int MPIDI_FCI_mpi_comm_commit_pre_hook(MPIR_Comm * comm)
-{
-    return MPI_SUCCESS;
-}
-
 int MPIDI_FCI_mpi_comm_commit_post_hook(MPIR_Comm * comm)
 {
     return MPI_SUCCESS;
@@ -55,5 +50,6 @@ int MPIDI_FCI_mpi_precv_init(void *buf, int partitions, MPI_Aint count, MPI_Data
                              MPIDI_av_entry_t * av, MPIR_Request ** request)
 {
     MPIDI_FCI_global.partitioned = true;
-    return MPIDIG_mpi_precv_init(buf, partitions, count, datatype, rank, tag, comm, info, request);
+    return MPIDIG_mpi_precv_init(buf, partitions, count, datatype, rank, tag, comm, info,
+                                 FCI_PRECV_LOCALITY request);
 }

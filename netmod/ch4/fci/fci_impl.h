@@ -21,7 +21,7 @@
 
 typedef struct {
     fci_icl_context *context;
-    uint64_t *gpids;            /* of each peer, by its number; MPIDI_FCI_NO_GPID: none yet */
+    uint64_t *gpids;            /* MPICH 4: of each peer, by its number, or MPIDI_FCI_NO_GPID */
     uint32_t gpid_count;
     int windows;                /* open now */
     bool partitioned;           /* partitioned communication was used */
@@ -57,8 +57,11 @@ MPL_STATIC_INLINE_PREFIX bool MPIDI_FCI_waits_in_vain(void)
         (MPIDI_FCI_global.windows > 0 || MPIDI_FCI_global.partitioned);
 }
 
-/* Remembers which process `peer` is, so that it is recognised when it comes by another way. */
+/* MPICH 4: remembers which process `peer` is, to know it again when it comes by another way. */
 int MPIDI_FCI_set_gpid(uint32_t peer, uint64_t gpid);
+
+/* MPICH 5: one turn of progress with the lock held, and a chance for others to have it. */
+int MPIDI_FCI_turn_and_yield(void);
 
 void MPIDI_FCI_am_register(void);
 void MPIDI_FCI_register_counters(void);

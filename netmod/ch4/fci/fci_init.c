@@ -1,8 +1,7 @@
-/* From nothing to a world of peers, and back. */
+/* The context: from nothing to one, and back. Peers come to it in fci_world_*.c and fci_spawn.c. */
 #include "mpidimpl.h"
 #include "fci_impl.h"
 #include "fci_tag.h"
-#include "mpidu_bc.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -43,15 +42,6 @@ cvars:
 
 #define LINGER_NS INT64_C(10000000000)
 
-int MPIDI_FCI_init_local(int *tag_bits)
-{
-    MPL_COMPILE_TIME_ASSERT(MPIR_CONTEXT_ID_BITS <= MPIDI_FCI_CONTEXT_BITS);
-    *tag_bits = MPL_MIN(MPIDI_FCI_TAG_BITS, MPIR_TAG_BITS_DEFAULT);
-    /* One context and one lock; more of them would only wait for each other. */
-    MPIDI_global.n_vcis = 1;
-    return MPI_SUCCESS;
-}
-
 static int open_context(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -71,7 +61,7 @@ static int open_context(void)
     fci_icl_limits(MPIDI_FCI_global.context, &limits);
     MPIDI_FCI_global.inject_bytes = limits.inject_bytes;
     MPIDI_FCI_global.am_eager_bytes =
-        MPL_MIN(limits.am_header_bytes, (size_t) MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE);
+        MPL_MIN(limits.am_header_bytes, FCI_PACK_BUFFER_BYTES);
     MPIDI_FCI_am_register();
     MPIDI_FCI_register_counters();
     fci_icl_on_death(MPIDI_FCI_global.context, MPIDI_FCI_peer_died, NULL);
@@ -92,68 +82,6 @@ static int open_context(void)
     goto fn_exit;
 }
 
-static int add_rank(int rank, const unsigned char *card)
-{
-    int mpi_errno = MPI_SUCCESS;
-    uint32_t *const peer = &MPIDI_FCI_AV(&MPIDIU_get_av(0, rank)).peer;
-    const int answer = fci_icl_add_peer(MPIDI_FCI_global.context, card, peer);
-    if (answer < 0)
-        mpi_errno = MPIDI_FCI_error(answer, 0);
-    else
-        mpi_errno = MPIDI_FCI_set_gpid(*peer, MPIDIU_GPID_CREATE(0, rank));
-    return mpi_errno;
-}
-
-static int exchange_cards(void)
-{
-    int mpi_errno = MPI_SUCCESS;
-    unsigned char card[FCI_ICL_CARD_BYTES];
-    void *table = NULL;
-    int length = sizeof card;   /* cards have one length, so MPICH leaves it alone */
-    const int size = MPIR_Process.size;
-    MPIR_Comm *init_comm = NULL;
-
-    fci_icl_card(MPIDI_FCI_global.context, card);
-    mpi_errno = MPIDU_bc_table_create(MPIR_Process.rank, size, MPIR_Process.node_map, card,
-                                      sizeof card, TRUE, MPIR_CVAR_CH4_ROOTS_ONLY_PMI, &table,
-                                      &length);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (MPIR_CVAR_CH4_ROOTS_ONLY_PMI) {
-        int *rank_map;
-        for (int i = 0; i < MPIR_Process.num_nodes; i++) {
-            mpi_errno = add_rank(MPIR_Process.node_root_map[i],
-                                 (unsigned char *) table + (size_t) i * length);
-            MPIR_ERR_CHECK(mpi_errno);
-        }
-        /* The roots can talk now, and pass on the cards of their nodes. */
-        mpi_errno = MPIDI_create_init_comm(&init_comm);
-        MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIDU_bc_allgather(init_comm, card, sizeof card, TRUE, &table, &rank_map,
-                                       &length);
-        MPIR_ERR_CHECK(mpi_errno);
-        for (int i = 0; i < size; i++) {
-            if (rank_map[i] < 0)
-                continue;
-            mpi_errno = add_rank(i, (unsigned char *) table + (size_t) rank_map[i] * length);
-            MPIR_ERR_CHECK(mpi_errno);
-        }
-    } else {
-        for (int i = 0; i < size; i++) {
-            mpi_errno = add_rank(i, (unsigned char *) table + (size_t) i * length);
-            MPIR_ERR_CHECK(mpi_errno);
-        }
-    }
-
-  fn_exit:
-    if (table != NULL)
-        MPIDU_bc_table_destroy();
-    if (init_comm != NULL)
-        MPIDI_destroy_init_comm(&init_comm);
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
 static void close_context(void)
 {
     if (MPIDI_FCI_global.context != NULL)
@@ -162,28 +90,21 @@ static void close_context(void)
     memset(&MPIDI_FCI_global, 0, sizeof MPIDI_FCI_global);
 }
 
-int MPIDI_FCI_init_world(void)
+int MPIDI_FCI_init_local(int *tag_bits)
 {
-    int mpi_errno = open_context();
-    if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = exchange_cards();
-    if (mpi_errno != MPI_SUCCESS)
-        close_context();
-    return mpi_errno;
-}
-
-int MPIDI_FCI_post_init(void)
-{
-    return MPI_SUCCESS;
+    MPL_COMPILE_TIME_ASSERT(MPIR_CONTEXT_ID_BITS <= MPIDI_FCI_CONTEXT_BITS);
+    *tag_bits = MPL_MIN(MPIDI_FCI_TAG_BITS, MPIR_TAG_BITS_DEFAULT);
+    FCI_ONE_VCI();
+    return open_context();
 }
 
 /* Closing writes out what others still wait for, and the PMI barrier would not: so it is first. */
 int MPIDI_FCI_mpi_finalize_hook(void)
 {
-    if (!MPIDI_global.is_initialized)
+    if (MPIDI_FCI_global.context == NULL)
         return MPI_SUCCESS;
     close_context();
-    return MPIR_pmi_barrier();
+    return FCI_COLLECTIVE_FINALIZE ? MPIR_pmi_barrier() : MPI_SUCCESS;
 }
 
 void *MPIDI_FCI_mpi_alloc_mem(MPI_Aint size, MPIR_Info * info)

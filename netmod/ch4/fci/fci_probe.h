@@ -5,7 +5,7 @@
 
 /* fci_icl_probe() in MPI's terms. `claimed`: as there. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_FCI_probe(int source, int tag, MPIR_Comm * comm,
-                                             int context_offset, MPIDI_av_entry_t * addr,
+                                             int attr, MPIDI_av_entry_t * addr,
                                              MPI_Status * status, fci_icl_message ** claimed)
 {
     struct fci_icl_status found;
@@ -13,7 +13,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_FCI_probe(int source, int tag, MPIR_Comm * co
         fci_icl_probe(MPIDI_FCI_global.context,
                       source == MPI_ANY_SOURCE ? FCI_ICL_ANY_SOURCE : MPIDI_FCI_AV(addr).peer,
                       MPIDI_FCI_SPACE_TAGGED,
-                      MPIDI_FCI_receive_match(comm->recvcontext_id + context_offset, tag),
+                      MPIDI_FCI_receive_match(comm->recvcontext_id + FCI_CONTEXT_OFFSET(attr),
+                                              tag),
                       MPIDI_FCI_ignore(tag), &found, claimed);
     if (answer != FCI_ICL_OK)
         return 0;
@@ -27,7 +28,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_FCI_probe(int source, int tag, MPIR_Comm * co
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm * comm,
-                                                  int context_offset, MPIDI_av_entry_t * addr,
+                                                  int attr, MPIDI_av_entry_t * addr,
                                                   int *flag, MPIR_Request ** message,
                                                   MPI_Status * status)
 {
@@ -36,10 +37,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm
     fci_icl_message *claimed = NULL;
 
     MPIDI_FCI_ENTER();
-    *flag = MPIDI_FCI_probe(source, tag, comm, context_offset, addr, status, &claimed);
+    *flag = MPIDI_FCI_probe(source, tag, comm, attr, addr, status, &claimed);
     if (*flag) {
         req = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__MPROBE, MPIDI_FCI_VCI, 2);
         MPIR_ERR_CHKANDSTMT(req == NULL, mpi_errno, MPIX_ERR_NOREQ, goto fn_fail, "**nomemreq");
+        FCI_REQUEST_SET_COMM(req, comm);
         MPIDI_REQUEST_SET_LOCAL(req, 0, NULL);
         MPIDI_FCI_REQ(req).message = claimed;
         MPIDI_FCI_REQ(req).comm = NULL;
@@ -59,11 +61,11 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iprobe(int source, int tag, MPIR_Comm * comm,
-                                                 int context_offset, MPIDI_av_entry_t * addr,
+                                                 int attr, MPIDI_av_entry_t * addr,
                                                  int *flag, MPI_Status * status)
 {
     MPIDI_FCI_ENTER();
-    *flag = MPIDI_FCI_probe(source, tag, comm, context_offset, addr, status, NULL);
+    *flag = MPIDI_FCI_probe(source, tag, comm, attr, addr, status, NULL);
     MPIDI_FCI_EXIT();
     return MPI_SUCCESS;
 }

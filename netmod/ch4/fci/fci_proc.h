@@ -5,19 +5,7 @@
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rank_is_local(int rank, MPIR_Comm * comm)
 {
-    return MPIDIU_rank_is_local(rank, comm);
-}
-
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_comm_get_gpid(MPIR_Comm * comm, int rank, uint64_t * gpid,
-                                                    bool is_remote)
-{
-    int avtid = 0, lpid = 0;
-    if (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM || is_remote)
-        MPIDIU_comm_rank_to_pid(comm, rank, &lpid, &avtid);
-    else
-        MPIDIU_comm_rank_to_pid_local(comm, rank, &lpid, &avtid);
-    *gpid = MPIDIU_GPID_CREATE(avtid, lpid);
-    return MPI_SUCCESS;
+    return FCI_RANK_IS_LOCAL(rank, comm);
 }
 
 #endif

@@ -11,7 +11,7 @@ int MPIDI_FCI_receive_claimed(void *buf, MPI_Aint count, MPI_Datatype datatype,
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_Datatype datatype,
                                                 int rank, int tag, MPIR_Comm * comm,
-                                                int context_offset, MPIDI_av_entry_t * addr,
+                                                int attr, MPIDI_av_entry_t * addr,
                                                 MPIR_Request ** request, MPIR_Request * partner)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -23,6 +23,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_D
     if (req == NULL) {
         req = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__RECV, MPIDI_FCI_VCI, 2);
         MPIR_ERR_CHKANDSTMT(req == NULL, mpi_errno, MPIX_ERR_NOREQ, goto fn_fail, "**nomemreq");
+        FCI_REQUEST_SET_COMM(req, comm);
     } else {
         MPIR_Request_add_ref(req);
     }
@@ -33,8 +34,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_D
         MPIDI_FCI_REQ(req).comm = comm;
     }
     mpi_errno = MPIDI_FCI_receive(buf, count, datatype, source,
-                                  MPIDI_FCI_receive_match(comm->recvcontext_id + context_offset,
-                                                          tag), MPIDI_FCI_ignore(tag), req);
+                                  MPIDI_FCI_receive_match(comm->recvcontext_id +
+                                                          FCI_CONTEXT_OFFSET(attr), tag),
+                                  MPIDI_FCI_ignore(tag), req);
     *request = req;
 
   fn_exit:
@@ -56,7 +58,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_imrecv(void *buf, MPI_Aint count, MPI_
 
 /* Called with the lock held. Its completion comes from progress: cancelled, or received where the
  * message was first. */
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_cancel_recv(MPIR_Request * rreq)
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_cancel_recv(FCI_CANCEL_ARGS)
 {
     if (!MPIR_Request_is_complete(rreq))
         (void) fci_icl_cancel(MPIDI_FCI_global.context, MPIDI_FCI_REQ(rreq).order);

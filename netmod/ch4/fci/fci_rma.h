@@ -22,10 +22,12 @@
 MPL_STATIC_INLINE_PREFIX char *MPIDI_FCI_win_address(MPIR_Win * win, int rank, MPI_Aint disp)
 {
     const MPIDIG_win_shared_info_t *const table = MPIDIG_WIN(win, shared_table);
-    const MPIR_Comm *const comm = win->comm_ptr;
-    if (table == NULL || comm->intranode_table == NULL || comm->intranode_table[rank] < 0)
+    if (table == NULL)
         return NULL;
-    const MPIDIG_win_shared_info_t *const target = &table[comm->intranode_table[rank]];
+    const int rank_on_host = FCI_RANK_ON_HOST(win->comm_ptr, rank);
+    if (rank_on_host < 0)
+        return NULL;
+    const MPIDIG_win_shared_info_t *const target = &table[rank_on_host];
     if (target->shm_base_addr == NULL)
         return NULL;
     return (char *) target->shm_base_addr + disp * target->disp_unit;

@@ -33,6 +33,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_FCI_send(const void *buf, MPI_Aint count, MPI
         mpi_errno = MPI_SUCCESS;
     } else {
         mpi_errno = MPIDI_FCI_send_any(buf, count, datatype, peer, match, flags, request);
+        if (mpi_errno == MPI_SUCCESS)
+            FCI_REQUEST_SET_COMM(*request, comm);
     }
     MPIDI_FCI_EXIT();
     return mpi_errno;
@@ -40,37 +42,20 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_FCI_send(const void *buf, MPI_Aint count, MPI
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_isend(const void *buf, MPI_Aint count,
                                                 MPI_Datatype datatype, int rank, int tag,
-                                                MPIR_Comm * comm, int context_offset,
+                                                MPIR_Comm * comm, int attr,
                                                 MPIDI_av_entry_t * addr, MPIR_Request ** request)
 {
-    return MPIDI_FCI_send(buf, count, datatype, tag, comm, context_offset, addr, 0, request);
-}
-
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_issend(const void *buf, MPI_Aint count,
-                                                 MPI_Datatype datatype, int rank, int tag,
-                                                 MPIR_Comm * comm, int context_offset,
-                                                 MPIDI_av_entry_t * addr, MPIR_Request ** request)
-{
-    return MPIDI_FCI_send(buf, count, datatype, tag, comm, context_offset, addr,
-                          FCI_ICL_SYNCHRONOUS, request);
-}
-
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_isend_coll(const void *buf, MPI_Aint count,
-                                                 MPI_Datatype datatype, int rank, int tag,
-                                                 MPIR_Comm * comm, int context_offset,
-                                                 MPIDI_av_entry_t * addr, MPIR_Request ** request,
-                                                 MPIR_Errflag_t * errflag)
-{
-    switch (*errflag) {
-        case MPIR_ERR_NONE:
+    switch (FCI_SEND_ERROR(attr)) {
+        case MPI_SUCCESS:
             break;
-        case MPIR_ERR_PROC_FAILED:
+        case MPIX_ERR_PROC_FAILED:
             MPIR_TAG_SET_PROC_FAILURE_BIT(tag);
             break;
         default:
             MPIR_TAG_SET_ERROR_BIT(tag);
     }
-    return MPIDI_FCI_send(buf, count, datatype, tag, comm, context_offset, addr, 0, request);
+    return MPIDI_FCI_send(buf, count, datatype, tag, comm, FCI_CONTEXT_OFFSET(attr), addr,
+                          FCI_SEND_FLAGS(attr), request);
 }
 
 /* MPI lets a send that was started go on, and MPICH does not promise more anywhere. */

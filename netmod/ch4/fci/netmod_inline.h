@@ -7,6 +7,7 @@
 #include "netmod_am_fallback.h"
 #else
 #include "fci_send.h"
+#include "fci_send_4.h"
 #include "fci_recv.h"
 #include "fci_probe.h"
 #include "fci_rma.h"
@@ -18,6 +19,7 @@
 #include "fci_request.h"
 #include "fci_am.h"
 #include "fci_proc.h"
+#include "fci_proc_4.h"
 
 #include "fci_noinline.h"
 

@@ -11,6 +11,11 @@ AC_DEFUN([PAC_SUBCFG_PREREQ_]PAC_SUBCFG_AUTO_SUFFIX,[
                     AC_DEFINE(MPIDI_BUILD_CH4_LOCALITY_INFO,1,[CH4 should build locality info])
                     build_ch4_locality_info="yes"
                 fi
+                # From 5.0 on MPICH gives every process a node of its own when there is no shmmod.
+                # Ours need none to reach each other, and programs want the real nodes.
+                AS_CASE(["$ac_configure_args"],
+                    [*--enable-nolocal*], [],
+                    [enable_nolocal=no])
             fi
         done
     ])
