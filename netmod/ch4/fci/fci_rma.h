@@ -7,16 +7,19 @@
 
 #include "fci_impl.h"
 
-/* MPICH's fallback for all of them; four are renamed because there is more to try first. */
+/* MPICH's fallback for all of them; those that are renamed have more to do, here or in fci_epoch.h. */
 #define MPIDI_NM_mpi_put MPIDI_FCI_am_put
 #define MPIDI_NM_mpi_get MPIDI_FCI_am_get
 #define MPIDI_NM_mpi_rput MPIDI_FCI_am_rput
 #define MPIDI_NM_mpi_rget MPIDI_FCI_am_rget
+#define MPIDI_NM_mpi_win_start MPIDI_FCI_am_win_start
 #include "netmod_am_fallback_rma.h"
 #undef MPIDI_NM_mpi_put
 #undef MPIDI_NM_mpi_get
 #undef MPIDI_NM_mpi_rput
 #undef MPIDI_NM_mpi_rget
+#undef MPIDI_NM_mpi_win_start
+#include "fci_epoch.h"
 
 /* Where `disp` of `rank` is mapped in this process; NULL: nowhere. */
 MPL_STATIC_INLINE_PREFIX char *MPIDI_FCI_win_address(MPIR_Win * win, int rank, MPI_Aint disp)
