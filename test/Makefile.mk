@@ -47,7 +47,8 @@ test_base_SOURCES = \
 	test/unit/base/log_test.cc \
 	test/unit/base/parameters_test.cc \
 	test/unit/base/parse_test.cc \
-	test/unit/base/prng_test.cc
+	test/unit/base/prng_test.cc \
+	test/unit/base/report_page_test.cc
 test_base_LDADD = libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_drivers

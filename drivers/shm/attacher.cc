@@ -83,6 +83,17 @@ std::string Attacher::describe(nhi::Rank rank) const {
            place_text(entry.card);
 }
 
+MemoryUse Attacher::memory() const noexcept {
+    MemoryUse use = peers_memory_;
+    // The block for the process itself is there without any peer.
+    use.shared = own_.hub.size() + use.shared_peers;
+    use.shared_peers -= roster_[nhi::kSelf].peer->own_block.size();
+    use.fixed += sizeof *this;
+    use.known += roster_.memory();
+    use.connected += links_.capacity() * sizeof(Link);
+    return use;
+}
+
 // --- the turn ---
 
 bool Attacher::due(Nanoseconds now) noexcept {
@@ -138,6 +149,7 @@ unsigned Attacher::tell() noexcept {
         entry.peer->wake_fd = -1;
         entry.peer->wake.close();
         if (!entry.peer->greeted) {
+            peers_memory_.shared_peers -= entry.peer->own_block.size();
             entry.peer->own_block = Region();
             entry.peer->own_block_fd.close();
         }
@@ -223,8 +235,7 @@ void Attacher::settle(Peer& peer) noexcept {
 
 void Attacher::lose(nhi::Rank rank, Status why, std::string reason) {
     Entry& entry = roster_[rank];
-    if (!entry.peer) entry.peer = std::make_unique<Peer>();
-    Peer& peer = *entry.peer;
+    Peer& peer = peer_of(entry);
     if (peer.gone) return;
     peer.gone = true;
     settle(peer);

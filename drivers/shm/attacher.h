@@ -55,6 +55,7 @@ public:
     unsigned turn(Nanoseconds now) noexcept override;
     void sleep(Nanoseconds timeout) noexcept;
     [[nodiscard]] std::string describe(nhi::Rank rank) const;
+    [[nodiscard]] MemoryUse memory() const noexcept;
 
 private:
     enum class Source : std::uint32_t { listening, waker, link, process, timer };
@@ -81,6 +82,7 @@ private:
     unsigned tell() noexcept;
 
     // Going out.
+    Peer& peer_of(Entry& entry);
     Status prepare(Entry& entry, std::string* error);
     void reach(nhi::Rank rank);
     bool nobody_there(nhi::Rank rank, int error);
@@ -129,6 +131,7 @@ private:
     pid_t owner_;
     unsigned unsettled_ = 0;           // connections that were begun
     unsigned skipped_ = 0;
+    MemoryUse peers_memory_;           // of all peers together
     Nanoseconds last_turn_ = 0;
     bool hurry_ = true;
 };

@@ -8,21 +8,13 @@
 
 #include <utility>
 
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008U
-#endif
+#include "fci_core/base/memory_file.h"
 
 namespace fci::shm {
 
 namespace {
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-
-int memory_file(const char* name) noexcept {
-    // Newer kernels can be set to refuse files that might be executed; older ones do not know that.
-    const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
-    return fd >= 0 || errno != EINVAL ? fd : memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-}
 
 /// The kernel would kill this process, or others, before it says that this is too much.
 bool beyond_limits(std::size_t bytes) noexcept {
@@ -64,7 +56,7 @@ Status Region::create(const char* name, std::size_t bytes, Region* region, Descr
                  ": more than this machine has, or than the limit of file sizes (ulimit -f)";
         return Status::exhausted;
     }
-    Descriptor made(memory_file(name));
+    Descriptor made(open_memory_file(name));
     if (!made) {
         *error = system_text("cannot make shared memory (memfd_create)");
         return errno == ENOSYS || errno == EPERM || errno == EACCES ? Status::unsupported

@@ -127,9 +127,10 @@ std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std:
     settings.wanted = wishes.card;
     std::unique_ptr<ddi::Device> device = driver->open(settings, status, error);
     if (device == nullptr) return nullptr;
-    auto process = std::make_unique<Process>(
+    auto process = Process::make(
         std::move(device), driver->name, *protocol, limits,
         progress::WaitPolicy(parameters.wait, local_ranks, progress::usable_cores()));
+    process->show(settings.job);
     const bool speaks = speaks_for_the_job();
     log::line(parameters.info == "on" && speaks,
               process->summary() +

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "fci_core/base/memory_use.h"
 #include "fci_core/base/status.h"
 #include "fci_core/ddi/card.h"
 #include "fci_core/nhi/network_interface.h"
@@ -57,6 +58,8 @@ public:
     /// The memory into which `rank` writes; empty before peer_attached.
     [[nodiscard]] virtual std::span<std::byte> block(nhi::Rank rank) noexcept = 0;
     [[nodiscard]] virtual std::span<std::byte> communication_memory() noexcept = 0;
+    /// What the device holds, without looking at each peer; 0 where that is not known.
+    [[nodiscard]] virtual MemoryUse memory() const noexcept { return {}; }
 
     /// Sleeps until an unmasked event, an arrival, a departure, or the timeout (< 0: none).
     virtual void sleep(Nanoseconds timeout) noexcept = 0;
