@@ -93,6 +93,17 @@ test_conformance_SOURCES = \
 	test/conformance/worlds.cc
 test_conformance_LDADD = libfci_sim.la libfci_shm.la libfci_base.la $(GTEST_LIBS)
 
+unit_tests += test_api
+test_api_SOURCES = \
+	test/unit/api/report_test.cc
+test_api_LDADD = $(libfci_rooms) $(GTEST_LIBS)
+
+unit_tests += test_tools
+test_tools_SOURCES = \
+	tools/fci_info/job_page.cc \
+	test/unit/tools/job_page_test.cc
+test_tools_LDADD = $(GTEST_LIBS)
+
 # The provider as libfabric loads it: no library of ours is linked.
 if HAVE_LIBFABRIC
 unit_tests += test_provider
