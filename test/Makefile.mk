@@ -23,8 +23,10 @@ dist_check_SCRIPTS += \
 	test/harness/tidy \
 	test/mpich/apply \
 	test/tools/fci_info \
+	test/tools/fci_info-job \
 	test/tools/fci-mpich-build
 TESTS += $(dist_check_SCRIPTS)
+EXTRA_DIST += test/tools/everyone.c
 
 if HAVE_LIBFABRIC
 provider_environment =

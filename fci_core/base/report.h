@@ -1,6 +1,6 @@
-// Report: what an open context shows of itself to whoever looks from outside (fci_info --job). It is
-// a memory file of one page, found as a descriptor of the process by its name; only the process
-// writes, and dies with it.
+// Report: what an open context shows of itself to whoever looks from outside (fci_info --job). It
+// is a memory file of one page, found by its name among the descriptors of the process; only the
+// process writes, and the page goes with it.
 //
 //   part     | written                        | how
 //   counters | where something is counted     | they are the counters, not a copy

@@ -69,6 +69,12 @@ Row sum_of(const Job& job) {
             std::to_string(received)};
 }
 
+std::string hexadecimal(std::uint64_t number) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
+    return text;
+}
+
 std::string title(const Job& job) {
     std::string text = "Job";
     if (!job.name.empty()) text += " " + job.name;
@@ -76,9 +82,7 @@ std::string title(const Job& job) {
         text += " of " + job.launcher_program + " (pid " + std::to_string(job.launcher) + ")";
     }
     if (job.name.empty() && job.launcher == 0) {
-        char cookie[32];
-        std::snprintf(cookie, sizeof cookie, "%016llx", static_cast<unsigned long long>(job.cookie));
-        text += std::string(" without a launcher, cookie ") + cookie;
+        text += " without a launcher, cookie " + hexadecimal(job.cookie);
     }
     const std::uint64_t processes = job.processes();
     return text + ": " + std::to_string(processes) + (processes == 1 ? " process" : " processes") +

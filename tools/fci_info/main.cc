@@ -28,7 +28,8 @@ std::string job_wish(const std::string& text) {
     int pid = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
     const bool number = error == std::errc() && end == text.data() + text.size() && pid > 0;
-    return number || text == "all" ? "" : "'" + text + "' is neither the number of a process nor all";
+    if (number || text == "all") return "";
+    return "'" + text + "' is neither the number of a process nor all";
 }
 
 void describe(CLI::App* app, Wanted* wanted) {
