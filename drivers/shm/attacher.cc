@@ -56,10 +56,11 @@ Attacher::~Attacher() {
 
 Status Attacher::attach_self(bool fence, std::string* error) {
     Entry& entry = roster_[nhi::kSelf];
-    const Status status = prepare(entry, error);
+    Peer& self = peer_of(entry);
+    const Status status =
+        Region::create_private(own_.settings.block_bytes, &self.own_block, error);
     if (status != Status::ok) return status;
-    Peer& self = *entry.peer;
-    self.own_block_fd.close();
+    self.own_block.hide_from_children(self.own_block.size());
     self.block = self.own_block.data();
     self.block_bytes = own_.settings.block_bytes;
     self.hub = reinterpret_cast<Hub*>(own_.hub.data());
@@ -83,11 +84,16 @@ std::string Attacher::describe(nhi::Rank rank) const {
            place_text(entry.card);
 }
 
+/// Of a block, that are there from the start.
+std::size_t Attacher::block_first_bytes() const noexcept {
+    const ddi::Settings& settings = own_.settings;
+    const bool all = settings.block_first_bytes == 0 || !Region::provides();
+    return page_round(all ? settings.block_bytes : settings.block_first_bytes);
+}
+
 MemoryUse Attacher::memory() const noexcept {
     MemoryUse use = peers_memory_;
-    // The block for the process itself is there without any peer.
     use.shared = own_.hub.size() + use.shared_peers;
-    use.shared_peers -= roster_[nhi::kSelf].peer->own_block.size();
     use.fixed += sizeof *this;
     use.known += roster_.memory();
     use.connected += links_.capacity() * sizeof(Link);
@@ -149,7 +155,7 @@ unsigned Attacher::tell() noexcept {
         entry.peer->wake_fd = -1;
         entry.peer->wake.close();
         if (!entry.peer->greeted) {
-            peers_memory_.shared_peers -= entry.peer->own_block.size();
+            peers_memory_.shared_peers -= block_first_bytes();
             entry.peer->own_block = Region();
             entry.peer->own_block_fd.close();
         }

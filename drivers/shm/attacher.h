@@ -84,6 +84,7 @@ private:
     // Going out.
     Peer& peer_of(Entry& entry);
     Status prepare(Entry& entry, std::string* error);
+    [[nodiscard]] std::size_t block_first_bytes() const noexcept;
     void reach(nhi::Rank rank);
     bool nobody_there(nhi::Rank rank, int error);
     void later(nhi::Rank rank);

@@ -32,10 +32,10 @@ Status Attacher::prepare(Entry& entry, std::string* error) {
     Peer& peer = peer_of(entry);
     if (peer.own_block.data() != nullptr) return Status::ok;
     const Status status = Region::create("fci-block", own_.settings.block_bytes, &peer.own_block,
-                                         &peer.own_block_fd, error);
+                                         &peer.own_block_fd, error, block_first_bytes());
     if (status != Status::ok) return status;
     peer.own_block.hide_from_children(peer.own_block.size());
-    peers_memory_.shared_peers += peer.own_block.size();
+    peers_memory_.shared_peers += block_first_bytes();
     return status;
 }
 
@@ -345,7 +345,8 @@ Status Attacher::examine(const Hello& hello, Received& received, Arrival* arriva
     Status status =
         Region::adopt(received.files[0].get(), kHubBytes, kHubMost, &arrival->hub, error);
     if (status == Status::ok) {
-        status = Region::adopt(received.files[1].get(), block, block, &arrival->block, error);
+        status = Region::adopt(received.files[1].get(), block, block, &arrival->block, error,
+                               block_first_bytes());
     }
     if (status != Status::ok) return status;
     const auto& hub = *reinterpret_cast<const Hub*>(arrival->hub.data());

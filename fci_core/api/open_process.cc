@@ -121,6 +121,7 @@ std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std:
     const mp::Limits limits = limits_for(parameters, local_ranks);
     ddi::Settings settings;
     settings.block_bytes = limits.layout.block_bytes();
+    settings.block_first_bytes = limits.layout.block_first_bytes();
     settings.layout_digest =
         limits.layout.digest(limits.eager_bytes * 2 + protocol->offer_named_receives);
     settings.job = job_cookie(wishes, parameters);

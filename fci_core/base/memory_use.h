@@ -6,7 +6,7 @@
 namespace fci {
 
 struct MemoryUse {
-    std::uint64_t shared = 0;        // of this process, that others can map
+    std::uint64_t shared = 0;        // that others can map; of peers, what this process asked for
     std::uint64_t shared_peers = 0;  // of `shared`, what grows with the peers that are connected
     std::uint64_t mapped = 0;        // of its peers, that this process has mapped
     std::uint64_t fixed = 0;         // private, whoever is there

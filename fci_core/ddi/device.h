@@ -32,6 +32,8 @@ public:
 /// What both ends of a connection must agree on; a difference is a Status::mismatch, naming both.
 struct Settings {
     std::size_t block_bytes = 0;          // request block that each process keeps for each peer
+    // Of it, what must be there at once; the rest when it is asked for (provide). 0: all of it.
+    std::size_t block_first_bytes = 0;
     std::uint64_t layout_digest = 0;      // of everything that fixes how the block is used
     std::uint64_t job = 0;                // cookie: processes of another job are refused
     std::size_t communication_bytes = 0;  // memory for windows of one's own
