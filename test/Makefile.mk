@@ -23,8 +23,10 @@ dist_check_SCRIPTS += \
 	test/harness/tidy \
 	test/mpich/apply \
 	test/tools/fci_info \
+	test/tools/fci_info-job \
 	test/tools/fci-mpich-build
 TESTS += $(dist_check_SCRIPTS)
+EXTRA_DIST += test/tools/everyone.c
 
 if HAVE_LIBFABRIC
 provider_environment =
@@ -47,7 +49,8 @@ test_base_SOURCES = \
 	test/unit/base/log_test.cc \
 	test/unit/base/parameters_test.cc \
 	test/unit/base/parse_test.cc \
-	test/unit/base/prng_test.cc
+	test/unit/base/prng_test.cc \
+	test/unit/base/report_page_test.cc
 test_base_LDADD = libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_drivers
@@ -91,6 +94,17 @@ test_conformance_SOURCES = \
 	test/conformance/world.h \
 	test/conformance/worlds.cc
 test_conformance_LDADD = libfci_sim.la libfci_shm.la libfci_base.la $(GTEST_LIBS)
+
+unit_tests += test_api
+test_api_SOURCES = \
+	test/unit/api/report_test.cc
+test_api_LDADD = $(libfci_rooms) $(GTEST_LIBS)
+
+unit_tests += test_tools
+test_tools_SOURCES = \
+	tools/fci_info/job_page.cc \
+	test/unit/tools/job_page_test.cc
+test_tools_LDADD = $(GTEST_LIBS)
 
 # The provider as libfabric loads it: no library of ours is linked.
 if HAVE_LIBFABRIC

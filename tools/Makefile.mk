@@ -11,6 +11,13 @@ fci_info_SOURCES = \
 	%D%/fci_info/doctor_open_mpi.cc \
 	%D%/fci_info/doctor_provider.cc \
 	%D%/fci_info/finding.h \
+	%D%/fci_info/job.cc \
+	%D%/fci_info/job.h \
+	%D%/fci_info/job_json.cc \
+	%D%/fci_info/job_output.cc \
+	%D%/fci_info/job_output.h \
+	%D%/fci_info/job_page.cc \
+	%D%/fci_info/job_page.h \
 	%D%/fci_info/json.cc \
 	%D%/fci_info/main.cc \
 	%D%/fci_info/output.cc \

@@ -56,10 +56,11 @@ Attacher::~Attacher() {
 
 Status Attacher::attach_self(bool fence, std::string* error) {
     Entry& entry = roster_[nhi::kSelf];
-    const Status status = prepare(entry, error);
+    Peer& self = peer_of(entry);
+    const Status status =
+        Region::create_private(own_.settings.block_bytes, &self.own_block, error);
     if (status != Status::ok) return status;
-    Peer& self = *entry.peer;
-    self.own_block_fd.close();
+    self.own_block.hide_from_children(self.own_block.size());
     self.block = self.own_block.data();
     self.block_bytes = own_.settings.block_bytes;
     self.hub = reinterpret_cast<Hub*>(own_.hub.data());
@@ -81,6 +82,22 @@ std::string Attacher::describe(nhi::Rank rank) const {
     const pid_t pid = entry.peer ? entry.peer->pid : 0;
     return (pid > 0 ? "pid " + std::to_string(pid) : std::string("the process")) + " at " +
            place_text(entry.card);
+}
+
+/// Of a block, that are there from the start.
+std::size_t Attacher::block_first_bytes() const noexcept {
+    const ddi::Settings& settings = own_.settings;
+    const bool all = settings.block_first_bytes == 0 || !Region::provides();
+    return page_round(all ? settings.block_bytes : settings.block_first_bytes);
+}
+
+MemoryUse Attacher::memory() const noexcept {
+    MemoryUse use = peers_memory_;
+    use.shared = own_.hub.size() + use.shared_peers;
+    use.fixed += sizeof *this;
+    use.known += roster_.memory();
+    use.connected += links_.capacity() * sizeof(Link);
+    return use;
 }
 
 // --- the turn ---
@@ -138,6 +155,7 @@ unsigned Attacher::tell() noexcept {
         entry.peer->wake_fd = -1;
         entry.peer->wake.close();
         if (!entry.peer->greeted) {
+            peers_memory_.shared_peers -= block_first_bytes();
             entry.peer->own_block = Region();
             entry.peer->own_block_fd.close();
         }
@@ -223,8 +241,7 @@ void Attacher::settle(Peer& peer) noexcept {
 
 void Attacher::lose(nhi::Rank rank, Status why, std::string reason) {
     Entry& entry = roster_[rank];
-    if (!entry.peer) entry.peer = std::make_unique<Peer>();
-    Peer& peer = *entry.peer;
+    Peer& peer = peer_of(entry);
     if (peer.gone) return;
     peer.gone = true;
     settle(peer);

@@ -55,6 +55,7 @@ public:
     unsigned turn(Nanoseconds now) noexcept override;
     void sleep(Nanoseconds timeout) noexcept;
     [[nodiscard]] std::string describe(nhi::Rank rank) const;
+    [[nodiscard]] MemoryUse memory() const noexcept;
 
 private:
     enum class Source : std::uint32_t { listening, waker, link, process, timer };
@@ -81,7 +82,9 @@ private:
     unsigned tell() noexcept;
 
     // Going out.
+    Peer& peer_of(Entry& entry);
     Status prepare(Entry& entry, std::string* error);
+    [[nodiscard]] std::size_t block_first_bytes() const noexcept;
     void reach(nhi::Rank rank);
     bool nobody_there(nhi::Rank rank, int error);
     void later(nhi::Rank rank);
@@ -129,6 +132,7 @@ private:
     pid_t owner_;
     unsigned unsettled_ = 0;           // connections that were begun
     unsigned skipped_ = 0;
+    MemoryUse peers_memory_;           // of all peers together
     Nanoseconds last_turn_ = 0;
     bool hurry_ = true;
 };

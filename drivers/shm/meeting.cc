@@ -19,14 +19,23 @@ constexpr std::size_t kHubMost = std::size_t{1} << 46;
 
 // --- going out ---
 
+Peer& Attacher::peer_of(Entry& entry) {
+    if (!entry.peer) {
+        entry.peer = std::make_unique<Peer>();
+        peers_memory_.connected += sizeof(Peer);
+    }
+    return *entry.peer;
+}
+
 /// The block in which the peer will write, once.
 Status Attacher::prepare(Entry& entry, std::string* error) {
-    if (!entry.peer) entry.peer = std::make_unique<Peer>();
-    Peer& peer = *entry.peer;
+    Peer& peer = peer_of(entry);
     if (peer.own_block.data() != nullptr) return Status::ok;
     const Status status = Region::create("fci-block", own_.settings.block_bytes, &peer.own_block,
-                                         &peer.own_block_fd, error);
-    if (status == Status::ok) peer.own_block.hide_from_children(peer.own_block.size());
+                                         &peer.own_block_fd, error, block_first_bytes());
+    if (status != Status::ok) return status;
+    peer.own_block.hide_from_children(peer.own_block.size());
+    peers_memory_.shared_peers += block_first_bytes();
     return status;
 }
 
@@ -336,7 +345,8 @@ Status Attacher::examine(const Hello& hello, Received& received, Arrival* arriva
     Status status =
         Region::adopt(received.files[0].get(), kHubBytes, kHubMost, &arrival->hub, error);
     if (status == Status::ok) {
-        status = Region::adopt(received.files[1].get(), block, block, &arrival->block, error);
+        status = Region::adopt(received.files[1].get(), block, block, &arrival->block, error,
+                               block_first_bytes());
     }
     if (status != Status::ok) return status;
     const auto& hub = *reinterpret_cast<const Hub*>(arrival->hub.data());
@@ -358,6 +368,7 @@ void Attacher::attach(nhi::Rank rank, const Hello& hello, Arrival arrival,
     peer.its_hub = std::move(arrival.hub);
     peer.its_block = std::move(arrival.block);
     peer.wake = std::move(arrival.wake);
+    peers_memory_.mapped += peer.its_hub.size() + peer.its_block.size();
     peer.block = peer.its_block.data();
     peer.block_bytes = own_.settings.block_bytes;
     peer.hub = reinterpret_cast<Hub*>(peer.its_hub.data());

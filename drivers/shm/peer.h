@@ -109,6 +109,14 @@ public:
         return nhi::kNoRank;
     }
 
+    /// Bytes, as far as they are known here: of the ranks, not of their peers.
+    [[nodiscard]] std::size_t memory() const noexcept {
+        constexpr std::size_t kPlace = sizeof(void*) + sizeof(decltype(by_place_)::value_type) +
+                                       sizeof(nhi::Rank);
+        return all_.capacity() * sizeof(Entry) + by_place_.bucket_count() * sizeof(void*) +
+               by_place_.size() * kPlace;
+    }
+
 private:
     static std::uint64_t place(const ddi::Card& card) noexcept {
         return std::uint64_t{card.host} << 16 | card.port;

@@ -8,8 +8,10 @@
 
 #include <utility>
 
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008U
+#include "fci_core/base/memory_file.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
 #endif
 
 namespace fci::shm {
@@ -17,12 +19,6 @@ namespace fci::shm {
 namespace {
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-
-int memory_file(const char* name) noexcept {
-    // Newer kernels can be set to refuse files that might be executed; older ones do not know that.
-    const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
-    return fd >= 0 || errno != EINVAL ? fd : memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-}
 
 /// The kernel would kill this process, or others, before it says that this is too much.
 bool beyond_limits(std::size_t bytes) noexcept {
@@ -57,14 +53,15 @@ Region& Region::operator=(Region&& other) noexcept {
 }
 
 Status Region::create(const char* name, std::size_t bytes, Region* region, Descriptor* file,
-                      std::string* error) {
+                      std::string* error, std::size_t first) {
     bytes = page_round(bytes);
+    first = first < bytes && provides() ? page_round(first) : bytes;
     if (beyond_limits(bytes)) {
         *error = "cannot get " + std::to_string(bytes) + " bytes of shared memory for " + name +
                  ": more than this machine has, or than the limit of file sizes (ulimit -f)";
         return Status::exhausted;
     }
-    Descriptor made(memory_file(name));
+    Descriptor made(open_memory_file(name));
     if (!made) {
         *error = system_text("cannot make shared memory (memfd_create)");
         return errno == ENOSYS || errno == EPERM || errno == EACCES ? Status::unsupported
@@ -72,10 +69,11 @@ Status Region::create(const char* name, std::size_t bytes, Region* region, Descr
     }
     int failed;
     do {
-        failed = posix_fallocate(made.get(), 0, static_cast<off_t>(bytes));
+        failed = posix_fallocate(made.get(), 0, static_cast<off_t>(first));
     } while (failed == EINTR);
+    if (failed == 0 && ftruncate(made.get(), static_cast<off_t>(bytes)) != 0) failed = errno;
     if (failed != 0) {
-        *error = system_text("cannot get " + std::to_string(bytes) +
+        *error = system_text("cannot get " + std::to_string(first) +
                                  " bytes of shared memory for " + name +
                                  "; free some, raise the limit of the container, or make "
                                  "FCI_SLOTS and FCI_RING_BYTES smaller",
@@ -86,13 +84,13 @@ Status Region::create(const char* name, std::size_t bytes, Region* region, Descr
         *error = system_text("cannot seal shared memory");
         return Status::unsupported;
     }
-    const Status mapped = region->map(made.get(), bytes, error);
+    const Status mapped = region->map(made.get(), bytes, first, error);
     if (mapped == Status::ok) *file = std::move(made);
     return mapped;
 }
 
 Status Region::adopt(int file, std::size_t least, std::size_t most, Region* region,
-                     std::string* error) {
+                     std::string* error, std::size_t first) {
     struct stat about {};
     const int seals = fcntl(file, F_GET_SEALS);
     if (seals < 0 || (seals & kSeals) != kSeals || fstat(file, &about) != 0) {
@@ -106,16 +104,37 @@ Status Region::adopt(int file, std::size_t least, std::size_t most, Region* regi
                  (most == least ? "" : " or more") + " were expected";
         return Status::mismatch;
     }
-    return region->map(file, bytes, error);
+    return region->map(file, bytes, provides() ? first : kAll, error);
 }
 
-Status Region::map(int file, std::size_t bytes, std::string* error) {
-    void* const data =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
+Status Region::create_private(std::size_t bytes, Region* region, std::string* error) {
+    return region->map(-1, page_round(bytes), 0, error);
+}
+
+bool Region::provide(std::byte* address, std::size_t bytes) noexcept {
+    int failed;
+    do {
+        failed = madvise(address, page_round(bytes), MADV_POPULATE_WRITE);
+    } while (failed != 0 && errno == EINTR);
+    return failed == 0;
+}
+
+bool Region::provides() noexcept {
+    // An empty range says whether the advice is known.
+    static const bool known = madvise(nullptr, 0, MADV_POPULATE_WRITE) == 0;
+    return known;
+}
+
+/// `file` < 0: none. The first bytes are mapped at once, the rest when it is touched.
+Status Region::map(int file, std::size_t bytes, std::size_t first, std::string* error) {
+    const int flags = (file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED) |
+                      (first >= bytes ? MAP_POPULATE : 0);
+    void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, file, 0);
     if (data == MAP_FAILED) {
         *error = system_text("cannot map " + std::to_string(bytes) + " bytes of shared memory");
         return Status::exhausted;
     }
+    if (first != 0 && first < bytes) (void)provide(static_cast<std::byte*>(data), first);
     unmap();
     data_ = static_cast<std::byte*>(data);
     bytes_ = bytes;

@@ -24,13 +24,23 @@ public:
     Region& operator=(Region&& other) noexcept;
     ~Region() { unmap(); }
 
-    /// New zeroed memory, all of it there from the start; *file is what others can adopt.
+    static constexpr std::size_t kAll = ~std::size_t{0};
+
+    /// New zeroed memory; *file is what others can adopt. Of it the `first` bytes are there from
+    /// the start, all where the kernel cannot provide() more later.
     static Status create(const char* name, std::size_t bytes, Region* region, Descriptor* file,
-                         std::string* error);
+                         std::string* error, std::size_t first = kAll);
     /// Memory of another process. Nothing about `file` is believed: it must be a sealed memory
     /// file of `least` to `most` bytes.
     static Status adopt(int file, std::size_t least, std::size_t most, Region* region,
-                        std::string* error);
+                        std::string* error, std::size_t first = kAll);
+    /// Zeroed memory that no other process can map, there as soon as it is touched.
+    static Status create_private(std::size_t bytes, Region* region, std::string* error);
+    /// Whole pages at `address`, in a region, are there from now on; false: they cannot be had.
+    /// Who writes them without this may end in SIGBUS.
+    static bool provide(std::byte* address, std::size_t bytes) noexcept;
+    /// The kernel knows how to; since Linux 5.14.
+    [[nodiscard]] static bool provides() noexcept;
 
     [[nodiscard]] std::byte* data() const noexcept { return data_; }
     [[nodiscard]] std::size_t size() const noexcept { return bytes_; }
@@ -38,7 +48,7 @@ public:
     void hide_from_children(std::size_t bytes) noexcept;
 
 private:
-    Status map(int file, std::size_t bytes, std::string* error);
+    Status map(int file, std::size_t bytes, std::size_t first, std::string* error);
     void unmap() noexcept;
 
     std::byte* data_ = nullptr;

@@ -130,4 +130,11 @@ std::span<std::byte> ShmDevice::communication_memory() noexcept {
     return {own_.hub.data() + kHubBytes, own_.settings.communication_bytes};
 }
 
+MemoryUse ShmDevice::memory() const noexcept {
+    MemoryUse use = attacher_->memory();
+    use.shared += network_->provided();
+    use.shared_peers += network_->provided();
+    return use;
+}
+
 }  // namespace fci::shm

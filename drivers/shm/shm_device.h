@@ -25,6 +25,7 @@ public:
     [[nodiscard]] nhi::Rank peers() const noexcept override { return roster_.size(); }
     [[nodiscard]] std::span<std::byte> block(nhi::Rank rank) noexcept override;
     [[nodiscard]] std::span<std::byte> communication_memory() noexcept override;
+    [[nodiscard]] MemoryUse memory() const noexcept override;
     void sleep(Nanoseconds timeout) noexcept override { attacher_->sleep(timeout); }
     [[nodiscard]] int wait_fd() const noexcept override { return own_.epoll.get(); }
     Nanoseconds now() const noexcept override { return monotonic_now(); }

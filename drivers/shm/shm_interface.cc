@@ -299,6 +299,16 @@ std::byte* ShmInterface::map(nhi::Rank rank, nhi::LcsAddress address, std::size_
     return locate(*peer, static_cast<std::uint64_t>(address), bytes);
 }
 
+Status ShmInterface::provide(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept {
+    std::byte* const place = map(rank, address, bytes);
+    if (place == nullptr) return Status::invalid;
+    if (!Region::provides()) return Status::ok;  // it was there from the start
+    const std::size_t before = reinterpret_cast<std::uintptr_t>(place) % page_round(1);
+    if (!Region::provide(place - before, bytes + before)) return Status::exhausted;
+    if (rank != nhi::kSelf) provided_ += bytes;
+    return Status::ok;
+}
+
 bool ShmInterface::reach(nhi::Rank rank, nhi::Reach* reach) noexcept {
     std::byte* const block = map(rank, nhi::LcsAddress{0}, 0);
     // A peer that wants a fence before the look at its word is served by transfers.

@@ -55,8 +55,11 @@ public:
     [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override;
     std::byte* map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override;
     bool reach(nhi::Rank rank, nhi::Reach* reach) noexcept override;
+    Status provide(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override;
     Status copy(nhi::Rank rank, Direction direction, std::uint64_t remote, void* local,
                 std::size_t bytes) noexcept override;
+    /// Bytes that were added to blocks at the peers.
+    [[nodiscard]] std::uint64_t provided() const noexcept { return provided_; }
 
     /// The waker was heard. What it announced is seen by whoever looks after this.
     void woken() noexcept;
@@ -83,6 +86,7 @@ private:
     std::uint32_t enabled_ = 0, masked_ = 0, counting_ = 0;
     std::uint32_t cycle_ = 1;
     bool woken_ = false;
+    std::uint64_t provided_ = 0;
     std::vector<std::vector<nhi::Rank>> groups_;  // empty: free
 };
 

@@ -181,7 +181,7 @@ int fci_icl_add_peer(fci_icl_context* context, const unsigned char card[FCI_ICL_
     return guarded([&]() -> int {
         fci::ddi::Card there;
         std::memcpy(&there, card, sizeof there);
-        return fci::api::code_of(context->process->device().add_peer(there, peer));
+        return fci::api::code_of(context->process->add_peer(there, peer));
     });
 }
 

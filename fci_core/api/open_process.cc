@@ -121,15 +121,17 @@ std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std:
     const mp::Limits limits = limits_for(parameters, local_ranks);
     ddi::Settings settings;
     settings.block_bytes = limits.layout.block_bytes();
+    settings.block_first_bytes = limits.layout.block_first_bytes();
     settings.layout_digest =
         limits.layout.digest(limits.eager_bytes * 2 + protocol->offer_named_receives);
     settings.job = job_cookie(wishes, parameters);
     settings.wanted = wishes.card;
     std::unique_ptr<ddi::Device> device = driver->open(settings, status, error);
     if (device == nullptr) return nullptr;
-    auto process = std::make_unique<Process>(
+    auto process = Process::make(
         std::move(device), driver->name, *protocol, limits,
         progress::WaitPolicy(parameters.wait, local_ranks, progress::usable_cores()));
+    process->show(settings.job);
     const bool speaks = speaks_for_the_job();
     log::line(parameters.info == "on" && speaks,
               process->summary() +

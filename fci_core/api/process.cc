@@ -8,23 +8,60 @@
 #include <utility>
 
 #include "fci_core/api/version.h"
+#include "fci_core/base/assert.h"
 #include "fci_core/base/log.h"
 
 namespace fci::api {
 
 namespace {
+
 constexpr unsigned kLookForSleepersEvery = 16;
+constexpr Nanoseconds kReportEvery = 50'000'000;  // while nothing happens
+
+std::size_t page_round(std::size_t bytes) noexcept {
+    return (bytes + ReportPage::size() - 1) / ReportPage::size() * ReportPage::size();
+}
+
+/// What of a process lies before its report page.
+constexpr std::size_t private_part(std::size_t bytes) noexcept { return bytes - sizeof(Counters); }
+
+}  // namespace
+
+// Whole pages of its own, and the report page behind them; an object in these that ends with its
+// counters where the report does.
+void* Process::operator new(std::size_t bytes) {
+    static_assert(sizeof(Counters) % alignof(Process) == 0);
+    const std::size_t before = page_round(private_part(bytes));
+    const std::align_val_t alignment{ReportPage::size()};
+    auto* const memory =
+        static_cast<std::byte*>(::operator new(before + ReportPage::size(), alignment));
+    return memory + (before - private_part(bytes));
+}
+
+void Process::operator delete(void* process) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(process);
+    ::operator delete(static_cast<std::byte*>(process) - address % ReportPage::size(),
+                      std::align_val_t{ReportPage::size()});
+}
+
+std::unique_ptr<Process> Process::make(std::unique_ptr<ddi::Device> device, const char* driver,
+                                       const mp::Protocol& protocol, const mp::Limits& limits,
+                                       const progress::WaitPolicy& policy) {
+    return std::unique_ptr<Process>(
+        new Process(std::move(device), driver, protocol, limits, policy));
 }
 
 Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
                  const mp::Protocol& protocol, const mp::Limits& limits,
                  const progress::WaitPolicy& policy)
-    : driver_(driver),
+    : report_(reinterpret_cast<std::byte*>(this) + private_part(sizeof *this)),
+      driver_(driver),
       device_(std::move(device)),
-      messages_(*device_, protocol, limits),
       policy_(policy),
       idle_poll_every_(device_->network().capabilities().idle_poll_every),
-      until_poll_(idle_poll_every_) {
+      until_poll_(idle_poll_every_),
+      messages_(*device_, protocol, limits) {
+    FCI_ASSERT(&messages_.counters() == &report_.report().counters);
     nhi::NetworkInterface& network = device_->network();
     // Failing here would only mean that a sleeper is not woken at once; sleeps are bounded.
     (void)network.configure_event(gcs::kWakeEvent, {false, true});
@@ -56,6 +93,10 @@ unsigned Process::poll_network() {
     until_poll_ = idle_poll_every_;
     const Nanoseconds now = device_->now();
     const unsigned work = device_->network().poll(now);
+    if (work != 0 || now >= report_due_) {
+        report_due_ = now + kReportEvery;
+        update_report();
+    }
     if (policy_.wants_watch(now)) {
         rusage usage{};
         getrusage(RUSAGE_THREAD, &usage);
@@ -144,6 +185,24 @@ bool Process::drain(Nanoseconds timeout) {
         wait(left < 1'000'000 ? left : 1'000'000);
     }
     return true;
+}
+
+void Process::show(std::uint64_t job) {
+    update_report();
+    report_.open(driver_, messages_.protocol().name, wait_policy(), summary(), job);
+}
+
+void Process::update_report() noexcept {
+    ReportFigures figures{device_->peers() - 1, messages_.connected_peers(), device_->memory()};
+    figures.memory += messages_.memory();
+    figures.memory.fixed += sizeof *this;
+    report_.update(figures);
+}
+
+Status Process::add_peer(const ddi::Card& card, nhi::Rank* rank) {
+    const Status status = device_->add_peer(card, rank);
+    update_report();
+    return status;
 }
 
 void Process::set_handler(std::uint32_t id, fci_icl_am_fn handler, void* user) {

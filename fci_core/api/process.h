@@ -10,6 +10,7 @@
 #include "fci_core/api/icl.h"
 #include "fci_core/base/counters.h"
 #include "fci_core/base/parameters.h"
+#include "fci_core/base/report_page.h"
 #include "fci_core/base/status.h"
 #include "fci_core/ddi/device.h"
 #include "fci_core/ddi/driver.h"
@@ -28,13 +29,19 @@ struct Wishes {
 
 class Process {
 public:
-    Process(std::unique_ptr<ddi::Device> device, const char* driver, const mp::Protocol& protocol,
-            const mp::Limits& limits, const progress::WaitPolicy& policy);
+    static std::unique_ptr<Process> make(std::unique_ptr<ddi::Device> device, const char* driver,
+                                         const mp::Protocol& protocol, const mp::Limits& limits,
+                                         const progress::WaitPolicy& policy);
     ~Process();
+    static void operator delete(void* process) noexcept;
 
     [[nodiscard]] ddi::Device& device() noexcept { return *device_; }
     [[nodiscard]] mp::MessagePassing& messages() noexcept { return messages_; }
     [[nodiscard]] const char* driver() const noexcept { return driver_; }
+
+    /// From now on fci_info --job finds it. `job`: the cookie.
+    void show(std::uint64_t job);
+    Status add_peer(const ddi::Card& card, nhi::Rank* rank);
 
     /// One bounded turn; where there are more ranks than cores, a long idle caller loses its core
     /// for a moment.
@@ -54,19 +61,25 @@ public:
     [[nodiscard]] std::string summary() const;
 
 private:
+    Process(std::unique_ptr<ddi::Device> device, const char* driver, const mp::Protocol& protocol,
+            const mp::Limits& limits, const progress::WaitPolicy& policy);
+    static void* operator new(std::size_t bytes);
+
     unsigned idle();
     unsigned poll_network();
     void follow(const progress::WaitStep& step, Nanoseconds most);
     void sleep(Nanoseconds timeout);
     void disarm() noexcept;
+    void update_report() noexcept;
 
+    ReportPage report_;  // its place is where this object ends
     const char* driver_;
     std::unique_ptr<ddi::Device> device_;
-    mp::MessagePassing messages_;
     progress::WaitPolicy policy_;
     unsigned idle_poll_every_;
     unsigned empty_turns_ = 0;
     unsigned until_poll_;
+    Nanoseconds report_due_ = 0;
     bool armed_ = false;
     bool shows_counters_ = false;
     struct Handler {
@@ -74,6 +87,8 @@ private:
         void* user = nullptr;
     };
     std::array<Handler, FCI_ICL_AM_HANDLERS> handlers_{};
+    // Last: it ends with the counters, and these begin the report page.
+    mp::MessagePassing messages_;
 };
 
 /// A process over the driver that fits the wishes and the environment. nullptr with *status and

@@ -14,10 +14,16 @@ libfci_base_la_SOURCES = \
 	%D%/intrusive_list.h \
 	%D%/log.cc \
 	%D%/log.h \
+	%D%/memory_file.cc \
+	%D%/memory_file.h \
+	%D%/memory_use.h \
 	%D%/parameters.cc \
 	%D%/parameters.def \
 	%D%/parameters.h \
 	%D%/parse.cc \
 	%D%/parse.h \
 	%D%/prng.h \
+	%D%/report.h \
+	%D%/report_page.cc \
+	%D%/report_page.h \
 	%D%/status.h

@@ -47,6 +47,9 @@ public:
     }
 
     [[nodiscard]] std::size_t used() const noexcept { return used_; }
+    [[nodiscard]] std::size_t memory() const noexcept {  // bytes
+        return chunks_.size() * kChunk * sizeof(Slot);
+    }
 
     /// `visit` may give objects back and take new ones.
     template <class F>

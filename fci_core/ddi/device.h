@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "fci_core/base/memory_use.h"
 #include "fci_core/base/status.h"
 #include "fci_core/ddi/card.h"
 #include "fci_core/nhi/network_interface.h"
@@ -31,6 +32,8 @@ public:
 /// What both ends of a connection must agree on; a difference is a Status::mismatch, naming both.
 struct Settings {
     std::size_t block_bytes = 0;          // request block that each process keeps for each peer
+    // Of it, what must be there at once; the rest when it is asked for (provide). 0: all of it.
+    std::size_t block_first_bytes = 0;
     std::uint64_t layout_digest = 0;      // of everything that fixes how the block is used
     std::uint64_t job = 0;                // cookie: processes of another job are refused
     std::size_t communication_bytes = 0;  // memory for windows of one's own
@@ -57,6 +60,8 @@ public:
     /// The memory into which `rank` writes; empty before peer_attached.
     [[nodiscard]] virtual std::span<std::byte> block(nhi::Rank rank) noexcept = 0;
     [[nodiscard]] virtual std::span<std::byte> communication_memory() noexcept = 0;
+    /// What the device holds, without looking at each peer; 0 where that is not known.
+    [[nodiscard]] virtual MemoryUse memory() const noexcept { return {}; }
 
     /// Sleeps until an unmasked event, an arrival, a departure, or the timeout (< 0: none).
     virtual void sleep(Nanoseconds timeout) noexcept = 0;

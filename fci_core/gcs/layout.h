@@ -34,6 +34,15 @@ struct Layout {
     [[nodiscard]] constexpr std::size_t block_bytes() const noexcept {
         return ring_at() + ring_bytes;
     }
+    // Most pairs exchange a few short messages in their life: the writer asks for more of the ring
+    // when it gets there.
+    [[nodiscard]] constexpr std::uint64_t ring_first_bytes() const noexcept {
+        constexpr std::uint64_t first = 16384;
+        return ring_bytes < first ? ring_bytes : first;
+    }
+    [[nodiscard]] constexpr std::size_t block_first_bytes() const noexcept {
+        return ring_at() + ring_first_bytes();
+    }
     /// Of all that the two sides must share to understand each other's requests.
     [[nodiscard]] constexpr std::uint64_t digest(std::uint64_t more) const noexcept {
         std::uint64_t d = 0x46434931;  // changes with every change of the records

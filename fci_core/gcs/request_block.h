@@ -63,6 +63,7 @@ public:
                 const nhi::Reach* reach = nullptr) noexcept {
         peer_ = peer;
         layout_ = layout;
+        ring_there_ = ring_until_ = layout.ring_first_bytes();
         credit_ = reinterpret_cast<const Credit*>(own_block.data());
         if (reach == nullptr) return;
         lines_ =
@@ -76,11 +77,10 @@ public:
         slots_taken_ = flag::look(credit_->slots);
         return slots_ - slots_taken_ < layout_.slots;
     }
-    [[nodiscard]] bool ring_free(std::uint64_t bytes) noexcept {
+    [[nodiscard]] bool ring_free(nhi::NetworkInterface& network, std::uint64_t bytes) noexcept {
         const std::uint64_t end = ring_place(ring_, bytes, layout_.ring_bytes).end;
-        if (end - ring_taken_ <= layout_.ring_bytes) [[likely]] return true;
-        ring_taken_ = flag::look(credit_->ring);
-        return end - ring_taken_ <= layout_.ring_bytes;
+        if (end <= ring_until_) [[likely]] return true;
+        return look_for_room(network, end);
     }
     [[nodiscard]] std::uint64_t disposed() const noexcept { return flag::look(credit_->disposed); }
     [[nodiscard]] std::uint64_t sent() const noexcept { return slots_; }
@@ -131,6 +131,21 @@ public:
     }
 
 private:
+    /// In its first lap the ring grows by doubling, as far as it is needed.
+    [[gnu::noinline]] bool look_for_room(nhi::NetworkInterface& network,
+                                         std::uint64_t end) noexcept {
+        while (ring_there_ < layout_.ring_bytes && ring_there_ < end) {
+            if (network.provide(peer_, layout_.ring(ring_there_), ring_there_) != Status::ok) {
+                return false;
+            }
+            ring_there_ *= 2;
+        }
+        ring_until_ = flag::look(credit_->ring) + layout_.ring_bytes;
+        if (ring_there_ < layout_.ring_bytes && ring_there_ < ring_until_) {
+            ring_until_ = ring_there_;
+        }
+        return end <= ring_until_;
+    }
     [[nodiscard]] std::uint64_t numbered(std::uint32_t control) const noexcept {
         return control | (slots_ + 1) << 32;
     }
@@ -161,7 +176,8 @@ private:
     std::uint64_t slots_ = 0, slots_taken_ = 0;  // sent, known to be taken
     Layout layout_{};
     const Credit* credit_ = nullptr;
-    std::uint64_t ring_ = 0, ring_taken_ = 0;
+    std::uint64_t ring_ = 0, ring_until_ = 0;    // written, may be written
+    std::uint64_t ring_there_ = 0;               // bytes of the ring for which there is memory
     std::byte* ring_at_ = nullptr;
     nhi::Rank peer_ = nhi::kNoRank;
     Line staging_{};

@@ -35,6 +35,7 @@ public:
         }
         void* memory = ::operator new(sizeof(Arrived) + bytes, std::nothrow);
         if (memory == nullptr) return nullptr;
+        memory_ += sizeof(Arrived) + bytes;
         Arrived* fresh = new (memory) Arrived();
         fresh->room = bytes;
         return fresh;
@@ -45,9 +46,13 @@ public:
             free_.push_back(message);
             ++kept_;
         } else {
+            memory_ -= sizeof(Arrived) + message.room;
             destroy(&message);
         }
     }
+
+    /// Bytes, of those that were taken and of those that are kept.
+    [[nodiscard]] std::size_t memory() const noexcept { return memory_; }
 
 private:
     static constexpr std::uint32_t kShort = 192;
@@ -60,6 +65,7 @@ private:
 
     IntrusiveList<Arrived> free_;
     std::uint32_t kept_ = 0;
+    std::size_t memory_ = 0;
 };
 
 }  // namespace fci::mp

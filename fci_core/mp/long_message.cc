@@ -136,7 +136,7 @@ bool MessagePassing::stream(Peer& peer, Order& order) {
     for (unsigned n = 0; n < kPiecesPerTurn && order.moved < order.wanted; ++n) {
         const std::uint64_t bytes =
             std::min<std::uint64_t>(order.piece_bytes, order.wanted - order.moved);
-        if (!peer.out.slot_free() || !peer.out.ring_free(bytes)) return false;
+        if (!peer.out.slot_free() || !peer.out.ring_free(network_, bytes)) return false;
         peer.out.prepare().word[0] = order.peer_handle;
         const Control control{Kind::piece, kInRing, static_cast<std::uint16_t>(bytes)};
         const gcs::RequestOut::Part part{order.data + order.moved, bytes};

@@ -36,6 +36,7 @@ Peer* MessagePassing::peer(nhi::Rank rank) {
         reasons_.resize(rank + 1);
     }
     peers_[rank] = std::make_unique<Peer>();
+    ++peers_made_;
     peers_[rank]->rank = rank;
     peers_[rank]->path.set_policy(limits_.copy);
     peers_[rank]->data_with_send_request = protocol_.data_with_send_request;
@@ -91,6 +92,22 @@ void MessagePassing::peer_lost(nhi::Rank rank, Status why, const std::string& re
 
 const char* MessagePassing::reason(nhi::Rank rank) const noexcept {
     return rank < reasons_.size() ? reasons_[rank].c_str() : "";
+}
+
+MemoryUse MessagePassing::memory() const noexcept {
+    MemoryUse use;
+    use.fixed = scratch_.capacity() + orders_.memory();
+    use.known = peers_.capacity() * sizeof peers_[0] + reasons_.capacity() * sizeof reasons_[0];
+    use.connected = active_.capacity() * sizeof active_[0] + peers_made_ * Peer::kBytes;
+    for (const Peer* const peer : active_) use.connected += peer->offers.capacity() * sizeof(Offer);
+    use.unexpected = arrived_pool_.memory();
+    return use;
+}
+
+std::size_t MessagePassing::connected_peers() const noexcept {
+    const bool self = !peers_.empty() && peers_[nhi::kSelf] != nullptr &&
+                      peers_[nhi::kSelf]->attached;
+    return active_.size() - self;
 }
 
 /// Ends every order that needs this peer. `died`: not by closing, so the job is broken and whoever

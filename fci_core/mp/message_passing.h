@@ -13,6 +13,7 @@
 
 #include "fci_core/base/counters.h"
 #include "fci_core/base/handle_pool.h"
+#include "fci_core/base/memory_use.h"
 #include "fci_core/ddi/device.h"
 #include "fci_core/gcs/layout.h"
 #include "fci_core/mp/arrived_pool.h"
@@ -94,6 +95,10 @@ public:
     [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
     [[nodiscard]] const Protocol& protocol() const noexcept { return protocol_; }
     [[nodiscard]] Counters& counters() noexcept { return counters_; }
+    /// What is held here, the object itself not counted; looks at every connected peer.
+    [[nodiscard]] MemoryUse memory() const noexcept;
+    /// Without the process itself.
+    [[nodiscard]] std::size_t connected_peers() const noexcept;
     /// Why operations to this peer fail; empty while they do not.
     [[nodiscard]] const char* reason(nhi::Rank rank) const noexcept;
     /// Orders that are not finished; 0 when nothing leaks.
@@ -187,10 +192,10 @@ private:
     nhi::NetworkInterface& network_;
     const Protocol& protocol_;
     Limits limits_;
-    Counters counters_;
     std::vector<std::unique_ptr<Peer>> peers_;  // by rank
     std::vector<std::string> reasons_;          // by rank
     std::vector<Peer*> active_;                 // attached, most recently used first
+    std::size_t peers_made_ = 0;                // objects in peers_
     bool busy_ = false;  // some peer has control, pending or streams, or owes credit
     HandlePool<Order> orders_;
     PostedList posted_;
@@ -207,6 +212,8 @@ private:
     std::array<Handler, 256> handlers_{};
     void (*died_)(void* user, nhi::Rank peer) = nullptr;
     void* died_user_ = nullptr;
+    // Last, so that an owner can put the object where they can be seen (api/process.cc).
+    Counters counters_;
 };
 
 /// The receiver has room for the message even if nobody asks for it there (G9).

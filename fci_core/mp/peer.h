@@ -29,6 +29,7 @@ struct SentNote {
 struct Peer {
     static constexpr unsigned kSentNotes = 64;
     static constexpr unsigned kOffersMost = 16;
+    static const std::size_t kBytes;
 
     gcs::RequestIn in;
     gcs::RequestOut out;
@@ -69,5 +70,7 @@ struct Peer {
                pending.empty() && offers.empty();
     }
 };
+/// With what a queue takes while it is empty: a block of 512 bytes, and eight pointers to such.
+inline constexpr std::size_t Peer::kBytes = sizeof(Peer) + 512 + 64;
 
 }  // namespace fci::mp

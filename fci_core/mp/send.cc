@@ -117,7 +117,7 @@ Status MessagePassing::put_send(Peer& peer, const SendArguments& send, std::uint
         gather(to + send.header.size(), send.data);
         status = peer.out.put(network_, control.word());
     } else {
-        if (!peer.out.ring_free(bytes)) return Status::again;
+        if (!peer.out.ring_free(network_, bytes)) return Status::again;
         gcs::RequestOut::Part parts[3]{{send.header.data(), send.header.size()}};
         std::size_t count = 1;
         if (send.data.size() <= 2) {
@@ -168,7 +168,7 @@ Status MessagePassing::emit(Peer& peer, Order& order) {
 Status MessagePassing::emit_announce(Peer& peer, Order& order) {
     const std::span<const std::byte> header = header_of(order);
     const std::uint64_t attached = header.size();
-    if (!peer.out.slot_free() || (attached != 0 && !peer.out.ring_free(attached))) {
+    if (!peer.out.slot_free() || (attached != 0 && !peer.out.ring_free(network_, attached))) {
         ++counters_.credit_waits;
         return Status::again;
     }

@@ -68,6 +68,12 @@ public:
         (void)rank, (void)reach;
         return false;
     }
+    /// Memory of the destination's block that is to be written next, beyond what was there when it
+    /// was attached (Settings::block_first_bytes), is there from now on. exhausted: not to be had.
+    virtual Status provide(Rank rank, LcsAddress address, std::size_t bytes) noexcept {
+        (void)rank, (void)address, (void)bytes;
+        return Status::ok;
+    }
     /// Copies between local memory and memory of `rank` that lies in no window, by the kernel.
     /// All bytes or an error; `remote` is an address in that process.
     enum class Direction : std::uint8_t { read, write };

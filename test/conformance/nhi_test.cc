@@ -19,11 +19,13 @@ using nhi::LcsAddress;
 using nhi::Transfer;
 
 constexpr std::size_t kBlockBytes = 64 * 1024;
+constexpr std::size_t kBlockFirstBytes = 60 * 1024;
 constexpr std::size_t kMemoryBytes = 64 * 1024;
 
 ddi::Settings usual_settings() {
     ddi::Settings settings;
     settings.block_bytes = kBlockBytes;
+    settings.block_first_bytes = kBlockFirstBytes;
     settings.layout_digest = 0x1234;
     settings.job = 77;
     settings.communication_bytes = kMemoryBytes;
@@ -200,6 +202,21 @@ TEST_P(Nhi, connect__different_settings_are_a_mismatch) {
         EXPECT_TRUE(ear(0).attached.empty());
         EXPECT_TRUE(ear(1).attached.empty());
     }
+}
+
+TEST_P(Nhi, provide__the_rest_of_a_block) {
+    open_attached(2);
+    const std::uint64_t word = 42;
+    const std::size_t at = kBlockBytes / 8 - 1;
+    for (const nhi::Rank to : {rank_of(0, 1), nhi::kSelf}) {
+        ASSERT_EQ(network(0).provide(to, LcsAddress{kBlockFirstBytes},
+                                     kBlockBytes - kBlockFirstBytes), Status::ok);
+        ASSERT_EQ(put(0, to, 8 * at, &word, sizeof word), Status::ok);
+    }
+    EXPECT_TRUE(world_->until([&] {
+        return flag::look(words(1, rank_of(1, 0))[at]) == 42 &&
+               flag::look(words(0, nhi::kSelf)[at]) == 42;
+    }));
 }
 
 TEST_P(Nhi, self__is_attached_from_the_start) {

@@ -1,10 +1,13 @@
 // fci_info: what FCI is and can do here, and what stands in its way.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <string>
 
 #include "tools/fci_info/doctor.h"
+#include "tools/fci_info/job.h"
+#include "tools/fci_info/job_output.h"
 #include "tools/fci_info/output.h"
 
 namespace {
@@ -16,7 +19,18 @@ struct Wanted {
     bool json = false, doctor = false, version = false;
     unsigned local_ranks = 0;
     std::string provider;
+    bool asks_for_jobs = false;
+    std::string job;  // empty, "all" or a pid
 };
+
+/// CLI11: what is wrong with it, or nothing.
+std::string job_wish(const std::string& text) {
+    int pid = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
+    const bool number = error == std::errc() && end == text.data() + text.size() && pid > 0;
+    if (number || text == "all") return "";
+    return "'" + text + "' is neither the number of a process nor all";
+}
 
 void describe(CLI::App* app, Wanted* wanted) {
     app->add_flag("-d,--drivers", wanted->chapters.drivers,
@@ -34,6 +48,12 @@ void describe(CLI::App* app, Wanted* wanted) {
                   "filters, Open MPI's settings and this machine");
     app->add_option("--provider", wanted->provider,
                     "With --doctor: the provider, or its directory, instead of the one found");
+    app->add_option("--job", wanted->job,
+                    "What running jobs of this user use and do: a table for each; of one process's "
+                    "job, or also of other users' jobs. With -s also the counters")
+        ->expected(0, 1)
+        ->type_name("[PID|all]")
+        ->check(job_wish);
     app->add_flag("--version", wanted->version, "The version, nothing else");
     app->footer("Without options: drivers and limits. Exit code: 0 all is well, 1 a problem was "
                 "found,\n2 wrong usage.");
@@ -45,11 +65,24 @@ bool well(const fci::info::Survey& survey) {
                        [](const fci::info::Driver& driver) { return driver.usable; });
 }
 
+int print(const std::string& text, bool well) {
+    if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) return kProblem;
+    return well ? kAllWell : kProblem;
+}
+
+int show_jobs(const Wanted& wanted) {
+    fci::info::JobSearch search;
+    search.all_users = wanted.job == "all";
+    if (!search.all_users && !wanted.job.empty()) search.pid = std::stoi(wanted.job);
+    const fci::info::Jobs jobs = fci::info::find_jobs(search);
+    return print(wanted.json ? jobs_json(jobs)
+                             : jobs_text(jobs, search, wanted.chapters.counters),
+                 !jobs.jobs.empty());
+}
+
 int show(const Wanted& wanted) {
-    if (wanted.version) {
-        std::printf("%s\n", fci_icl_library_version());
-        return kAllWell;
-    }
+    if (wanted.version) return print(std::string(fci_icl_library_version()) + "\n", true);
+    if (wanted.asks_for_jobs) return show_jobs(wanted);
     const fci::info::Survey survey = fci::info::take_survey(wanted.local_ranks);
     fci::info::Findings findings;
     if (wanted.doctor) findings = fci::info::examine(survey, wanted.provider);
@@ -63,8 +96,7 @@ int show(const Wanted& wanted) {
     } else {
         text = survey_text(survey, wanted.chapters);
     }
-    if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) return kProblem;
-    return well(survey) && sound ? kAllWell : kProblem;
+    return print(text, well(survey) && sound);
 }
 
 }  // namespace
@@ -75,6 +107,7 @@ int main(int argc, char** argv) {
     describe(&app, &wanted);
     try {
         app.parse(argc, argv);
+        wanted.asks_for_jobs = app.count("--job") != 0;
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? kAllWell : kWrongUsage;
     }

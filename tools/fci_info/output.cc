@@ -8,10 +8,6 @@ namespace {
 
 constexpr std::size_t kColumns = 90;
 
-std::string padded(const std::string& text, std::size_t width) {
-    return text + std::string(text.size() < width ? width - text.size() : 0, ' ');
-}
-
 /// Words in lines of at most kColumns, each behind `indent` blanks.
 std::string wrapped(const std::string& text, std::size_t indent) {
     std::string all, line;
@@ -93,6 +89,10 @@ std::string counters_text(const Survey& survey) {
 }
 
 }  // namespace
+
+std::string padded(const std::string& text, std::size_t width) {
+    return text + std::string(text.size() < width ? width - text.size() : 0, ' ');
+}
 
 std::string survey_text(const Survey& survey, const Chapters& chapters) {
     std::string text = "FCI " + survey.version + "\n";

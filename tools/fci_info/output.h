@@ -12,6 +12,9 @@ struct Chapters {
     bool drivers = false, limits = false, options = false, counters = false;
 };
 
+/// Blanks behind it, up to `width`.
+std::string padded(const std::string& text, std::size_t width);
+
 std::string survey_text(const Survey& survey, const Chapters& chapters);
 std::string findings_text(const Findings& findings);
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <csignal>
@@ -28,6 +29,52 @@ TEST(Region, create__zeroed_sealed_and_shared) {
     EXPECT_NE(ftruncate(file.get(), 1 << 20), 0);
     EXPECT_NE(fcntl(file.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
     EXPECT_NE(fcntl(file.get(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+std::uint64_t bytes_of(const Descriptor& file) {
+    struct stat about {};
+    EXPECT_EQ(fstat(file.get(), &about), 0);
+    return static_cast<std::uint64_t>(about.st_blocks) * 512;
+}
+
+TEST(Region, create__the_first_bytes_only) {
+    if (!Region::provides()) GTEST_SKIP() << "needs Linux 5.14";
+    const std::size_t page = page_round(1);
+    Region own, other;
+    Descriptor file;
+    std::string error;
+    ASSERT_EQ(Region::create("test", 64 * page, &own, &file, &error, 2 * page), Status::ok);
+    EXPECT_EQ(own.size(), 64 * page);
+    EXPECT_EQ(bytes_of(file), 2 * page);
+    ASSERT_EQ(Region::adopt(file.get(), own.size(), own.size(), &other, &error, 2 * page),
+              Status::ok);
+    EXPECT_EQ(bytes_of(file), 2 * page);
+    ASSERT_TRUE(Region::provide(other.data() + 4 * page, 3 * page));
+    EXPECT_EQ(bytes_of(file), 5 * page);
+    other.data()[5 * page] = std::byte{9};
+    EXPECT_EQ(own.data()[5 * page], std::byte{9});
+    EXPECT_NE(ftruncate(file.get(), 0), 0);
+}
+
+TEST(Region, provide__says_so_where_there_is_none) {
+    if (!Region::provides()) GTEST_SKIP() << "needs Linux 5.14";
+    const std::size_t page = page_round(1);
+    void* const hole = mmap(nullptr, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(hole, MAP_FAILED);
+    EXPECT_FALSE(Region::provide(static_cast<std::byte*>(hole), page));
+    munmap(hole, 2 * page);
+}
+
+TEST(Region, create_private__is_there_when_touched) {
+    Region region;
+    std::string error;
+    ASSERT_EQ(Region::create_private(100'000, &region, &error), Status::ok) << error;
+    EXPECT_EQ(region.size(), page_round(100'000));
+    unsigned char resident[64] = {};
+    ASSERT_EQ(mincore(region.data(), region.size(), resident), 0);
+    EXPECT_EQ(resident[3] & 1, 0);
+    EXPECT_EQ(region.data()[99'999], std::byte{0});
+    region.data()[99'999] = std::byte{1};
 }
 
 TEST(Region, create__more_than_there_is) {

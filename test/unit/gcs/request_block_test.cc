@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 using namespace fci;
@@ -55,6 +57,14 @@ public:
     Status copy(nhi::Rank, Direction, std::uint64_t, void*, std::size_t) noexcept override {
         return Status::unsupported;
     }
+
+    Status provide(nhi::Rank, nhi::LcsAddress address, std::size_t bytes) noexcept override {
+        if (full) return Status::exhausted;
+        provided.emplace_back(static_cast<std::uint64_t>(address), bytes);
+        return Status::ok;
+    }
+    bool full = false;
+    std::vector<std::pair<std::uint64_t, std::size_t>> provided;
 
 private:
     std::vector<std::byte>& far_;
@@ -176,7 +186,7 @@ TEST(request_out, data__is_one_transfer_and_found_by_both) {
         for (std::uint64_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>(round + i);
         Line l = p.line(round);
         ASSERT_TRUE(p.out.slot_free());
-        ASSERT_TRUE(p.out.ring_free(bytes)) << round;
+        ASSERT_TRUE(p.out.ring_free(p.to_receiver, bytes)) << round;
         const gcs::RequestOut::Part parts[2] = {{data.data(), 60}, {data.data() + 60, bytes - 60}};
         const unsigned before = p.to_receiver.transfers;
         ASSERT_EQ(put_with(p, l, parts, bytes), Status::ok);
@@ -194,7 +204,7 @@ TEST(request_out, ring__is_never_overrun) {
     Pair p;
     unsigned put = 0;
     const std::vector<std::byte> data(1000);
-    while (p.out.slot_free() && p.out.ring_free(1000)) {
+    while (p.out.slot_free() && p.out.ring_free(p.to_receiver, 1000)) {
         Line l = p.line(put++);
         const gcs::RequestOut::Part part{data.data(), 1000};
         ASSERT_EQ(put_with(p, l, {&part, 1}, 1000), Status::ok);
@@ -202,9 +212,49 @@ TEST(request_out, ring__is_never_overrun) {
     EXPECT_EQ(put, 4u);  // 4 x 1024 = the whole ring
     (void)p.in.take();
     (void)p.in.ring(1000);
-    EXPECT_FALSE(p.out.ring_free(1000));
+    EXPECT_FALSE(p.out.ring_free(p.to_receiver, 1000));
     ASSERT_EQ(p.in.return_credit(p.to_sender), Status::ok);
-    EXPECT_TRUE(p.out.ring_free(1000));
+    EXPECT_TRUE(p.out.ring_free(p.to_receiver, 1000));
+}
+
+TEST(request_out, ring__grows_by_doubling_and_only_in_its_first_lap) {
+    constexpr Layout kLarge{8, 128 * 1024};
+    static_assert(kLarge.block_first_bytes() < kLarge.block_bytes());
+    std::vector<std::byte> near(kLarge.block_bytes()), far(kLarge.block_bytes());
+    Wire there{far}, back{near};
+    gcs::RequestOut out;
+    gcs::RequestIn in;
+    out.attach(1, kLarge, near);
+    in.attach(1, kLarge, far);
+    const std::vector<std::byte> data(4096);
+    const gcs::RequestOut::Part part{data.data(), data.size()};
+    for (unsigned i = 0; i < 128; ++i) {  // four laps
+        const std::uint64_t end = 4096 * (i + 1);
+        there.full = i == 4;
+        if (there.full) {
+            EXPECT_FALSE(out.ring_free(there, data.size()));
+            there.full = false;
+        }
+        ASSERT_TRUE(out.ring_free(there, data.size())) << i;
+        std::uint64_t memory = kLarge.ring_first_bytes();
+        for (const auto& [address, bytes] : there.provided) {
+            EXPECT_EQ(address, static_cast<std::uint64_t>(kLarge.ring(memory)));
+            memory += bytes;
+        }
+        EXPECT_GE(memory, std::min<std::uint64_t>(end, kLarge.ring_bytes)) << "not there yet";
+        if (end <= kLarge.ring_bytes / 2) {
+            EXPECT_LE(memory, std::max<std::uint64_t>(2 * end, 16384)) << i;
+        }
+        ASSERT_TRUE(out.slot_free());
+        ASSERT_EQ(out.put(there, 7, {&part, 1}, data.size()), Status::ok);
+        ASSERT_TRUE(in.ready());
+        (void)in.take();
+        (void)in.ring(data.size());
+        if (in.credit_due(1 << 20)) {
+            ASSERT_EQ(in.return_credit(back), Status::ok);
+        }
+    }
+    EXPECT_EQ(there.provided.size(), 3u);  // 16, 32, 64 KiB more
 }
 
 TEST(request_in, sequence__of_an_old_lap_is_not_taken) {

@@ -1,0 +1,160 @@
+#include "fci_core/base/report_page.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "fci_core/base/flag.h"
+#include "fci_core/base/memory_file.h"
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
+namespace fci {
+
+namespace {
+
+// The handlers of pthread_atfork take no argument, so this list cannot belong to anybody.
+constinit std::mutex list_lock;
+constinit ReportPage* first = nullptr;
+constinit bool watching = false;
+
+/// Sealed in size, and for writing by all but those who map it already; before Linux 5.1 others of
+/// the same user could write.
+bool seal(int file) noexcept {
+    constexpr int kSize = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    return fcntl(file, F_ADD_SEALS, kSize | F_SEAL_FUTURE_WRITE) == 0 ||
+           fcntl(file, F_ADD_SEALS, kSize) == 0;
+}
+
+/// In place of what is mapped at `place`; false: nothing changed.
+bool lay_over(void* place, int file) noexcept {
+    const int flags = MAP_FIXED | (file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
+    return mmap(place, ReportPage::size(), PROT_READ | PROT_WRITE, flags, file, 0) != MAP_FAILED;
+}
+
+template <std::size_t N>
+void put(char (&to)[N], const std::string& text) noexcept {
+    const std::size_t bytes = std::min(text.size(), N - 1);
+    std::memcpy(to, text.data(), bytes);
+    std::memset(to + bytes, 0, N - bytes);
+}
+
+}  // namespace
+
+std::size_t ReportPage::size() noexcept {
+    static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    return page;
+}
+
+ReportPage::ReportPage(void* place) noexcept : report_(static_cast<Report*>(place)) {
+    std::memset(place, 0, sizeof(Report));
+    if (!show() && file_ >= 0) {
+        close(file_);
+        file_ = -1;
+    }
+}
+
+ReportPage::~ReportPage() {
+    const std::scoped_lock guard(list_lock);
+    if (file_ < 0) return;
+    unlink();
+    hide();
+}
+
+bool ReportPage::show() noexcept {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < size()) return false;
+    file_ = open_memory_file(kReportName);
+    if (file_ < 0) return false;
+    // The page is there before it is mapped: no access to it can end in SIGBUS.
+    if (posix_fallocate(file_, 0, static_cast<off_t>(size())) != 0) return false;
+    const std::scoped_lock guard(list_lock);
+    if (!watch_forks() || !lay_over(report_, file_)) return false;
+    link();
+    if (seal(file_)) return true;
+    unlink();
+    (void)lay_over(report_, -1);
+    return false;
+}
+
+/// The memory is this process's own again, with the same contents.
+void ReportPage::hide() noexcept {
+    Report kept;
+    std::memcpy(&kept, report_, sizeof kept);
+    kept.head.magic = 0;
+    if (lay_over(report_, -1)) std::memcpy(report_, &kept, sizeof kept);
+    close(file_);
+    file_ = -1;
+}
+
+void ReportPage::open(const std::string& driver, const std::string& protocol,
+                      const std::string& wait_policy, const std::string& summary,
+                      std::uint64_t job) noexcept {
+    ReportHead& head = report_->head;
+    head.version = kReportVersion;
+    head.bytes = sizeof(Report);
+    head.counters_digest = counters_digest();
+    head.job = job;
+    head.pid = static_cast<std::uint64_t>(getpid());
+    put(head.driver, driver);
+    put(head.protocol, protocol);
+    put(head.wait_policy, wait_policy);
+    put(head.summary, summary);
+    flag::publish(head.magic, kReportMagic);
+}
+
+void ReportPage::update(const ReportFigures& figures) noexcept {
+    ReportFigures& shown = report_->head.figures;
+    flag::note(shown.known_peers, figures.known_peers);
+    flag::note(shown.connected_peers, figures.connected_peers);
+    flag::note(shown.memory.shared, figures.memory.shared);
+    flag::note(shown.memory.shared_peers, figures.memory.shared_peers);
+    flag::note(shown.memory.mapped, figures.memory.mapped);
+    flag::note(shown.memory.fixed, figures.memory.fixed);
+    flag::note(shown.memory.known, figures.memory.known);
+    flag::note(shown.memory.connected, figures.memory.connected);
+    flag::note(shown.memory.unexpected, figures.memory.unexpected);
+}
+
+// --- fork ---
+
+bool ReportPage::watch_forks() noexcept {
+    if (!watching) watching = pthread_atfork(before_fork, after_fork, in_child) == 0;
+    return watching;
+}
+
+void ReportPage::before_fork() { list_lock.lock(); }
+void ReportPage::after_fork() { list_lock.unlock(); }
+
+/// What the child counts is its own, and it does not show what is its parent's.
+void ReportPage::in_child() {
+    while (ReportPage* const page = first) {
+        page->unlink();
+        page->hide();
+    }
+    list_lock.unlock();
+}
+
+void ReportPage::link() noexcept {
+    next_ = first;
+    here_ = &first;
+    if (first != nullptr) first->here_ = &next_;
+    first = this;
+}
+
+void ReportPage::unlink() noexcept {
+    *here_ = next_;
+    if (next_ != nullptr) next_->here_ = here_;
+    next_ = nullptr;
+    here_ = nullptr;
+}
+
+}  // namespace fci

@@ -1,0 +1,52 @@
+// ReportPage: makes the report (report.h) one that others can see. It is laid over memory that its
+// owner has already, so that an object may reach into it: counting costs what it costs elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "fci_core/base/report.h"
+
+namespace fci {
+
+class ReportPage {
+public:
+    /// `place`: size() bytes of this process's own memory, aligned to that; zeroed by this. Where
+    /// no page can be had the memory stays what it is, and nobody else sees it: no error.
+    explicit ReportPage(void* place) noexcept;
+    /// `place` is ordinary memory again.
+    ~ReportPage();
+    ReportPage(const ReportPage&) = delete;
+    ReportPage& operator=(const ReportPage&) = delete;
+
+    /// Pages are that large here.
+    [[nodiscard]] static std::size_t size() noexcept;
+
+    [[nodiscard]] Report& report() const noexcept { return *report_; }
+    /// Others can see it. Not so in a child of fork(), which has a private copy.
+    [[nodiscard]] bool shown() const noexcept { return file_ >= 0; }
+    /// From now on readers take it for whole.
+    void open(const std::string& driver, const std::string& protocol,
+              const std::string& wait_policy, const std::string& summary,
+              std::uint64_t job) noexcept;
+    void update(const ReportFigures& figures) noexcept;
+
+private:
+    static void before_fork();
+    static void after_fork();
+    static void in_child();
+    [[nodiscard]] static bool watch_forks() noexcept;
+
+    bool show() noexcept;
+    void hide() noexcept;
+    void link() noexcept;
+    void unlink() noexcept;
+
+    Report* report_;
+    int file_ = -1;
+    // List of those that are shown.
+    ReportPage* next_ = nullptr;
+    ReportPage** here_ = nullptr;
+};
+
+}  // namespace fci
