@@ -58,11 +58,14 @@
 #define FCI_COLLECTIVE_FINALIZE 1
 #endif
 
-/* --- 4.3: a partitioned receive is told whether a shmmod has it --- */
+/* --- 4.3: MPIR_TAG_USABLE_BITS is no mask any more but a number of bits, and a partitioned receive
+ * is told whether a shmmod has it --- */
 
 #if FCI_MPICH(4, 3)
+#define FCI_USER_TAG_MASK MPIR_TAG_USABLE_MASK
 #define FCI_PRECV_LOCALITY false,
 #else
+#define FCI_USER_TAG_MASK MPIR_TAG_USABLE_BITS
 #define FCI_PRECV_LOCALITY
 #endif
 

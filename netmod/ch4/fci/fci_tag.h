@@ -31,7 +31,7 @@ MPL_STATIC_INLINE_PREFIX uint64_t MPIDI_FCI_ignore(int tag)
     uint64_t compared = MPIDI_FCI_TAG_MASK;
     MPIR_TAG_CLEAR_ERROR_BITS(compared);
     if (tag == MPI_ANY_TAG)
-        compared &= ~(uint64_t) MPIR_TAG_USABLE_BITS;
+        compared &= ~(uint64_t) FCI_USER_TAG_MASK;
     return MPIDI_FCI_RANK_MASK | (MPIDI_FCI_TAG_MASK & ~compared);
 }
 
