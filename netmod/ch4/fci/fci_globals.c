@@ -35,7 +35,18 @@ int MPIDI_FCI_error(int code, uint32_t peer)
 
 void MPIDI_FCI_peer_died(void *user, fci_icl_peer peer)
 {
-    if (!MPIDI_FCI_global.broken)
-        MPIDI_FCI_global.dead = peer;
+    if (MPIDI_FCI_global.broken)
+        return;
     MPIDI_FCI_global.broken = true;
+    MPIDI_FCI_global.dead = peer;
+    MPL_wtime(&MPIDI_FCI_global.death);
+}
+
+bool MPIDI_FCI_is_grace_over(void)
+{
+    MPL_time_t now;
+    double seconds;
+    MPL_wtime(&now);
+    MPL_wtime_diff(&MPIDI_FCI_global.death, &now, &seconds);
+    return seconds > 0.1;
 }

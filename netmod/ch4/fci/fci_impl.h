@@ -26,7 +26,8 @@ typedef struct {
     int windows;                /* open now */
     bool partitioned;           /* partitioned communication was used */
     bool broken;                /* a process that was spoken to died: */
-    uint32_t dead;              /* this one was the first */
+    uint32_t dead;              /* this one was the first, */
+    MPL_time_t death;           /* then */
     size_t inject_bytes;        /* sends up to this length need no request */
     size_t am_eager_bytes;
 } MPIDI_FCI_global_t;
@@ -50,11 +51,15 @@ int MPIDI_FCI_error(int code, uint32_t peer);
 void MPIDI_FCI_peer_died(void *user, fci_icl_peer peer);
 
 /* Windows and partitioned communication wait for active messages: an acknowledgement, a lock, a post.
- * No request stands for these, so none can fail when their sender dies: every wait does. */
+ * No request stands for these, so none can fail when their sender dies: every wait does, a little
+ * later. (First come requests that fail, since MPICH holds an error of progress for a fatal one.) */
+bool MPIDI_FCI_is_grace_over(void);
+
 MPL_STATIC_INLINE_PREFIX bool MPIDI_FCI_waits_in_vain(void)
 {
-    return MPIDI_FCI_global.broken &&
-        (MPIDI_FCI_global.windows > 0 || MPIDI_FCI_global.partitioned);
+    return unlikely(MPIDI_FCI_global.broken) &&
+        (MPIDI_FCI_global.windows > 0 || MPIDI_FCI_global.partitioned) &&
+        MPIDI_FCI_is_grace_over();
 }
 
 /* MPICH 4: remembers which process `peer` is, to know it again when it comes by another way. */
