@@ -1,0 +1,92 @@
+// Peers that go: killed, or in order, with messages under way.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "test/unit/mp/pair.h"
+
+using namespace fci;
+using namespace fci::mp;
+using namespace fci::mp::test;
+
+class departure : public ::testing::TestWithParam<const Protocol*> {};
+INSTANTIATE_TEST_SUITE_P(protocols, departure, ::testing::Values(&kEnhancedMixed, &kTwoSided),
+                         [](const auto& p) {
+                             return p.param == &kTwoSided ? "two_sided" : "enhanced_mixed";
+                         });
+
+TEST_P(departure, death__ends_what_needs_the_dead_and_names_it) {
+    Pair p(*GetParam());
+    p.attach();
+    auto big = pattern(50'000);
+    std::vector<std::byte> named(100), any(100);
+    p.receive(0, 1, named, 1);
+    p.receive(0, 2, any, 2, nullptr, true);
+    EXPECT_EQ(p.send(0, 0, 7, big, 3), kAccepted);
+    p.world.kill(1);
+    p.turns(0, 2000);
+    for (const int number : {1, 2, 3}) {
+        ASSERT_TRUE(p.recorder.has(number)) << number;
+        EXPECT_EQ(p.recorder.error(number), kPeerLost);
+    }
+    EXPECT_NE(std::string(p.ends[0]->reason(p.there[0])), "");
+    EXPECT_EQ(p.send(0, 0, 7, big, 4), kPeerLost);
+    EXPECT_EQ(p.ends[0]->orders(), 0u);
+}
+
+TEST_P(departure, on_death__after_what_the_dead_sent) {
+    Pair p(*GetParam());
+    p.attach();
+    struct Story {
+        std::vector<int> events;
+        nhi::Rank dead = nhi::kNoRank;
+    } story;
+    p.ends[0]->set_handler(
+        9,
+        [](void* user, nhi::Rank, const void*, std::size_t, const void*, std::uint64_t, Landing*) {
+            static_cast<Story*>(user)->events.push_back(1);
+        },
+        &story);
+    p.ends[0]->on_death(
+        [](void* user, nhi::Rank dead) {
+            static_cast<Story*>(user)->events.push_back(2);
+            static_cast<Story*>(user)->dead = dead;
+        },
+        &story);
+    EXPECT_GE(p.ends[1]->send_active(p.there[1], 9, 0, {}, {}, Completion{}, nullptr), 0);
+    p.turns(1, 50);
+    p.world.kill(1);
+    p.turns(0, 2000);
+    EXPECT_EQ(story.events, (std::vector<int>{1, 2}));
+    EXPECT_EQ(story.dead, p.there[0]);
+}
+
+// The receiver copies all of it, says so and leaves, before the sender takes its next turn.
+TEST(departures, leaving__after_copying_all_ends_the_send_well) {
+    sim::WorldOptions options;
+    options.load_store = options.kernel_copy = true;
+    Limits limits = small_limits();
+    limits.copy = CopyPath::Policy::kernel;
+    Pair p(kEnhancedMixed, options, limits);
+    p.attach();
+    auto data = pattern(300'000);
+    std::vector<std::byte> to(data.size());
+    for (const bool leaving : {false, true}) {  // by the second one both know that they may copy
+        p.recorder.outcomes.clear();
+        EXPECT_EQ(p.send(0, 0, 7, data, 1), kAccepted);
+        p.turns(0, 50);
+        p.receive(1, 7, to, 2);
+        p.turns(1, 50);
+        if (!leaving) p.both();
+        ASSERT_TRUE(p.recorder.has(2));
+        EXPECT_EQ(to, data);
+    }
+    EXPECT_TRUE(p.ends[1]->drained() && p.ends[1]->sends_taken());
+    p.ends[1].reset();
+    p.devices[1].reset();
+    for (int i = 0; i < 2000; ++i) p.devices[0]->network().poll(0);
+    ASSERT_NE(std::string(p.ends[0]->reason(p.there[0])), "");
+    p.turns(0, 50);
+    ASSERT_TRUE(p.recorder.has(1));
+    EXPECT_EQ(p.recorder.error(1), kSuccess);
+}
