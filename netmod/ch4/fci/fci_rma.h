@@ -7,7 +7,7 @@
 
 #include "fci_impl.h"
 
-/* MPICH's fallback for all of them; those that are renamed have more to do, here or in fci_epoch.h. */
+/* MPICH's fallback for all of them; those that are renamed do more, here or in fci_epoch.h. */
 #define MPIDI_NM_mpi_put MPIDI_FCI_am_put
 #define MPIDI_NM_mpi_get MPIDI_FCI_am_get
 #define MPIDI_NM_mpi_rput MPIDI_FCI_am_rput
