@@ -106,8 +106,8 @@ FCI_ICL_API int fci_icl_peer_card(const fci_icl_context *context, fci_icl_peer p
 
 /* A peer died, or what it sends cannot be trusted any more; what it had sent before was delivered.
  * Operations that need it end with FCI_ICL_EPEER by themselves: this is for those who wait for an
- * active message of it, which no operation stands for. Not for one that closed in order. Runs inside
- * the call that found out, progress as a rule, under the rules of callbacks. */
+ * active message of it, which no operation stands for. Not for one that closed in order. Runs
+ * inside the call that found out, progress as a rule, under the rules of callbacks. */
 typedef void (*fci_icl_died_fn)(void *user, fci_icl_peer peer);
 FCI_ICL_API void fci_icl_on_death(fci_icl_context *context, fci_icl_died_fn died, void *user);
 

@@ -280,7 +280,7 @@ void MessagePassing::on_taken(Peer& peer, const gcs::Line& line) {
     if (order->state == OrderState::announced) return finish_later(*order, kSuccess);
     if (order->state != OrderState::moving || order->path != Path::shared) return bad_request(peer);
     order->peer_share_done = true;
-    // All pieces are claimed, and what this side claims it copies at once: so its share is done, too.
+    // All pieces are claimed, and what this side claims it copies at once: its share is done, too.
     // It must not wait for the next turn to see that: the receiver may be leaving.
     if (order->in_list) return own_share_done(*order, peer);
     finish_later(*order, kSuccess);

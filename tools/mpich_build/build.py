@@ -34,6 +34,12 @@ PACKAGES = {  # Debian package: a command or file that tells that it is there
     "dpkg-dev": "dpkg-source", "xz-utils": "xz",
 }
 
+OFI_PACKAGES = {
+    "libfabric-dev": "/usr/include/rdma/fabric.h", "libpsm2-dev": "/usr/include/psm2.h",
+    "libpsm-infinipath1-dev": "/usr/include/psm.h",
+    "librdmacm-dev": "/usr/include/rdma/rdma_cma.h",
+}
+
 
 def without_date(text):
     """What MPICH generates says when."""
@@ -155,8 +161,9 @@ class Build:
         if not self.options.no_fortran:
             wanted["gfortran"] = "gfortran"
         missing = [p for p, command in wanted.items() if not shutil.which(command)]
-        if self.short == "ofi" and not os.path.exists("/usr/include/rdma/fabric.h"):
-            missing.append("libfabric-dev")
+        if self.short == "ofi":  # MPICH links it with all that it would need when linked statically
+            missing += [package for package, file in OFI_PACKAGES.items()
+                        if not os.path.exists(file)]
         if self.short == "ucx" and not os.path.exists("/usr/include/ucp/api/ucp.h"):
             missing.append("libucx-dev")
         if not missing:

@@ -20,7 +20,10 @@ void MPIDI_FCI_register_counters(void)
 
     if (names[0][0] != '\0')
         return;
-    for (unsigned i = 0; i < COUNTERS_MOST && (name = fci_icl_counter_name(i, &help)) != NULL; i++) {
+    for (unsigned i = 0; i < COUNTERS_MOST; i++) {
+        name = fci_icl_counter_name(i, &help);
+        if (name == NULL)
+            break;
         snprintf(names[i], sizeof names[i], "fci_%s", name);
         MPIR_T_PVAR_REGISTER_impl(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, names[i],
                                   (void *) (uintptr_t) (i + 1), 1, MPI_T_ENUM_NULL,

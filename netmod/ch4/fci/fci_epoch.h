@@ -2,8 +2,8 @@
  *
  * MPICH counts the posts that arrive, waits until there are exactly as many as it needs, and begins
  * again from none. A quick process may post for its next epoch before this one has begun here, and
- * one turn of progress may bring several: then the count steps over the number that is waited for. So
- * the waiting is done here, and what came early is put aside and back again. */
+ * one turn of progress may bring several: then the count steps over the number waited for. So the
+ * waiting is done here, and what came early is put aside and back again. */
 #ifndef FCI_EPOCH_H_INCLUDED
 #define FCI_EPOCH_H_INCLUDED
 

@@ -50,9 +50,9 @@ int MPIDI_FCI_error(int code, uint32_t peer);
 
 void MPIDI_FCI_peer_died(void *user, fci_icl_peer peer);
 
-/* Windows and partitioned communication wait for active messages: an acknowledgement, a lock, a post.
- * No request stands for these, so none can fail when their sender dies: every wait does, a little
- * later. (First come requests that fail, since MPICH holds an error of progress for a fatal one.) */
+/* Windows and partitioned communication wait for active messages: an acknowledgement, a lock. No
+ * request stands for these, so none can fail when their sender dies: every wait does, a little
+ * later. (Requests that fail come first: MPICH takes an error of progress for a fatal one.) */
 bool MPIDI_FCI_is_grace_over(void);
 
 MPL_STATIC_INLINE_PREFIX bool MPIDI_FCI_waits_in_vain(void)
