@@ -11,9 +11,7 @@ using namespace fci::mp::test;
 
 class departure : public ::testing::TestWithParam<const Protocol*> {};
 INSTANTIATE_TEST_SUITE_P(protocols, departure, ::testing::Values(&kEnhancedMixed, &kTwoSided),
-                         [](const auto& p) {
-                             return p.param == &kTwoSided ? "two_sided" : "enhanced_mixed";
-                         });
+                         protocol_name);
 
 TEST_P(departure, death__ends_what_needs_the_dead_and_names_it) {
     Pair p(*GetParam());

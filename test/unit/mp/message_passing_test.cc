@@ -13,9 +13,7 @@ using namespace fci::mp::test;
 
 class messages : public ::testing::TestWithParam<const Protocol*> {};
 INSTANTIATE_TEST_SUITE_P(protocols, messages, ::testing::Values(&kEnhancedMixed, &kTwoSided),
-                         [](const auto& p) {
-                             return p.param == &kTwoSided ? "two_sided" : "enhanced_mixed";
-                         });
+                         protocol_name);
 
 TEST_P(messages, lengths__around_every_limit_arrive_whole) {
     Pair p(*GetParam());

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "drivers/sim/ideal/world.h"
@@ -19,6 +20,10 @@ inline Limits small_limits() {
     limits.announce_bytes = 8192;
     limits.unexpected_bytes = 64 * 1024;
     return limits;
+}
+
+inline std::string protocol_name(const ::testing::TestParamInfo<const Protocol*>& info) {
+    return info.param == &kTwoSided ? "two_sided" : "enhanced_mixed";
 }
 
 struct Recorder {
