@@ -37,7 +37,7 @@ struct Layout {
     // Most pairs exchange a few short messages in their life: the writer asks for more of the ring
     // when it gets there.
     [[nodiscard]] constexpr std::uint64_t ring_first_bytes() const noexcept {
-        constexpr std::uint64_t first = 16384;
+        constexpr std::uint64_t first = 4096;
         return ring_bytes < first ? ring_bytes : first;
     }
     [[nodiscard]] constexpr std::size_t block_first_bytes() const noexcept {
