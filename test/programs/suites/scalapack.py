@@ -19,9 +19,12 @@ EXPECTED = HERE / "scalapack.expected"
 RANKS = 4
 LIMIT = 150
 SHORT_LIMIT = 20
-# These seldom end, on any transport: in psporfs/pdporfs the process columns disagree about the
-# branch of pslacon/pdlacon, so two ranks wait in MPI_Recv (psamax) and two in MPI_Allreduce.
-ENDLESS = {"xsllt", "xdllt"}
+# These often do not end, on any transport: p?gerfs and p?porfs hand p?lacon a variable that they never
+# set (valgrind names it), and ranks on whose stacks it differs take different branches: two wait in
+# MPI_Recv (p?amax, or p?getrs), two in MPI_Allreduce. What the stack holds differs from run to run,
+# so they get several.
+ENDLESS = {"xslu", "xsllt", "xdllt"}
+ATTEMPTS = 3
 # The last test of these is BLACS_ABORT: Open MPI then ends with 255, by design. They hold all
 # their results before that.
 ABORTING = {"BLACS/xCbtest", "BLACS/xFbtest"}
@@ -111,16 +114,20 @@ def record(program, outcome):
 
 def one(settings, program):
     ran, outcome = start(settings, program, settings.transport)
+    for _ in range(1, ATTEMPTS if program in ENDLESS else 1):
+        if not ran.timed_out:
+            break
+        ran, outcome = start(settings, program, settings.transport)
     trouble = signal_named(ran.err)
     if trouble or ran.left:
         return failed(trouble or f"still running afterwards: {', '.join(ran.left)}")
-    if program in ENDLESS:  # how far it comes varies
-        if ran.timed_out and "FAILED" not in outcome:
-            return known(f"does not end, nor does it over the stock transport: {outcome}")
-        return passed(outcome) if ran.code == 0 else failed(f"{outcome} ({ran.last_line()})")
+    if program in ENDLESS and ran.timed_out and "FAILED" not in outcome:  # how far it comes varies
+        return known(f"does not end, nor does it over the stock transport: {outcome}")
     if settings.record:
         record(program, outcome)
     reference = expected()[program]
+    if program in ENDLESS and not reference and "failed:0" in outcome:
+        return passed(outcome) if ran.code == 0 else failed(f"{outcome} ({ran.last_line()})")
     if len(reference) > 1 and outcome not in reference:  # one that varies anyway
         outcome = start(settings, program, settings.transport)[1]
     if outcome not in reference and settings.transport in STOCK:
