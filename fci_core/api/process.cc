@@ -17,6 +17,7 @@ namespace {
 
 constexpr unsigned kLookForSleepersEvery = 16;
 constexpr Nanoseconds kReportEvery = 50'000'000;  // while nothing happens
+constexpr unsigned kReportsBeforeMeeting = 20;
 
 std::size_t page_round(std::size_t bytes) noexcept {
     return (bytes + ReportPage::size() - 1) / ReportPage::size() * ReportPage::size();
@@ -94,6 +95,7 @@ unsigned Process::poll_network() {
     const Nanoseconds now = device_->now();
     const unsigned work = device_->network().poll(now);
     if (work != 0 || now >= report_due_) {
+        if (now >= report_due_) look_for_strangers();
         report_due_ = now + kReportEvery;
         update_report();
     }
@@ -107,6 +109,12 @@ unsigned Process::poll_network() {
     const auto met = static_cast<unsigned>(known.peers_attached - known.peers_lost) + 1;
     policy_.set_local_ranks(met);
     return work;
+}
+
+/// Who has waited for anybody for a second meets everybody, and so hears when one of them dies.
+void Process::look_for_strangers() {
+    reports_waiting_ = messages_.waits_for_anybody() ? reports_waiting_ + 1 : 0;
+    if (reports_waiting_ >= kReportsBeforeMeeting) messages_.meet_everybody();
 }
 
 /// An empty turn: now and then the network's own work, and the wait policy's advice.

@@ -67,6 +67,7 @@ private:
 
     unsigned idle();
     unsigned poll_network();
+    void look_for_strangers();
     void follow(const progress::WaitStep& step, Nanoseconds most);
     void sleep(Nanoseconds timeout);
     void disarm() noexcept;
@@ -80,6 +81,7 @@ private:
     unsigned empty_turns_ = 0;
     unsigned until_poll_;
     Nanoseconds report_due_ = 0;
+    unsigned reports_waiting_ = 0;  // in a row, with a receive from any source posted
     bool armed_ = false;
     bool shows_counters_ = false;
     struct Handler {

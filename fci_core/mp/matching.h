@@ -159,6 +159,10 @@ public:
     [[nodiscard]] bool empty() const noexcept { return nodes_.size() == 0; }
     [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
 
+    [[nodiscard]] const PostedNode* oldest() const noexcept { return nodes_.head(); }
+    [[nodiscard]] const PostedNode* after(const PostedNode& of) const noexcept {
+        return nodes_.after(of);
+    }
     /// In order of posting; f(PostedNode&) may remove the node that it is given.
     template <class F>
     void for_each(F f) {

@@ -111,13 +111,14 @@ std::size_t MessagePassing::connected_peers() const noexcept {
 }
 
 /// Ends every order that needs this peer. `died`: not by closing, so the job is broken and whoever
-/// waits for anybody must hear of it too.
+/// waits for anybody must hear of it too, now or as soon as somebody does.
 void MessagePassing::fail_peer(Peer& peer, bool died) {
     peer.lost = true;
     ++counters_.peers_lost;
     peer.control.clear();
     peer.offers.clear();
     std::erase(active_, &peer);
+    if (died) untold_ = peer.rank;
     orders_.for_each([&](Order& order) {
         if (order.state == OrderState::finished) return;
         const bool waits_posted =
@@ -126,11 +127,31 @@ void MessagePassing::fail_peer(Peer& peer, bool died) {
                                                   (died && order.pattern.source == kAnySource)
                                             : order.peer == peer.rank;
         if (!concerned) return;
-        if (waits_posted) posted_.remove(order);
+        if (waits_posted) {
+            posted_.remove(order);
+            if (order.pattern.source == kAnySource) untold_ = kAnySource;
+        }
         order.peer = peer.rank;
         finish_later(order, peer.failure);
     });
     if (died && died_ != nullptr) died_(died_user_, peer.rank);
+}
+
+bool MessagePassing::waits_for_anybody() const noexcept {
+    constexpr unsigned kLookedAt = 64;  // asked now and then, however many there are
+    unsigned looked = 0;
+    for (const PostedNode* node = posted_.oldest(); node != nullptr && looked++ < kLookedAt;
+         node = posted_.after(*node)) {
+        if (node->pattern.source == kAnySource) return true;
+    }
+    return false;
+}
+
+void MessagePassing::meet_everybody() {
+    for (nhi::Rank rank = nhi::kSelf + 1; rank < device_.peers(); ++rank) {
+        // A place that the user typed may be empty still.
+        if (device_.card_of(rank)->incarnation != 0) (void)connected(rank);
+    }
 }
 
 void MessagePassing::on_death(void (*died)(void* user, nhi::Rank peer), void* user) noexcept {

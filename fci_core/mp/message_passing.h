@@ -81,6 +81,12 @@ public:
     /// Told of every peer that dies, after what it sent was delivered. Not of one that closed.
     void on_death(void (*died)(void* user, nhi::Rank peer), void* user) noexcept;
 
+    /// A receive from any source is among the oldest that are posted.
+    [[nodiscard]] bool waits_for_anybody() const noexcept;
+    /// Connects to all whose cards were given by themselves: only who met a process hears of its
+    /// death.
+    void meet_everybody();
+
     /// One bounded turn over requests and data; not over the network interface's own work.
     unsigned turn();
     /// Something would be done by the next turn.
@@ -212,6 +218,7 @@ private:
     std::array<Handler, 256> handlers_{};
     void (*died_)(void* user, nhi::Rank peer) = nullptr;
     void* died_user_ = nullptr;
+    nhi::Rank untold_ = kAnySource;  // died while nobody waited for anybody: the next one hears it
     // Last, so that an owner can put the object where they can be seen (api/process.cc).
     Counters counters_;
 };

@@ -1,5 +1,6 @@
 // Receives: what arrives meets what is posted (§2.6.2, §2.6.5, §2.6.13).
 #include <algorithm>
+#include <utility>
 
 #include "fci_core/mp/message_passing.h"
 
@@ -75,6 +76,11 @@ int MessagePassing::receive(const Pattern& pattern, std::span<const iovec> to,
     order->peer = pattern.source;
     order->space = pattern.space;
     if (handle != nullptr) *handle = order->handle;
+    if (source == nullptr && untold_ != kAnySource) [[unlikely]] {
+        order->peer = std::exchange(untold_, kAnySource);
+        finish_later(*order, kPeerLost);
+        return kAccepted;
+    }
     const bool offers = order->bytes >= limits_.announce_bytes && source != nullptr &&
                         protocol_.offer_named_receives && source->attached &&
                         source->rank != nhi::kSelf && source->offers_out < Peer::kOffersMost &&

@@ -50,11 +50,18 @@ static void receive(void) {
     failed(MPI_Recv(&word, 1, MPI_LONG, dead, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE), "MPI_Recv");
 }
 
-/* A death is noticed by those who have spoken to the dead. */
 static void any_source(void) {
     long word;
-    MPI_Allreduce(MPI_IN_PLACE, &size, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
+    die_if_last();
+    failed(MPI_Recv(&word, 1, MPI_LONG, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+           "MPI_Recv");
+}
+
+/* Nobody has ever spoken to the dead. */
+static void strangers(void) {
+    long word;
+    if (rank == dead) sleep(3);
     die_if_last();
     failed(MPI_Recv(&word, 1, MPI_LONG, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
            "MPI_Recv");
@@ -135,9 +142,9 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } ways[] = {{"receive", receive},         {"any-source", any_source}, {"ssend", synchronous},
-                {"barrier", barrier},         {"lock", lock},             {"flush", flush},
-                {"fence", fence},             {"complete", complete},
+    } ways[] = {{"receive", receive},   {"any-source", any_source}, {"strangers", strangers},
+                {"ssend", synchronous}, {"barrier", barrier},       {"lock", lock},
+                {"flush", flush},       {"fence", fence},           {"complete", complete},
                 {"partitioned", partitioned}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -6,7 +6,7 @@ import tempfile
 
 from harness import HERE, Case, compile_c, failed, left_over, passed, run, signal_named, snapshot
 
-DEATHS = ["receive", "any-source", "ssend", "barrier", "lock", "flush", "fence", "complete",
+DEATHS = ["receive", "any-source", "strangers", "ssend", "barrier", "lock", "flush", "fence", "complete",
           "partitioned"]
 RANKS = 3
 LIMIT = 20

@@ -32,6 +32,39 @@ TEST_P(departure, death__ends_what_needs_the_dead_and_names_it) {
     EXPECT_EQ(p.ends[0]->orders(), 0u);
 }
 
+TEST_P(departure, death__of_a_stranger_ends_a_receive_from_anybody_who_met_everybody) {
+    Pair p(*GetParam());
+    std::vector<std::byte> any(100);
+    EXPECT_FALSE(p.ends[0]->waits_for_anybody());
+    p.receive(0, 2, any, 2, nullptr, true);
+    EXPECT_TRUE(p.ends[0]->waits_for_anybody());
+    EXPECT_EQ(p.ends[0]->connected_peers(), 0u);
+    p.ends[0]->meet_everybody();
+    p.settle();
+    EXPECT_EQ(p.ends[0]->connected_peers(), 1u);
+    EXPECT_FALSE(p.recorder.has(2));
+    p.world.kill(1);
+    p.turns(0, 2000);
+    ASSERT_TRUE(p.recorder.has(2));
+    EXPECT_EQ(p.recorder.error(2), kPeerLost);
+}
+
+TEST_P(departure, death__while_nobody_waits_for_anybody_is_told_to_the_next_one_once) {
+    Pair p(*GetParam());
+    p.attach();
+    p.world.kill(1);
+    p.turns(0, 2000);
+    std::vector<std::byte> any(100);
+    p.receive(0, 2, any, 2, nullptr, true);
+    p.turns(0, 1);
+    ASSERT_TRUE(p.recorder.has(2));
+    EXPECT_EQ(p.recorder.error(2), kPeerLost);
+    EXPECT_EQ(p.recorder.outcomes.at(2).source, p.there[0]);
+    p.receive(0, 2, any, 3, nullptr, true);
+    p.turns(0, 50);
+    EXPECT_FALSE(p.recorder.has(3));
+}
+
 TEST_P(departure, on_death__after_what_the_dead_sent) {
     Pair p(*GetParam());
     p.attach();
