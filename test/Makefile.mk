@@ -26,7 +26,7 @@ dist_check_SCRIPTS += \
 	test/tools/fci_info-job \
 	test/tools/fci-mpich-build
 TESTS += $(dist_check_SCRIPTS)
-EXTRA_DIST += test/tools/everyone.c
+EXTRA_DIST += test/tools/everyone.c test/harness/yielding.c
 
 if HAVE_LIBFABRIC
 provider_environment =

@@ -111,6 +111,8 @@ class Settings:
             if transport == "fci-mpich":
                 launcher = self.mpich() / "bin/mpiexec.hydra"
                 extra["LD_LIBRARY_PATH"] = str(self.mpich() / "lib")
+            elif ranks > len(os.sched_getaffinity(0)):
+                extra["LD_PRELOAD"] = self.yielding()
             return [str(word) for word in (launcher, "-np", ranks, *options, *program)], extra
         if os.geteuid() == 0:
             extra.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
@@ -124,6 +126,14 @@ class Settings:
         if transport == "fci":
             command += ["-x", "FI_PROVIDER=fci", "-x", f"FI_PROVIDER_PATH={self.prefix}/lib/fci"]
         return command + list(options) + [str(word) for word in program], extra
+
+    def yielding(self):
+        """Without it stock MPICH takes minutes for what takes it a second (yielding.c)."""
+        made = self.scratch / "yielding.so"
+        if not made.exists():
+            subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", made,
+                            ROOT / "test/harness/yielding.c"], check=True)
+        return str(made)
 
     def exporting(self, name):
         """Options that hand a variable to the ranks; MPICH's launcher hands on all."""
@@ -229,9 +239,9 @@ def abstract_sockets():
 
 def snapshot(temporary):
     """What a run could leave on this host: names in /dev/shm and TMPDIR, abstract sockets. FCI
-    uses no other kind of name. Open MPI's vader is not among what runs here, but may run beside."""
+    uses no other kind of name. Other MPIs are not among what runs here, but may run beside."""
     seen = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")
-            if not name.startswith("vader_segment.")}
+            if not name.startswith(("vader_segment.", "ucx_shm_posix"))}
     for folder, folders, files in os.walk(temporary):
         seen.update(os.path.join(folder, name) for name in folders + files)
     return seen | set(abstract_sockets())
