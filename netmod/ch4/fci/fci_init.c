@@ -76,7 +76,7 @@ static int open_context(void)
     }
 
   fn_exit:
-    free(why);
+    MPL_external_free(why);     /* of libfci, which has no part in MPICH's memory checks */
     return mpi_errno;
   fn_fail:
     goto fn_exit;
