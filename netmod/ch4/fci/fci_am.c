@@ -1,6 +1,6 @@
 /* Active messages, both sides. The number of MPICH's handler is that of icl.h's. */
 #include "mpidimpl.h"
-#include "fci_am.h"
+#include "fci_impl.h"
 #include "mpidig_recv_utils.h"
 
 /* --- sending --- */

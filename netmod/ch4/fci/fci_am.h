@@ -5,11 +5,6 @@
 
 #include "fci_impl.h"
 
-/* fci_am.c */
-int MPIDI_FCI_am_send(uint32_t peer, int handler_id, const void *am_hdr, MPI_Aint am_hdr_sz,
-                      const void *data, MPI_Aint count, MPI_Datatype datatype,
-                      MPIR_Request * sreq);
-
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int handler_id,
                                                const void *am_hdr, MPI_Aint am_hdr_sz,
                                                const void *data, MPI_Aint count,

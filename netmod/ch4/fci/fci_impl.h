@@ -68,6 +68,20 @@ int MPIDI_FCI_set_gpid(uint32_t peer, uint64_t gpid);
 /* MPICH 5: one turn of progress with the lock held, and a chance for others to have it. */
 int MPIDI_FCI_turn_and_yield(void);
 
+/* What the headers for MPI's own functions call. These headers define what MPICH calls the netmod
+ * by, so without inlining only func_table.c may include them.
+ *
+ * Everything but the plain short send. */
+int MPIDI_FCI_send_any(const void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t peer,
+                       uint64_t match, uint32_t flags, MPIR_Request ** request);
+int MPIDI_FCI_receive(void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t source,
+                      uint64_t match, uint64_t ignore, MPIR_Request * request);
+int MPIDI_FCI_receive_claimed(void *buf, MPI_Aint count, MPI_Datatype datatype,
+                              MPIR_Request * request);
+int MPIDI_FCI_am_send(uint32_t peer, int handler_id, const void *am_hdr, MPI_Aint am_hdr_sz,
+                      const void *data, MPI_Aint count, MPI_Datatype datatype,
+                      MPIR_Request * sreq);
+
 void MPIDI_FCI_am_register(void);
 void MPIDI_FCI_register_counters(void);
 

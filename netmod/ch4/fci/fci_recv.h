@@ -3,12 +3,6 @@
 
 #include "fci_tag.h"
 
-/* fci_tag.c */
-int MPIDI_FCI_receive(void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t source,
-                      uint64_t match, uint64_t ignore, MPIR_Request * request);
-int MPIDI_FCI_receive_claimed(void *buf, MPI_Aint count, MPI_Datatype datatype,
-                              MPIR_Request * request);
-
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_Datatype datatype,
                                                 int rank, int tag, MPIR_Comm * comm,
                                                 int attr, MPIDI_av_entry_t * addr,

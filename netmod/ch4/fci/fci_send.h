@@ -3,10 +3,6 @@
 
 #include "fci_tag.h"
 
-/* Everything but the plain short send; fci_tag.c. */
-int MPIDI_FCI_send_any(const void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t peer,
-                       uint64_t match, uint32_t flags, MPIR_Request ** request);
-
 MPL_STATIC_INLINE_PREFIX int MPIDI_FCI_send(const void *buf, MPI_Aint count, MPI_Datatype datatype,
                                             int tag, MPIR_Comm * comm, int context_offset,
                                             MPIDI_av_entry_t * addr, uint32_t flags,
