@@ -53,6 +53,8 @@ def one(settings, program):
         reference = start(settings, program, STOCK[settings.transport])[1]
     if outcome.startswith("good end") and "0 passed" not in outcome:
         return passed(outcome)  # whatever stock does
+    if outcome.startswith("bad end") and reference.startswith("endless"):
+        return known(f"{outcome}; over the stock transport {reference}")
     if outcome != reference:
         return failed(f"{outcome}; over the stock transport {reference or 'not known'} "
                       f"({signal_named(ran.err) or ran.last_line()})")
