@@ -13,9 +13,11 @@ from harness import (HERE, STOCK, Case, failed, known, passed, run, signal_named
 SOURCE = Path("/usr/lib/x86_64-linux-gnu/open-coarrays/mpich/bin/OpenCoarrays-2.10.1-tests")
 EXPECTED = HERE / "coarrays.expected"
 IMAGES = 4
-OTHER_IMAGES = {"hello_multiverse": 2, "sync_team": 8, "team_number": 8, "teams_coarray_get": 5,
+OTHER_IMAGES = {"hello_multiverse": 2, "issue-488-multi-dim-cobounds": 8,
+                "issue-515-mimic-mpi-gatherv": 2, "sync_team": 8, "team_number": 8, "teams_coarray_get": 5,
                 "teams_coarray_get_by_ref": 5, "teams_coarray_send": 5,
                 "teams_coarray_send_by_ref": 5, "teams_coarray_sendget": 5, "teams_subset": 3}
+WORDS = {"issue-488-multi-dim-cobounds": ["true"]}
 LIMIT = 60
 PASSED = re.compile(r"\btests? passed\b", re.I)
 
@@ -25,7 +27,8 @@ def start(settings, program, transport):
     images = OTHER_IMAGES.get(program, IMAGES)
     # These end images on purpose, and look whether the others go on.
     options = ["-disable-auto-cleanup"] if program.startswith("image_fail") else []
-    command, env = settings.mpirun(images, [SOURCE / program], transport, options)
+    command, env = settings.mpirun(images, [SOURCE / program, *WORDS.get(program, [])], transport,
+                                   options)
     ran = run(command, cwd=where, env=env, timeout=LIMIT)
     end = "endless" if ran.timed_out else "good end" if ran.code == 0 else "bad end"
     return ran, f"{end}, {len(PASSED.findall(ran.out))} passed"
