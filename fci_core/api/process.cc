@@ -18,6 +18,7 @@ namespace {
 constexpr unsigned kLookForSleepersEvery = 16;
 constexpr Nanoseconds kReportEvery = 50'000'000;  // while nothing happens
 constexpr unsigned kReportsBeforeMeeting = 20;
+constexpr nhi::Rank kMeetMost = 128;  // each takes memory and three descriptors of this process
 
 std::size_t page_round(std::size_t bytes) noexcept {
     return (bytes + ReportPage::size() - 1) / ReportPage::size() * ReportPage::size();
@@ -114,7 +115,9 @@ unsigned Process::poll_network() {
 /// Who has waited for anybody for a second meets everybody, and so hears when one of them dies.
 void Process::look_for_strangers() {
     reports_waiting_ = messages_.waits_for_anybody() ? reports_waiting_ + 1 : 0;
-    if (reports_waiting_ >= kReportsBeforeMeeting) messages_.meet_everybody();
+    if (reports_waiting_ >= kReportsBeforeMeeting && device_->peers() <= kMeetMost) {
+        messages_.meet_everybody();
+    }
 }
 
 /// An empty turn: now and then the network's own work, and the wait policy's advice.
