@@ -87,6 +87,8 @@ unsigned Process::progress() {
         empty_turns_ = 0;
         return work;
     }
+    ++empty_turns_;
+    if (--until_poll_ != 0 && empty_turns_ <= policy_.spins()) [[likely]] return 0;
     return idle();
 }
 
@@ -122,14 +124,13 @@ void Process::look_for_strangers() {
 
 /// An empty turn: now and then the network's own work, and the wait policy's advice.
 unsigned Process::idle() {
-    ++empty_turns_;
-    if (--until_poll_ == 0) {
+    if (until_poll_ == 0) {
         if (const unsigned work = poll_network()) {
             empty_turns_ = 0;
             return work;
         }
     }
-    if (!policy_.wants_time() || empty_turns_ <= policy_.spins()) return 0;
+    if (empty_turns_ <= policy_.spins()) return 0;
     if (empty_turns_ % kLookForSleepersEvery == 0) policy_.set_asleep(messages_.sleeping_peers());
     follow(policy_.turn(empty_turns_, device_->now()), -1);
     policy_.resumed(device_->now());

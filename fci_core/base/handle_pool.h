@@ -20,29 +20,28 @@ public:
 
     /// nullptr when kMost objects are in use. Grows by chunks; chunks stay.
     T* take() {
-        if (first_free_ == kNone && !grow()) [[unlikely]] return nullptr;
-        const std::uint32_t index = first_free_;
-        Slot& slot = at(index);
+        if (first_free_ == nullptr && !grow()) [[unlikely]] return nullptr;
+        Slot& slot = *first_free_;
         first_free_ = slot.next_free;
-        slot.generation = (slot.generation + 1) & kGenerationMask;
-        slot.generation += slot.generation == 0;
-        slot.object.handle = (slot.generation << kIndexBits) | index;
+        slot.last_handle += 1u << kIndexBits;  // the next generation; 0 is none
+        if (slot.last_handle <= kIndexMask) slot.last_handle += 1u << kIndexBits;
+        slot.handle = slot.last_handle;
         ++used_;
-        return &slot.object;
+        return &slot;
     }
 
     void give_back(T& object) noexcept {
-        const std::uint32_t index = object.handle & kIndexMask;
-        object.handle = 0;
-        at(index).next_free = first_free_;
-        first_free_ = index;
+        Slot& slot = static_cast<Slot&>(object);
+        slot.handle = 0;
+        slot.next_free = first_free_;
+        first_free_ = &slot;
         --used_;
     }
 
     [[nodiscard]] T* find(std::uint32_t handle) noexcept {
         const std::uint32_t index = handle & kIndexMask;
         if (handle == 0 || index >= chunks_.size() * kChunk) return nullptr;
-        T& object = at(index).object;
+        T& object = chunks_[index / kChunk][index % kChunk];
         return object.handle == handle ? &object : nullptr;
     }
 
@@ -56,38 +55,33 @@ public:
     void for_each(F visit) {
         for (std::size_t c = 0; c < chunks_.size(); ++c) {
             for (std::size_t i = 0; i < kChunk; ++i) {
-                T& object = chunks_[c][i].object;
+                T& object = chunks_[c][i];
                 if (object.handle != 0) visit(object);
             }
         }
     }
 
 private:
-    static constexpr std::uint32_t kNone = ~0u;
-    static constexpr std::uint32_t kGenerationMask = ~0u >> kIndexBits;
-
-    struct Slot {
-        T object{};
-        std::uint32_t generation = 0;
-        std::uint32_t next_free = kNone;
+    struct Slot final : T {
+        std::uint32_t last_handle = 0;  // generation and index
+        Slot* next_free = nullptr;
     };
-
-    Slot& at(std::uint32_t index) noexcept { return chunks_[index / kChunk][index % kChunk]; }
 
     bool grow() {
         const std::size_t first = chunks_.size() * kChunk;
         if (first + kChunk > kMost) return false;
         chunks_.push_back(std::make_unique<Slot[]>(kChunk));
         for (std::size_t i = kChunk; i-- > 0;) {
-            const auto index = static_cast<std::uint32_t>(first + i);
-            at(index).next_free = first_free_;
-            first_free_ = index;
+            Slot& slot = chunks_.back()[i];
+            slot.last_handle = static_cast<std::uint32_t>(first + i);
+            slot.next_free = first_free_;
+            first_free_ = &slot;
         }
         return true;
     }
 
     std::vector<std::unique_ptr<Slot[]>> chunks_;
-    std::uint32_t first_free_ = kNone;
+    Slot* first_free_ = nullptr;
     std::size_t used_ = 0;
 };
 

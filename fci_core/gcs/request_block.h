@@ -53,6 +53,10 @@ constexpr RingPlace ring_place(std::uint64_t position, std::uint64_t bytes,
 
 class RequestOut {
 public:
+    RequestOut() = default;
+    RequestOut(const RequestOut&) = delete;
+    RequestOut& operator=(const RequestOut&) = delete;
+
     struct Part {
         const void* from;
         std::size_t bytes;
@@ -63,19 +67,24 @@ public:
                 const nhi::Reach* reach = nullptr) noexcept {
         peer_ = peer;
         layout_ = layout;
+        slots_until_ = layout.slots;
         ring_there_ = ring_until_ = layout.ring_first_bytes();
         credit_ = reinterpret_cast<const Credit*>(own_block.data());
         if (reach == nullptr) return;
         lines_ =
             reinterpret_cast<Line*>(reach->block + static_cast<std::uint64_t>(Layout::slot(0)));
+        next_ = lines_;
         ring_at_ = reach->block + static_cast<std::uint64_t>(layout.ring(0));
         attention_ = reach->attention;
     }
 
     [[nodiscard]] bool slot_free() noexcept {
-        if (slots_ - slots_taken_ < layout_.slots) [[likely]] return true;
-        slots_taken_ = flag::look(credit_->slots);
-        return slots_ - slots_taken_ < layout_.slots;
+        if (slots_ != slots_until_) [[likely]] return true;
+        // What the peer says there can only be wrong; it then loses requests, and nobody else does.
+        const std::uint64_t taken = flag::look(credit_->slots);
+        if (slots_ - taken >= layout_.slots) return false;
+        slots_until_ = taken + layout_.slots;
+        return true;
     }
     [[nodiscard]] bool ring_free(nhi::NetworkInterface& network, std::uint64_t bytes) noexcept {
         const std::uint64_t end = ring_place(ring_, bytes, layout_.ring_bytes).end;
@@ -90,19 +99,28 @@ public:
         return attention_ != nullptr && (flag::glance(*attention_) & (1u << kWakeEvent)) != 0;
     }
 
+    /// The peer's block can be written directly, so a request goes out by send_prepared().
+    [[nodiscard]] bool reachable() const noexcept { return lines_ != nullptr; }
+
     /// The next request, to be filled in: it lies in the slot itself where that can be reached.
     /// slot_free() must have said yes. Nobody sees it before put().
-    [[nodiscard]] Line& prepare() noexcept {
-        return lines_ != nullptr ? lines_[slots_ & (layout_.slots - 1)] : staging_;
+    [[nodiscard]] Line& prepare() noexcept { return *next_; }
+    /// Sends the prepared request. `control`: the lower half of its control word. Best called last:
+    /// nothing then need survive the wake-up.
+    void send_prepared(nhi::NetworkInterface& network, std::uint32_t control) noexcept {
+        flag::publish(next_->control, numbered(control));
+        ++slots_;
+        next_ = lines_ + (slots_ & (layout_.slots - 1));
+        flag::compiler_fence();
+        if (asleep()) [[unlikely]] wake(network);
     }
-    /// Sends the prepared request. `control`: the lower half of its control word.
     Status put(nhi::NetworkInterface& network, std::uint32_t control) noexcept {
-        if (lines_ != nullptr) [[likely]] {
-            publish(network, control);
-            return Status::ok;
+        if (lines_ == nullptr) {
+            nhi::Transfer transfer(peer_);
+            return finish(network, transfer, control, ring_);
         }
-        nhi::Transfer transfer(peer_);
-        return finish(network, transfer, control, ring_);
+        send_prepared(network, control);
+        return Status::ok;
     }
     /// Data into the ring and the prepared request that announces it, as one transfer (§2.6.8).
     Status put(nhi::NetworkInterface& network, std::uint32_t control, std::span<const Part> data,
@@ -121,7 +139,7 @@ public:
         }
         if (lines_ == nullptr) return finish(network, transfer, control, place.end);
         ring_ = place.end;
-        publish(network, control);
+        send_prepared(network, control);
         return Status::ok;
     }
     Status put(nhi::NetworkInterface& network, const Line& line) noexcept {
@@ -149,17 +167,12 @@ private:
     [[nodiscard]] std::uint64_t numbered(std::uint32_t control) const noexcept {
         return control | (slots_ + 1) << 32;
     }
-    void publish(nhi::NetworkInterface& network, std::uint32_t control) noexcept {
-        flag::publish(lines_[slots_ & (layout_.slots - 1)].control, numbered(control));
-        ++slots_;
-        flag::compiler_fence();
-        if (asleep()) [[unlikely]] {
-            nhi::Transfer wake(peer_);
-            (void)network.initiate_transfer(wake.raise(kWakeEvent));
-        }
+    [[gnu::noinline, gnu::cold]] void wake(nhi::NetworkInterface& network) noexcept {
+        nhi::Transfer transfer(peer_);
+        (void)network.initiate_transfer(transfer.raise(kWakeEvent));
     }
-    Status finish(nhi::NetworkInterface& network, nhi::Transfer& transfer, std::uint32_t control,
-                  std::uint64_t ring_after) noexcept {
+    [[gnu::noinline]] Status finish(nhi::NetworkInterface& network, nhi::Transfer& transfer,
+                                    std::uint32_t control, std::uint64_t ring_after) noexcept {
         staging_.control = numbered(control);
         transfer.put(Layout::slot(slots_ & (layout_.slots - 1)), &staging_, sizeof staging_)
             .raise(kWakeEvent);
@@ -171,9 +184,10 @@ private:
         return status;
     }
 
-    Line* lines_ = nullptr;  // the peer's slots, where they can be reached
+    Line* next_ = &staging_;  // where the next request is prepared
+    Line* lines_ = nullptr;   // the peer's slots, where they can be reached
     const std::uint64_t* attention_ = nullptr;
-    std::uint64_t slots_ = 0, slots_taken_ = 0;  // sent, known to be taken
+    std::uint64_t slots_ = 0, slots_until_ = 0;  // sent, may be sent
     Layout layout_{};
     const Credit* credit_ = nullptr;
     std::uint64_t ring_ = 0, ring_until_ = 0;    // written, may be written
@@ -185,10 +199,14 @@ private:
 
 class RequestIn {
 public:
-    void attach(nhi::Rank peer, const Layout& layout,
-                std::span<const std::byte> own_block) noexcept {
+    /// `unexpected_bytes`: what the peer may use of this process's memory for messages that nobody
+    /// asked for.
+    void attach(nhi::Rank peer, const Layout& layout, std::span<const std::byte> own_block,
+                std::uint64_t unexpected_bytes) noexcept {
         peer_ = peer;
         layout_ = layout;
+        half_ = {layout.slots / 2, layout.ring_bytes / 2, unexpected_bytes / 2};
+        due_ = half_;
         slots_at_ = reinterpret_cast<const Line*>(
             own_block.data() + static_cast<std::uint64_t>(Layout::slot(0)));
         ring_at_ = own_block.data() + static_cast<std::uint64_t>(layout.ring(0));
@@ -199,11 +217,16 @@ public:
     [[nodiscard]] bool ready() const noexcept {
         return static_cast<std::uint32_t>(flag::look(next_->control) >> 32) == expected_;
     }
+    /// It, where it lies, until advance(): the peer may still scribble on it.
+    [[nodiscard]] const Line& next() const noexcept { return *next_; }
+    void advance() noexcept {
+        ++slots_;
+        seek();
+    }
     /// Copies it out, once: what the peer may still scribble is not looked at again.
     [[nodiscard]] Line take() noexcept {
         const Line line = *next_;
-        ++slots_;
-        seek();
+        advance();
         return line;
     }
     /// Where `bytes` of the request just taken lie. They stay until the credit is returned.
@@ -216,17 +239,17 @@ public:
     [[nodiscard]] std::uint64_t taken() const noexcept { return slots_; }
 
     /// Half of something was used up since the peer was last told (once per half ring).
-    [[nodiscard]] bool credit_due(std::uint64_t unexpected_bytes) const noexcept {
-        return slots_ - told_.slots >= layout_.slots / 2 ||
-               ring_ - told_.ring >= layout_.ring_bytes / 2 ||
-               disposed_ - told_.disposed >= unexpected_bytes / 2;
+    [[nodiscard]] bool credit_due() const noexcept {
+        return slots_ >= due_.slots || ring_ >= due_.ring || disposed_ >= due_.disposed;
     }
     Status return_credit(nhi::NetworkInterface& network) noexcept {
         const Credit now{slots_, ring_, disposed_};
         nhi::Transfer transfer(peer_);
         transfer.put(Layout::credit(), &now, sizeof now).raise(kWakeEvent);
         const Status status = network.initiate_transfer(transfer);
-        if (status == Status::ok) told_ = now;
+        if (status == Status::ok) {
+            due_ = {slots_ + half_.slots, ring_ + half_.ring, disposed_ + half_.disposed};
+        }
         return status;
     }
 
@@ -243,7 +266,7 @@ private:
     const Line* slots_at_ = nullptr;
     const std::byte* ring_at_ = nullptr;
     std::uint64_t slots_ = 0, ring_ = 0, disposed_ = 0;
-    Credit told_{};
+    Credit due_{}, half_{};
 };
 
 }  // namespace fci::gcs

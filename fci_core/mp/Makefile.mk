@@ -16,6 +16,7 @@ libfci_mp_la_SOURCES = \
 	%D%/offers.cc \
 	%D%/order.h \
 	%D%/peer.h \
+	%D%/peers.cc \
 	%D%/protocol.h \
 	%D%/receive.cc \
 	%D%/records.h \

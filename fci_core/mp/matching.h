@@ -145,6 +145,11 @@ public:
         if (head == nullptr || head->pattern.fits(message)) return head;
         return search(message);
     }
+    /// It, if it is the oldest of all.
+    [[nodiscard]] PostedNode* fitting_head(const Envelope& message) const noexcept {
+        PostedNode* const head = nodes_.head();
+        return head != nullptr && head->pattern.fits(message) ? head : nullptr;
+    }
     /// The same, and removes it.
     [[nodiscard]] PostedNode* take(const Envelope& message) noexcept {
         PostedNode* const node = find(message);

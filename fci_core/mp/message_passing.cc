@@ -1,4 +1,4 @@
-// Peers, the turn, and which request goes where (§2.6.10: what a process does while it waits).
+// The turn, losses, and which request goes where (§2.6.10: what a process does while it waits).
 #include "fci_core/mp/message_passing.h"
 
 #include <algorithm>
@@ -28,45 +28,12 @@ MessagePassing::~MessagePassing() {
     });
 }
 
-Peer* MessagePassing::peer(nhi::Rank rank) {
-    if (rank < peers_.size() && peers_[rank]) return peers_[rank].get();
-    if (rank >= device_.peers()) return nullptr;
-    if (rank >= peers_.size()) {
-        peers_.resize(rank + 1);
-        reasons_.resize(rank + 1);
-    }
-    peers_[rank] = std::make_unique<Peer>();
-    ++peers_made_;
-    peers_[rank]->rank = rank;
-    peers_[rank]->path.set_policy(limits_.copy);
-    peers_[rank]->data_with_send_request = protocol_.data_with_send_request;
-    return peers_[rank].get();
-}
-
-/// The peer, with its connection at least begun.
-Peer* MessagePassing::connected(nhi::Rank rank) {
-    Peer* const found = peer(rank);
-    if (found != nullptr && !found->attached && !found->lost && !found->connecting) {
-        found->connecting = true;
-        // The process itself is a peer like others, once it is used as one.
-        if (rank == nhi::kSelf) {
-            peer_attached(rank);
-            return found;
-        }
-        const Status status = device_.connect(rank);
-        if (status != Status::ok && status != Status::again) {
-            peer_lost(rank, status, device_.describe(rank) + ": " + to_string(status));
-        }
-    }
-    return found;
-}
-
 void MessagePassing::peer_attached(nhi::Rank rank) {
     Peer* const arrived = peer(rank);
     FCI_ASSERT(arrived != nullptr && !arrived->attached);
     const std::span<const std::byte> block = device_.block(rank);
     FCI_ASSERT(block.size() >= limits_.layout.block_bytes());
-    arrived->in.attach(rank, limits_.layout, block);
+    arrived->in.attach(rank, limits_.layout, block, limits_.unexpected_bytes);
     nhi::Reach reach;
     const bool reached = network_.reach(rank, &reach);
     arrived->out.attach(rank, limits_.layout, block, reached ? &reach : nullptr);
@@ -90,30 +57,11 @@ void MessagePassing::peer_lost(nhi::Rank rank, Status why, const std::string& re
     fail_peer(*gone, why == Status::lost);
 }
 
-const char* MessagePassing::reason(nhi::Rank rank) const noexcept {
-    return rank < reasons_.size() ? reasons_[rank].c_str() : "";
-}
-
-MemoryUse MessagePassing::memory() const noexcept {
-    MemoryUse use;
-    use.fixed = scratch_.capacity() + orders_.memory();
-    use.known = peers_.capacity() * sizeof peers_[0] + reasons_.capacity() * sizeof reasons_[0];
-    use.connected = active_.capacity() * sizeof active_[0] + peers_made_ * Peer::kBytes;
-    for (const Peer* const peer : active_) use.connected += peer->offers.capacity() * sizeof(Offer);
-    use.unexpected = arrived_pool_.memory();
-    return use;
-}
-
-std::size_t MessagePassing::connected_peers() const noexcept {
-    const bool self = !peers_.empty() && peers_[nhi::kSelf] != nullptr &&
-                      peers_[nhi::kSelf]->attached;
-    return active_.size() - self;
-}
-
 /// Ends every order that needs this peer. `died`: not by closing, so the job is broken and whoever
 /// waits for anybody must hear of it too, now or as soon as somebody does.
 void MessagePassing::fail_peer(Peer& peer, bool died) {
     peer.lost = true;
+    peer.straight = false;
     ++counters_.peers_lost;
     peer.control.clear();
     peer.offers.clear();
@@ -137,23 +85,6 @@ void MessagePassing::fail_peer(Peer& peer, bool died) {
     if (died && died_ != nullptr) died_(died_user_, peer.rank);
 }
 
-bool MessagePassing::waits_for_anybody() const noexcept {
-    constexpr unsigned kLookedAt = 64;  // asked now and then, however many there are
-    unsigned looked = 0;
-    for (const PostedNode* node = posted_.oldest(); node != nullptr && looked++ < kLookedAt;
-         node = posted_.after(*node)) {
-        if (node->pattern.source == kAnySource) return true;
-    }
-    return false;
-}
-
-void MessagePassing::meet_everybody() {
-    for (nhi::Rank rank = nhi::kSelf + 1; rank < device_.peers(); ++rank) {
-        // A place that the user typed may be empty still.
-        if (device_.card_of(rank)->incarnation != 0) (void)connected(rank);
-    }
-}
-
 void MessagePassing::on_death(void (*died)(void* user, nhi::Rank peer), void* user) noexcept {
     died_ = died;
     died_user_ = user;
@@ -169,10 +100,54 @@ void MessagePassing::bad_request(Peer& peer) {
     fail_peer(peer, true);
 }
 
-unsigned MessagePassing::turn() {
+/// The straight path: one line for the receive at the head of the list. False: nothing happened,
+/// dispatch() knows what it is. Each word of the line is read once, so the peer cannot change it
+/// between a look and a use.
+[[gnu::always_inline]] inline bool MessagePassing::take_line(Peer& peer) {
+    const gcs::Line& line = peer.in.next();
+    const auto control = static_cast<std::uint32_t>(flag::glance(line.control));
+    const std::uint64_t bytes = control >> 16;
+    if (!is_plain_send(control) || bytes > kInlineBytes + 8) return false;
+    const Envelope envelope{peer.rank, line_space(control), flag::glance(line.word[0])};
+    PostedNode* const node = posted_.fitting_head(envelope);
+    if (node == nullptr) return false;
+    Order& order = static_cast<Order&>(*node);
+    if (order.offered || order.baggage != nullptr) return false;
+    posted_.remove(order);
+    const std::uint64_t received = std::min(bytes, order.bytes);
+    copy_short(order.data, reinterpret_cast<const std::byte*>(line.word + 1), received);
+    peer.in.advance();
+    peer.in.dispose(kSlotCharge + bytes);
+    ++peer.seen;
+    ++counters_.received_expected;
+    const Completion completion = order.completion;
+    orders_.give_back(order);
+    const Outcome outcome{received < bytes ? kTruncated : kSuccess,
+                          peer.rank, 0, envelope.match, 0, bytes, received};
+    if (completion.done != nullptr) completion.done(completion.user, completion.owner, &outcome);
+    return true;
+}
+
+/// Any request. Copied out first.
+[[gnu::noinline]] void MessagePassing::take_any(Peer& peer) {
+    const gcs::Line line = peer.in.take();
+    dispatch(peer, line);
+}
+
+[[gnu::always_inline]] inline unsigned MessagePassing::drain(Peer& peer, unsigned most) {
+    unsigned taken = 0;
+    while (taken < most && peer.in.ready() && !peer.lost) {
+        ++taken;
+        if (!take_line(peer)) take_any(peer);
+        if (peer.in.credit_due() && !peer.lost) [[unlikely]] return_credit(peer);
+    }
+    return taken;
+}
+
+unsigned MessagePassing::turn_from(std::size_t first) {
     unsigned work = 0;
     // By index: a callback may attach peers, and a peer may be lost on the way.
-    for (std::size_t i = 0; i < active_.size(); ++i) {
+    for (std::size_t i = first; i < active_.size(); ++i) {
         Peer* const from = active_[i];
         if (!from->in.ready()) continue;
         work += drain(*from, kRequestsPerTurn);
@@ -204,17 +179,6 @@ bool MessagePassing::ready() const noexcept {
 unsigned MessagePassing::sleeping_peers() const noexcept {
     return static_cast<unsigned>(std::count_if(active_.begin(), active_.end(),
                                                [](const Peer* to) { return to->out.asleep(); }));
-}
-
-unsigned MessagePassing::drain(Peer& peer, unsigned most) {
-    unsigned taken = 0;
-    while (taken < most && !peer.lost && peer.in.ready()) {
-        const gcs::Line line = peer.in.take();
-        ++taken;
-        dispatch(peer, line);
-        if (!peer.lost && peer.in.credit_due(limits_.unexpected_bytes)) return_credit(peer);
-    }
-    return taken;
 }
 
 void MessagePassing::dispatch(Peer& peer, const gcs::Line& line) {
@@ -275,6 +239,7 @@ void MessagePassing::put_control(Peer& peer, const gcs::Line& line) {
         if (peer.out.put(network_, line) == Status::ok) return;
     }
     peer.control.push_back(line);
+    peer.straight = false;
     busy_ = true;
 }
 

@@ -1,8 +1,9 @@
 // MessagePassing: tagged and active messages between processes (§2.6), by one engine whose protocol
 // is a policy. Used by one thread; driven by turn().
 //
-// The files: message_passing.cc (peers, the turn, dispatch), send.cc, receive.cc, long_message.cc
-// (announced messages and their data), offers.cc (one-sided receives), active.cc, cancel.cc.
+// The files: message_passing.cc (the turn, dispatch, losses), peers.cc, send.cc, receive.cc,
+// long_message.cc (announced messages and their data), offers.cc (one-sided receives), active.cc,
+// cancel.cc.
 #pragma once
 
 #include <array>
@@ -59,12 +60,8 @@ public:
 
     /// kDone, kAccepted with *handle, or an error. `handle` may be nullptr.
     int send(const SendArguments& send, const Completion& completion, std::uint32_t* handle);
-    /// The same for one contiguous buffer.
-    int send_bytes(nhi::Rank peer, std::uint32_t space, std::uint32_t flags, std::uint64_t match,
-                   std::uint64_t immediate, const void* data, std::uint64_t bytes,
-                   const Completion& completion, std::uint32_t* handle);
     /// The straight path: one line, no order, nothing allocated. False: nothing happened, use
-    /// send_bytes().
+    /// send().
     bool send_line(nhi::Rank peer, std::uint32_t space, std::uint32_t flags, std::uint64_t match,
                    std::uint64_t immediate, const void* data, std::uint64_t bytes) noexcept;
     int receive(const Pattern& pattern, std::span<const iovec> to, const Completion& completion,
@@ -88,7 +85,12 @@ public:
     void meet_everybody();
 
     /// One bounded turn over requests and data; not over the network interface's own work.
-    unsigned turn();
+    unsigned turn() {
+        for (std::size_t i = 0; i < active_.size(); ++i) {
+            if (active_[i]->in.ready()) return turn_from(i);
+        }
+        return busy_ || !copies_.empty() || !finished_.empty() ? turn_from(active_.size()) : 0;
+    }
     /// Something would be done by the next turn.
     [[nodiscard]] bool ready() const noexcept;
     /// Peers that sleep until a request wakes them, as far as can be seen without asking.
@@ -115,9 +117,14 @@ public:
     void peer_lost(nhi::Rank rank, Status why, const std::string& reason) override;
 
 private:
-    // message_passing.cc
+    // peers.cc
     Peer* peer(nhi::Rank rank);
     Peer* connected(nhi::Rank rank);
+
+    // message_passing.cc
+    unsigned turn_from(std::size_t first);
+    bool take_line(Peer& peer);
+    void take_any(Peer& peer);
     unsigned drain(Peer& peer, unsigned most);
     unsigned push();
     bool push(Peer& peer);
@@ -225,32 +232,30 @@ private:
 
 /// The receiver has room for the message even if nobody asks for it there (G9).
 inline bool MessagePassing::may_send_data(Peer& peer, std::uint64_t charge) noexcept {
-    if (peer.charged + charge - peer.disposed <= limits_.unexpected_bytes) [[likely]] return true;
-    peer.disposed = peer.out.disposed();
-    return peer.charged + charge - peer.disposed <= limits_.unexpected_bytes;
+    if (peer.charged + charge <= peer.may_charge) [[likely]] return true;
+    peer.may_charge = peer.out.disposed() + limits_.unexpected_bytes;
+    return peer.charged + charge <= peer.may_charge;
 }
 
-inline bool MessagePassing::send_line(nhi::Rank rank, std::uint32_t space, std::uint32_t flags,
-                                      std::uint64_t match, std::uint64_t immediate,
-                                      const void* data, std::uint64_t bytes) noexcept {
+[[gnu::always_inline]] inline bool MessagePassing::send_line(
+    nhi::Rank rank, std::uint32_t space, std::uint32_t flags, std::uint64_t match,
+    std::uint64_t immediate, const void* data, std::uint64_t bytes) noexcept {
     if (rank >= peers_.size() || peers_[rank] == nullptr) [[unlikely]] return false;
     Peer& to = *peers_[rank];
-    const bool has_immediate = (flags & kSendImmediate) != 0;
-    if (bytes + 8 * has_immediate > kInlineBytes + 8 || (flags & kSendSynchronous) != 0 ||
-        !to.straight() || !may_send_data(to, kSlotCharge + bytes) || !to.out.slot_free()) {
+    const std::uint64_t before = (flags & kSendImmediate) * 8;
+    if (!to.straight || before + bytes > kInlineBytes + 8 || (flags & kSendSynchronous) != 0 ||
+        !may_send_data(to, kSlotCharge + bytes) || !to.out.slot_free()) [[unlikely]] {
         return false;
     }
     gcs::Line& line = to.out.prepare();
     line.word[0] = match;
     line.word[1] = immediate;
-    copy_short(reinterpret_cast<std::byte*>(line.word + 1 + has_immediate),
+    copy_short(reinterpret_cast<std::byte*>(line.word + 1) + before,
                static_cast<const std::byte*>(data), bytes);
-    const Control control{Kind::send, control_flags(space, flags),
-                          static_cast<std::uint16_t>(bytes)};
-    if (to.out.put(network_, control.word()) != Status::ok) return false;
     to.charged += kSlotCharge + bytes;
     to.notes[to.sends++ % Peer::kSentNotes] = {match, space, false};
     ++counters_.sent_inline;
+    to.out.send_prepared(network_, line_control(space, flags, bytes));
     return true;
 }
 

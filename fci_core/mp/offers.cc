@@ -119,6 +119,7 @@ void MessagePassing::on_offer(Peer& peer, const gcs::Line& line) {
     }
     if (peer.offers.size() >= Peer::kOffersMost) return decline(peer, record.epoch);
     peer.offers.push_back({pattern, record});
+    peer.straight = false;
 }
 
 void MessagePassing::on_withdraw(Peer& peer, const gcs::Line& line) {

@@ -39,10 +39,11 @@ struct Peer {
     int failure = kPeerLost;  // what operations with a lost peer end with
     bool connecting = false;
     bool credit_owed = false;
+    bool straight = false;
 
     // Sending.
-    std::uint64_t charged = 0;   // unexpected memory used at the peer, ever
-    std::uint64_t disposed = 0;  // of it known to be free again
+    std::uint64_t charged = 0;     // unexpected memory used at the peer, ever
+    std::uint64_t may_charge = 0;  // as far as known what is free again
     std::deque<gcs::Line> control;     // requests that found no free slot
     IntrusiveList<Order> pending;      // sends that wait for a slot, in order
     IntrusiveList<Order> streams;      // sends whose pieces go through the ring
@@ -64,9 +65,10 @@ struct Peer {
 
     bool data_with_send_request = false;  // of the protocol
 
-    /// A short message can go out at once, with nothing to look up.
-    [[nodiscard]] bool straight() const noexcept {
-        return attached && data_with_send_request && !lost && control.empty() &&
+    /// A short message can go out at once, with nothing to look up. Whatever gets in its way clears
+    /// `straight`; the next send that goes out at once asks this again.
+    [[nodiscard]] bool is_straight() const noexcept {
+        return attached && out.reachable() && data_with_send_request && !lost && control.empty() &&
                pending.empty() && offers.empty();
     }
 };

@@ -135,7 +135,7 @@ int MessagePassing::take_arrived(Arrived& message, std::span<const iovec> to,
 void MessagePassing::dispose(Arrived& message) {
     Peer& from = *peers_[message.envelope.source];
     from.in.dispose(message.charge);
-    if (message.charge != 0 && !from.lost && from.in.credit_due(limits_.unexpected_bytes)) {
+    if (message.charge != 0 && !from.lost && from.in.credit_due()) {
         return_credit(from);
     }
     arrived_pool_.give_back(message);

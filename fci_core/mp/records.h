@@ -69,6 +69,20 @@ struct Control {
     }
 };
 
+/// The control word of a whole message in one line; `flags`: of the send, not synchronous.
+constexpr std::uint32_t line_control(std::uint32_t space, std::uint32_t flags,
+                                     std::uint64_t bytes) noexcept {
+    return static_cast<std::uint32_t>(Kind::send) | (flags & kSendImmediate) << 8 |
+           space << (8 + kSpaceShift) | static_cast<std::uint32_t>(bytes) << 16;
+}
+constexpr std::uint32_t line_space(std::uint32_t control) noexcept {
+    return control >> (8 + kSpaceShift) & 3;
+}
+/// A send with its data in the line, and nothing else in it but the match word.
+constexpr bool is_plain_send(std::uint32_t control) noexcept {
+    return (control & ((1u << (8 + kSpaceShift)) - 1)) == static_cast<std::uint32_t>(Kind::send);
+}
+
 /// How the data of a long message travels.
 enum class Path : std::uint8_t {
     ring,    // two pipelined copies: sender into the ring, receiver out of it

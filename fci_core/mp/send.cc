@@ -22,15 +22,6 @@ std::span<const std::byte> header_of(const Order& order) noexcept {
 
 }  // namespace
 
-int MessagePassing::send_bytes(nhi::Rank rank, std::uint32_t space, std::uint32_t flags,
-                               std::uint64_t match, std::uint64_t immediate, const void* data,
-                               std::uint64_t bytes, const Completion& completion,
-                               std::uint32_t* handle) {
-    if (send_line(rank, space, flags, match, immediate, data, bytes)) return kDone;
-    const iovec range{const_cast<void*>(data), bytes};
-    return send({rank, space, flags, match, immediate, {&range, 1}}, completion, handle);
-}
-
 int MessagePassing::send(const SendArguments& send, const Completion& completion,
                          std::uint32_t* handle) {
     Peer* const to = connected(send.peer);
@@ -43,7 +34,10 @@ int MessagePassing::send(const SendArguments& send, const Completion& completion
     const bool plain = (send.flags & kSendSynchronous) == 0;
     if (at_once && plain && protocol_.data_with_send_request &&
         bytes <= limits_.eager_bytes) {
-        if (put_send(*to, send, bytes, nullptr) == Status::ok) return kDone;
+        if (put_send(*to, send, bytes, nullptr) == Status::ok) {
+            to->straight = to->is_straight();
+            return kDone;
+        }
     }
     if ((send.flags & kSendBuffered) != 0) {
         // Whoever wants the buffer back at once must come again when there is room.
@@ -82,6 +76,7 @@ int MessagePassing::send_order(Peer& peer, const SendArguments& send, std::uint6
     order->baggage = std::move(baggage);
     if (handle != nullptr) *handle = order->handle;
     peer.pending.push_back(*order);
+    peer.straight = false;
     order->in_list = true;
     if (peer.attached && peer.control.empty() && &peer.pending.front() == order &&
         emit(peer, *order) == Status::ok) {

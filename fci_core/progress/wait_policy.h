@@ -36,10 +36,11 @@ public:
     /// A blocking call found nothing, for the `empty_turns`-th time, since `waited_ns`.
     [[nodiscard]] WaitStep wait(unsigned empty_turns, Nanoseconds waited_ns) const noexcept;
 
-    /// turn() may give other advice than to spin, so it wants the time.
-    [[nodiscard]] bool wants_time() const noexcept { return act_ != WaitMode::spin; }
-    /// Empty turns in a row for which it has no other advice anyway, and need not be asked.
-    [[nodiscard]] unsigned spins() const noexcept { return spins_; }
+    /// Empty turns in a row for which turn() has no other advice than to spin, and need not be
+    /// asked.
+    [[nodiscard]] unsigned spins() const noexcept {
+        return act_ == WaitMode::spin ? ~0u : spins_;
+    }
     /// As many processes of this host as are known by now; the number only grows.
     void set_local_ranks(unsigned local_ranks) noexcept;
     /// As many of them sleep just now: while there are cores for those that do not, there is no

@@ -81,9 +81,10 @@ void Simulation::send(unsigned at) {
     const mp::Completion done = completion(number, true);
     mp::MessagePassing& mp = *ends_[at].mp;
     int result = 0;
-    if (prng_.chance(50)) {
-        result = mp.send_bytes(to, message.space, flags, message.match, message.immediate,
-                               message.buffer.data(), message.bytes, done, &message.handle);
+    if (prng_.chance(50) &&
+        mp.send_line(to, message.space, flags, message.match, message.immediate,
+                     message.buffer.data(), message.bytes)) {
+        result = mp::kDone;
     } else {
         const auto ranges = ranges_of(prng_, message.buffer, message.bytes);
         result = mp.send({to, message.space, flags, message.match, message.immediate, ranges}, done,

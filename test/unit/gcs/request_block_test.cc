@@ -14,6 +14,8 @@ using gcs::Line;
 
 namespace {
 
+constexpr std::uint64_t kUnexpected = 1000;
+
 /// Two blocks, applied at once; may refuse.
 class Wire final : public nhi::NetworkInterface {
 public:
@@ -80,7 +82,7 @@ struct Pair {
     gcs::RequestIn in;
     Pair() {
         out.attach(1, kLayout, at_sender);
-        in.attach(1, kLayout, at_receiver);
+        in.attach(1, kLayout, at_receiver, kUnexpected);
     }
     Line line(std::uint64_t tag) {
         Line l{};
@@ -158,11 +160,11 @@ TEST(request_out, slots__end_until_credit_returns) {
     }
     EXPECT_FALSE(p.out.slot_free());
     for (unsigned i = 0; i < 4; ++i) (void)p.in.take();
-    EXPECT_TRUE(p.in.credit_due(1 << 20));  // half of the slots
+    EXPECT_TRUE(p.in.credit_due());  // half of the slots
     EXPECT_FALSE(p.out.slot_free());
     ASSERT_EQ(p.in.return_credit(p.to_sender), Status::ok);
     EXPECT_TRUE(p.out.slot_free());
-    EXPECT_FALSE(p.in.credit_due(1 << 20));
+    EXPECT_FALSE(p.in.credit_due());
 }
 
 TEST(request_out, again__leaves_no_trace) {
@@ -194,7 +196,7 @@ TEST(request_out, data__is_one_transfer_and_found_by_both) {
         ASSERT_TRUE(p.in.ready());
         EXPECT_EQ(p.in.take().word[0], round);
         EXPECT_EQ(std::memcmp(p.in.ring(bytes), data.data(), bytes), 0) << round;
-        if (p.in.credit_due(1 << 20)) {
+        if (p.in.credit_due()) {
             ASSERT_EQ(p.in.return_credit(p.to_sender), Status::ok);
         }
     }
@@ -225,7 +227,7 @@ TEST(request_out, ring__grows_by_doubling_and_only_in_its_first_lap) {
     gcs::RequestOut out;
     gcs::RequestIn in;
     out.attach(1, kLarge, near);
-    in.attach(1, kLarge, far);
+    in.attach(1, kLarge, far, kUnexpected);
     const std::vector<std::byte> data(4096);
     const gcs::RequestOut::Part part{data.data(), data.size()};
     for (unsigned i = 0; i < 128; ++i) {  // four laps
@@ -250,7 +252,7 @@ TEST(request_out, ring__grows_by_doubling_and_only_in_its_first_lap) {
         ASSERT_TRUE(in.ready());
         (void)in.take();
         (void)in.ring(data.size());
-        if (in.credit_due(1 << 20)) {
+        if (in.credit_due()) {
             ASSERT_EQ(in.return_credit(back), Status::ok);
         }
     }
@@ -266,7 +268,7 @@ TEST(request_in, sequence__of_an_old_lap_is_not_taken) {
         ASSERT_TRUE(p.in.ready());
         EXPECT_EQ(p.in.take().word[0], i);
         EXPECT_FALSE(p.in.ready());
-        if (p.in.credit_due(1 << 20)) {
+        if (p.in.credit_due()) {
             ASSERT_EQ(p.in.return_credit(p.to_sender), Status::ok);
         }
     }
@@ -274,11 +276,11 @@ TEST(request_in, sequence__of_an_old_lap_is_not_taken) {
 
 TEST(request_in, disposed__makes_credit_due) {
     Pair p;
-    EXPECT_FALSE(p.in.credit_due(1000));
+    EXPECT_FALSE(p.in.credit_due());
     p.in.dispose(499);
-    EXPECT_FALSE(p.in.credit_due(1000));
+    EXPECT_FALSE(p.in.credit_due());
     p.in.dispose(1);
-    EXPECT_TRUE(p.in.credit_due(1000));
+    EXPECT_TRUE(p.in.credit_due());
     ASSERT_EQ(p.in.return_credit(p.to_sender), Status::ok);
     EXPECT_EQ(p.out.disposed(), 500u);
 }

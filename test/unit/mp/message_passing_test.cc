@@ -224,9 +224,7 @@ TEST_P(messages, self__is_a_peer_like_others) {
         EXPECT_EQ(p.ends[0]->receive({nhi::kSelf, 0, 3, 0}, {&range, 1}, p.recorder.on(1), nullptr,
                                      &outcome),
                   kAccepted);
-        EXPECT_GE(p.ends[0]->send_bytes(nhi::kSelf, 0, 0, 3, 0, data.data(), bytes,
-                                        p.recorder.on(2), nullptr),
-                  0);
+        EXPECT_GE(p.send_to(0, nhi::kSelf, 0, 3, data, 2), 0);
         p.turns(0, 600);
         ASSERT_TRUE(p.recorder.has(1)) << bytes;
         EXPECT_EQ(to, data);

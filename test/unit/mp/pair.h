@@ -94,8 +94,16 @@ struct Pair {
     }
     int send(int from, std::uint32_t flags, std::uint64_t match, std::span<std::byte> data,
              int number, std::uint32_t* handle = nullptr) {
-        return ends[from]->send_bytes(there[from], 0, flags & ~1u, match, 0, data.data(),
-                                      data.size(), recorder.on(number), handle);
+        return send_to(from, there[from], flags, match, data, number, handle);
+    }
+    /// As a plug does: the straight path, if it can be taken.
+    int send_to(int from, nhi::Rank rank, std::uint32_t flags, std::uint64_t match,
+                std::span<std::byte> data, int number, std::uint32_t* handle = nullptr) {
+        MessagePassing& end = *ends[from];
+        flags &= ~1u;
+        if (end.send_line(rank, 0, flags, match, 0, data.data(), data.size())) return kDone;
+        const iovec range{data.data(), data.size()};
+        return end.send({rank, 0, flags, match, 0, {&range, 1}}, recorder.on(number), handle);
     }
     int receive(int at, std::uint64_t match, std::span<std::byte> to, int number,
                 std::uint32_t* handle = nullptr, bool any = false, std::uint64_t ignore = 0) {
