@@ -100,22 +100,35 @@ void MessagePassing::bad_request(Peer& peer) {
     fail_peer(peer, true);
 }
 
-/// The straight path: one line for the receive at the head of the list. False: nothing happened,
-/// dispatch() knows what it is. Each word of the line is read once, so the peer cannot change it
-/// between a look and a use.
-[[gnu::always_inline]] inline bool MessagePassing::take_line(Peer& peer) {
+/// The straight path: a whole message for the receive at the head of the list. False: nothing
+/// happened, dispatch() knows what it is. Each word of the line is read once, so the peer cannot
+/// change it between a look and a use. kBare: data in the line, no immediate word.
+template <bool kBare>
+[[gnu::always_inline]] inline bool MessagePassing::take_message(Peer& peer,
+                                                                std::uint32_t control) {
+    static_assert(kImmediate == 1 && kSendImmediate == 1);
     const gcs::Line& line = peer.in.next();
-    const auto control = static_cast<std::uint32_t>(flag::glance(line.control));
     const std::uint64_t bytes = control >> 16;
-    if (!is_plain_send(control) || bytes > kInlineBytes + 8) return false;
+    const std::uint32_t has_immediate = kBare ? 0 : control >> 8 & 1;
+    const bool in_ring = !kBare && (control & kInRing << 8) != 0;
+    const std::uint64_t in_line = kInlineBytes + 8 - 8 * has_immediate;
+    if (bytes > (in_ring ? limits_.eager_bytes : in_line)) return false;
     const Envelope envelope{peer.rank, line_space(control), flag::glance(line.word[0])};
     PostedNode* const node = posted_.fitting_head(envelope);
     if (node == nullptr) return false;
     Order& order = static_cast<Order&>(*node);
     if (order.offered || order.baggage != nullptr) return false;
     posted_.remove(order);
+    const std::uint64_t immediate = has_immediate != 0 ? flag::glance(line.word[1]) : 0;
     const std::uint64_t received = std::min(bytes, order.bytes);
-    copy_short(order.data, reinterpret_cast<const std::byte*>(line.word + 1), received);
+    const std::byte* const data =
+        in_ring ? peer.in.ring(bytes)
+                : reinterpret_cast<const std::byte*>(line.word + 1 + has_immediate);
+    if (kBare || received <= kInlineBytes + 8) {
+        copy_short(order.data, data, received);
+    } else {
+        std::memcpy(order.data, data, received);
+    }
     peer.in.advance();
     peer.in.dispose(kSlotCharge + bytes);
     ++peer.seen;
@@ -123,13 +136,21 @@ void MessagePassing::bad_request(Peer& peer) {
     const Completion completion = order.completion;
     orders_.give_back(order);
     const Outcome outcome{received < bytes ? kTruncated : kSuccess,
-                          peer.rank, 0, envelope.match, 0, bytes, received};
+                          peer.rank,
+                          has_immediate,
+                          envelope.match,
+                          immediate,
+                          bytes,
+                          received};
     if (completion.done != nullptr) completion.done(completion.user, completion.owner, &outcome);
     return true;
 }
 
-/// Any request. Copied out first.
-[[gnu::noinline]] void MessagePassing::take_any(Peer& peer) {
+/// All that is not bare: whole messages of the other kinds, and what is copied out first.
+[[gnu::noinline]] void MessagePassing::take_other(Peer& peer, std::uint32_t control) {
+    if (!is_bare_send(control) && is_plain_send(control) && take_message<false>(peer, control)) {
+        return;
+    }
     const gcs::Line line = peer.in.take();
     dispatch(peer, line);
 }
@@ -138,7 +159,10 @@ void MessagePassing::bad_request(Peer& peer) {
     unsigned taken = 0;
     while (taken < most && peer.in.ready() && !peer.lost) {
         ++taken;
-        if (!take_line(peer)) take_any(peer);
+        const auto control = static_cast<std::uint32_t>(flag::glance(peer.in.next().control));
+        if (!is_bare_send(control) || posted_.empty() || !take_message<true>(peer, control)) {
+            take_other(peer, control);
+        }
         if (peer.in.credit_due() && !peer.lost) [[unlikely]] return_credit(peer);
     }
     return taken;

@@ -60,8 +60,10 @@ public:
 
     /// kDone, kAccepted with *handle, or an error. `handle` may be nullptr.
     int send(const SendArguments& send, const Completion& completion, std::uint32_t* handle);
-    /// The straight path: one line, no order, nothing allocated. False: nothing happened, use
-    /// send().
+    /// The straight paths: one line, or one line and the ring; no order, nothing allocated. False:
+    /// nothing happened, use send().
+    bool send_eager(nhi::Rank peer, std::uint32_t space, std::uint32_t flags, std::uint64_t match,
+                    std::uint64_t immediate, const void* data, std::uint64_t bytes) noexcept;
     bool send_line(nhi::Rank peer, std::uint32_t space, std::uint32_t flags, std::uint64_t match,
                    std::uint64_t immediate, const void* data, std::uint64_t bytes) noexcept;
     int receive(const Pattern& pattern, std::span<const iovec> to, const Completion& completion,
@@ -123,8 +125,9 @@ private:
 
     // message_passing.cc
     unsigned turn_from(std::size_t first);
-    bool take_line(Peer& peer);
-    void take_any(Peer& peer);
+    template <bool kBare>
+    bool take_message(Peer& peer, std::uint32_t control);
+    void take_other(Peer& peer, std::uint32_t control);
     unsigned drain(Peer& peer, unsigned most);
     unsigned push();
     bool push(Peer& peer);

@@ -69,7 +69,7 @@ struct Control {
     }
 };
 
-/// The control word of a whole message in one line; `flags`: of the send, not synchronous.
+/// The control word of a whole message; `flags`: of the send, not synchronous.
 constexpr std::uint32_t line_control(std::uint32_t space, std::uint32_t flags,
                                      std::uint64_t bytes) noexcept {
     return static_cast<std::uint32_t>(Kind::send) | (flags & kSendImmediate) << 8 |
@@ -79,8 +79,13 @@ constexpr std::uint32_t line_space(std::uint32_t control) noexcept {
     return control >> (8 + kSpaceShift) & 3;
 }
 /// A send with its data in the line, and nothing else in it but the match word.
+constexpr bool is_bare_send(std::uint32_t control) noexcept {
+    return (control & ~(~0u << (8 + kSpaceShift))) == static_cast<std::uint32_t>(Kind::send);
+}
+/// A send of a whole message, of which nobody wants to hear.
 constexpr bool is_plain_send(std::uint32_t control) noexcept {
-    return (control & ((1u << (8 + kSpaceShift)) - 1)) == static_cast<std::uint32_t>(Kind::send);
+    constexpr std::uint32_t may_be = (kImmediate | kInRing) << 8 | ~0u << (8 + kSpaceShift);
+    return (control & ~may_be) == static_cast<std::uint32_t>(Kind::send);
 }
 
 /// How the data of a long message travels.

@@ -22,6 +22,27 @@ std::span<const std::byte> header_of(const Order& order) noexcept {
 
 }  // namespace
 
+bool MessagePassing::send_eager(nhi::Rank rank, std::uint32_t space, std::uint32_t flags,
+                                std::uint64_t match, std::uint64_t immediate, const void* data,
+                                std::uint64_t bytes) noexcept {
+    if (rank >= peers_.size() || peers_[rank] == nullptr) return false;
+    Peer& to = *peers_[rank];
+    if (!to.straight || bytes > limits_.eager_bytes || (flags & kSendSynchronous) != 0 ||
+        !may_send_data(to, kSlotCharge + bytes) || !to.out.slot_free() ||
+        !to.out.ring_free(network_, bytes)) {
+        return false;
+    }
+    to.out.write_ring(data, bytes);
+    gcs::Line& line = to.out.prepare();
+    line.word[0] = match;
+    line.word[1] = immediate;
+    to.charged += kSlotCharge + bytes;
+    to.notes[to.sends++ % Peer::kSentNotes] = {match, space, false};
+    ++counters_.sent_eager;
+    to.out.send_prepared(network_, line_control(space, flags, bytes) | kInRing << 8);
+    return true;
+}
+
 int MessagePassing::send(const SendArguments& send, const Completion& completion,
                          std::uint32_t* handle) {
     Peer* const to = connected(send.peer);

@@ -82,8 +82,11 @@ void Simulation::send(unsigned at) {
     mp::MessagePassing& mp = *ends_[at].mp;
     int result = 0;
     if (prng_.chance(50) &&
-        mp.send_line(to, message.space, flags, message.match, message.immediate,
-                     message.buffer.data(), message.bytes)) {
+        (mp.send_line(to, message.space, flags, message.match, message.immediate,
+                      message.buffer.data(), message.bytes) ||
+         (message.bytes > mp::kInlineBytes &&
+          mp.send_eager(to, message.space, flags, message.match, message.immediate,
+                        message.buffer.data(), message.bytes)))) {
         result = mp::kDone;
     } else {
         const auto ranges = ranges_of(prng_, message.buffer, message.bytes);

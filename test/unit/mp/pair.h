@@ -101,7 +101,11 @@ struct Pair {
                 std::span<std::byte> data, int number, std::uint32_t* handle = nullptr) {
         MessagePassing& end = *ends[from];
         flags &= ~1u;
-        if (end.send_line(rank, 0, flags, match, 0, data.data(), data.size())) return kDone;
+        if (end.send_line(rank, 0, flags, match, 0, data.data(), data.size()) ||
+            (data.size() > kInlineBytes &&
+             end.send_eager(rank, 0, flags, match, 0, data.data(), data.size()))) {
+            return kDone;
+        }
         const iovec range{data.data(), data.size()};
         return end.send({rank, 0, flags, match, 0, {&range, 1}}, recorder.on(number), handle);
     }
