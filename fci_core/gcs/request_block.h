@@ -99,7 +99,7 @@ public:
         return attention_ != nullptr && (flag::glance(*attention_) & (1u << kWakeEvent)) != 0;
     }
 
-    /// The peer's block can be written directly, so a request goes out by send_prepared().
+    /// The peer's block can be written directly: send_prepared() and write_ring() may be used.
     [[nodiscard]] bool reachable() const noexcept { return lines_ != nullptr; }
 
     /// The next request, to be filled in: it lies in the slot itself where that can be reached.
@@ -114,12 +114,13 @@ public:
         flag::compiler_fence();
         if (asleep()) [[unlikely]] wake(network);
     }
-    /// Its data, where ring_free() has said yes.
+    /// The data of the prepared request; ring_free() must have said yes. For reachable peers.
     void write_ring(const void* data, std::uint64_t bytes) noexcept {
         const RingPlace place = ring_place(ring_, bytes, layout_.ring_bytes);
         std::memcpy(ring_at_ + (place.begin & (layout_.ring_bytes - 1)), data, bytes);
         ring_ = place.end;
     }
+    /// The same, however the peer is reached.
     Status put(nhi::NetworkInterface& network, std::uint32_t control) noexcept {
         if (lines_ == nullptr) {
             nhi::Transfer transfer(peer_);
