@@ -131,6 +131,7 @@ std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std:
     auto process = Process::make(
         std::move(device), driver->name, *protocol, limits,
         progress::WaitPolicy(parameters.wait, local_ranks, progress::usable_cores()));
+    process->set_job_size(local_ranks);
     process->show(settings.job);
     const bool speaks = speaks_for_the_job();
     log::line(parameters.info == "on" && speaks,

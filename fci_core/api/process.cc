@@ -114,11 +114,12 @@ unsigned Process::poll_network() {
     return work;
 }
 
-/// Who has waited for anybody for a second meets everybody, and so hears when one of them dies.
+/// Who has waited for anybody for a second meets all of its job, and so hears when one of them
+/// dies. Not others: whoever was spawned, say, may just be leaving in good order.
 void Process::look_for_strangers() {
     reports_waiting_ = messages_.waits_for_anybody() ? reports_waiting_ + 1 : 0;
-    if (reports_waiting_ >= kReportsBeforeMeeting && device_->peers() <= kMeetMost) {
-        messages_.meet_everybody();
+    if (reports_waiting_ >= kReportsBeforeMeeting && job_size_ <= kMeetMost) {
+        messages_.meet(job_size_);
     }
 }
 

@@ -55,6 +55,8 @@ public:
 
     void set_handler(std::uint32_t id, fci_icl_am_fn handler, void* user);
     [[nodiscard]] std::uint64_t counter(unsigned i);
+    /// So many processes, with this one, are its job, and their cards are added before others.
+    void set_job_size(nhi::Rank size) noexcept { job_size_ = size; }
     void show_counters_at_end(bool asked) noexcept { shows_counters_ = asked; }
     [[nodiscard]] std::string wait_policy() const;
     /// "0.1.0, driver shm, protocol enhanced-mixed, wait spin (2 local ranks on 2 cores)".
@@ -81,6 +83,7 @@ private:
     unsigned empty_turns_ = 0;
     unsigned until_poll_;
     Nanoseconds report_due_ = 0;
+    nhi::Rank job_size_ = 0;
     unsigned reports_waiting_ = 0;  // in a row, with a receive from any source posted
     bool armed_ = false;
     bool shows_counters_ = false;

@@ -82,9 +82,9 @@ public:
 
     /// A receive from any source is among the oldest that are posted.
     [[nodiscard]] bool waits_for_anybody() const noexcept;
-    /// Connects to all whose cards were given by themselves: only who met a process hears of its
-    /// death.
-    void meet_everybody();
+    /// Connects to all of the first `peers` whose cards were given by themselves: only who met a
+    /// process hears of its death.
+    void meet(nhi::Rank peers);
 
     /// One bounded turn over requests and data; not over the network interface's own work.
     unsigned turn() {

@@ -1,4 +1,6 @@
 // Which peers there are, and what is held for them; how they come and go is in message_passing.cc.
+#include <algorithm>
+
 #include "fci_core/mp/message_passing.h"
 
 namespace fci::mp {
@@ -47,8 +49,8 @@ bool MessagePassing::waits_for_anybody() const noexcept {
     return false;
 }
 
-void MessagePassing::meet_everybody() {
-    for (nhi::Rank rank = nhi::kSelf + 1; rank < device_.peers(); ++rank) {
+void MessagePassing::meet(nhi::Rank peers) {
+    for (nhi::Rank rank = nhi::kSelf + 1; rank < std::min(peers, device_.peers()); ++rank) {
         // A place that the user typed may be empty still.
         if (device_.card_of(rank)->incarnation != 0) (void)connected(rank);
     }

@@ -39,7 +39,10 @@ TEST_P(departure, death__of_a_stranger_ends_a_receive_from_anybody_who_met_every
     p.receive(0, 2, any, 2, nullptr, true);
     EXPECT_TRUE(p.ends[0]->waits_for_anybody());
     EXPECT_EQ(p.ends[0]->connected_peers(), 0u);
-    p.ends[0]->meet_everybody();
+    p.ends[0]->meet(1);  // itself
+    p.settle();
+    EXPECT_EQ(p.ends[0]->connected_peers(), 0u);
+    p.ends[0]->meet(2);
     p.settle();
     EXPECT_EQ(p.ends[0]->connected_peers(), 1u);
     EXPECT_FALSE(p.recorder.has(2));
