@@ -79,8 +79,7 @@ char* duplicate(const std::string& text) noexcept { return strdup(text.c_str());
                                       const void* buffer, size_t bytes,
                                       const fci_icl_completion* completion,
                                       fci_icl_order* order) noexcept {
-    if (bytes > mp::kInlineBytes &&
-        context->messages->send_eager(peer, space, flags, match, immediate, buffer, bytes)) {
+    if (context->messages->send_eager(peer, space, flags, match, immediate, buffer, bytes)) {
         return FCI_ICL_DONE;
     }
     return guarded([&]() -> int {

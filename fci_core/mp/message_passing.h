@@ -60,8 +60,8 @@ public:
 
     /// kDone, kAccepted with *handle, or an error. `handle` may be nullptr.
     int send(const SendArguments& send, const Completion& completion, std::uint32_t* handle);
-    /// The straight paths: one line, or one line and the ring; no order, nothing allocated. False:
-    /// nothing happened, use send().
+    /// The straight paths, send_line() to be tried first: one line, or one line and the ring; no
+    /// order, nothing allocated. False: nothing happened, use send().
     bool send_eager(nhi::Rank peer, std::uint32_t space, std::uint32_t flags, std::uint64_t match,
                     std::uint64_t immediate, const void* data, std::uint64_t bytes) noexcept;
     bool send_line(nhi::Rank peer, std::uint32_t space, std::uint32_t flags, std::uint64_t match,

@@ -27,9 +27,10 @@ bool MessagePassing::send_eager(nhi::Rank rank, std::uint32_t space, std::uint32
                                 std::uint64_t bytes) noexcept {
     if (rank >= peers_.size() || peers_[rank] == nullptr) return false;
     Peer& to = *peers_[rank];
-    if (!to.straight || bytes > limits_.eager_bytes || (flags & kSendSynchronous) != 0 ||
-        !may_send_data(to, kSlotCharge + bytes) || !to.out.slot_free() ||
-        !to.out.ring_free(network_, bytes)) {
+    // What fits into a line has been tried there.
+    if (!to.straight || bytes <= kInlineBytes || bytes > limits_.eager_bytes ||
+        (flags & kSendSynchronous) != 0 || !may_send_data(to, kSlotCharge + bytes) ||
+        !to.out.slot_free() || !to.out.ring_free(network_, bytes)) {
         return false;
     }
     to.out.write_ring(data, bytes);

@@ -84,9 +84,8 @@ void Simulation::send(unsigned at) {
     if (prng_.chance(50) &&
         (mp.send_line(to, message.space, flags, message.match, message.immediate,
                       message.buffer.data(), message.bytes) ||
-         (message.bytes > mp::kInlineBytes &&
-          mp.send_eager(to, message.space, flags, message.match, message.immediate,
-                        message.buffer.data(), message.bytes)))) {
+         mp.send_eager(to, message.space, flags, message.match, message.immediate,
+                       message.buffer.data(), message.bytes))) {
         result = mp::kDone;
     } else {
         const auto ranges = ranges_of(prng_, message.buffer, message.bytes);

@@ -102,8 +102,7 @@ struct Pair {
         MessagePassing& end = *ends[from];
         flags &= ~1u;
         if (end.send_line(rank, 0, flags, match, 0, data.data(), data.size()) ||
-            (data.size() > kInlineBytes &&
-             end.send_eager(rank, 0, flags, match, 0, data.data(), data.size()))) {
+            end.send_eager(rank, 0, flags, match, 0, data.data(), data.size())) {
             return kDone;
         }
         const iovec range{data.data(), data.size()};
