@@ -35,8 +35,18 @@ class Unusable(Exception):
     """A peer cannot run here; the text says why and what to do."""
 
 
+def add_intel(name, path):
+    """Intel MPI brings no compiler wrapper, and runs what was built for MPICH."""
+    PEERS[name] = dict(MPICH, title=f"Intel MPI's shared memory ({path})",
+                       mpirun=os.path.join(path, "bin/mpiexec.hydra"),
+                       env={"I_MPI_FABRICS": "shm", "I_MPI_ROOT": path,
+                            "LD_LIBRARY_PATH": os.path.join(path, "lib")})
+
+
 def add_venv(name, path):
     """An MPI from a wheel: PATH/bin has its mpicc and mpirun."""
+    if os.path.exists(os.path.join(path, "bin/IMB-MPI1")):
+        return add_intel(name, path)
     mpirun, mpicc = os.path.join(path, "bin/mpirun"), os.path.join(path, "bin/mpicc")
     for tool in (mpirun, mpicc):
         if not os.access(tool, os.X_OK):
@@ -46,6 +56,7 @@ def add_venv(name, path):
     options = "--mca pml ob1 --mca btl sm,self" if family == "openmpi" else ""
     PEERS[name] = {"title": f"{name} ({path})", "mpicc": mpicc, "mpirun": mpirun,
                    "family": family, "options": options}
+    return None
 
 
 def find(*names):
