@@ -162,6 +162,7 @@ void fci_icl_limits(const fci_icl_context* context, struct fci_icl_limits* limit
     limits->announce_bytes = known.announce_bytes;
     limits->am_header_bytes = mp::kHeaderMost;
     limits->unexpected_bytes = known.unexpected_bytes;
+    limits->cores = context->process->cores();
     limits->driver = context->process->driver();
     limits->protocol = messages.protocol().name;
     limits->wait_policy = context->wait_policy.c_str();

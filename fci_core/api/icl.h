@@ -85,6 +85,7 @@ struct fci_icl_limits {
     size_t announce_bytes;    /* receives of at least this are made visible to a named source */
     size_t am_header_bytes;   /* longest active-message header */
     size_t unexpected_bytes;  /* held here for one peer before it has to wait */
+    unsigned cores;           /* that the processes of this job on this host share, at least 1 */
     const char *driver, *protocol, *wait_policy; /* names, valid while the context is open */
 };
 FCI_ICL_API void fci_icl_limits(const fci_icl_context *context, struct fci_icl_limits *limits);

@@ -59,6 +59,7 @@ public:
     void set_job_size(nhi::Rank size) noexcept { job_size_ = size; }
     void show_counters_at_end(bool asked) noexcept { shows_counters_ = asked; }
     [[nodiscard]] std::string wait_policy() const;
+    [[nodiscard]] unsigned cores() const noexcept { return policy_.cores(); }
     /// "0.1.0, driver shm, protocol enhanced-mixed, wait spin (2 local ranks on 2 cores)".
     [[nodiscard]] std::string summary() const;
 

@@ -74,8 +74,9 @@ public:
         lines_ =
             reinterpret_cast<Line*>(reach->block + static_cast<std::uint64_t>(Layout::slot(0)));
         next_ = lines_;
+        end_ = lines_ + layout.slots;
         ring_at_ = reach->block + static_cast<std::uint64_t>(layout.ring(0));
-        attention_ = reach->attention;
+        if (reach->attention != nullptr) attention_ = reach->attention;
     }
 
     [[nodiscard]] bool slot_free() noexcept {
@@ -96,21 +97,27 @@ public:
 
     /// The peer sleeps until a request wakes it; false where that cannot be seen.
     [[nodiscard]] bool asleep() const noexcept {
-        return attention_ != nullptr && (flag::glance(*attention_) & (1u << kWakeEvent)) != 0;
+        return (flag::glance(*attention_) & (1u << kWakeEvent)) != 0;
     }
 
-    /// The peer's block can be written directly: send_prepared() and write_ring() may be used.
+    /// The peer's block can be written directly: send() and write_ring() may be used.
     [[nodiscard]] bool reachable() const noexcept { return lines_ != nullptr; }
 
     /// The next request, to be filled in: it lies in the slot itself where that can be reached.
     /// slot_free() must have said yes. Nobody sees it before put().
     [[nodiscard]] Line& prepare() noexcept { return *next_; }
-    /// Sends the prepared request. `control`: the lower half of its control word. Best called last:
-    /// nothing then need survive the wake-up.
-    void send_prepared(nhi::NetworkInterface& network, std::uint32_t control) noexcept {
-        flag::publish(next_->control, numbered(control));
-        ++slots_;
-        next_ = lines_ + (slots_ & (layout_.slots - 1));
+    /// The same, and its number; for a reachable peer.
+    struct Slot {
+        Line* line;
+        std::uint64_t number;
+    };
+    [[nodiscard]] Slot slot() const noexcept { return {next_, slots_ + 1}; }
+    /// Sends what slot() gave and the caller has filled in. `control`: the lower half of its
+    /// control word. Best called last: nothing then need survive the wake-up.
+    void send(nhi::NetworkInterface& network, const Slot& slot, std::uint32_t control) noexcept {
+        flag::publish(slot.line->control, control | slot.number << 32);
+        slots_ = slot.number;
+        next_ = slot.line + 1 != end_ ? slot.line + 1 : lines_;
         flag::compiler_fence();
         if (asleep()) [[unlikely]] wake(network);
     }
@@ -126,7 +133,7 @@ public:
             nhi::Transfer transfer(peer_);
             return finish(network, transfer, control, ring_);
         }
-        send_prepared(network, control);
+        send(network, slot(), control);
         return Status::ok;
     }
     /// Data into the ring and the prepared request that announces it, as one transfer (§2.6.8).
@@ -146,7 +153,7 @@ public:
         }
         if (lines_ == nullptr) return finish(network, transfer, control, place.end);
         ring_ = place.end;
-        send_prepared(network, control);
+        send(network, slot(), control);
         return Status::ok;
     }
     Status put(nhi::NetworkInterface& network, const Line& line) noexcept {
@@ -171,16 +178,13 @@ private:
         }
         return end <= ring_until_;
     }
-    [[nodiscard]] std::uint64_t numbered(std::uint32_t control) const noexcept {
-        return control | (slots_ + 1) << 32;
-    }
     [[gnu::noinline, gnu::cold]] void wake(nhi::NetworkInterface& network) noexcept {
         nhi::Transfer transfer(peer_);
         (void)network.initiate_transfer(transfer.raise(kWakeEvent));
     }
     [[gnu::noinline]] Status finish(nhi::NetworkInterface& network, nhi::Transfer& transfer,
                                     std::uint32_t control, std::uint64_t ring_after) noexcept {
-        staging_.control = numbered(control);
+        staging_.control = control | (slots_ + 1) << 32;
         transfer.put(Layout::slot(slots_ & (layout_.slots - 1)), &staging_, sizeof staging_)
             .raise(kWakeEvent);
         const Status status = network.initiate_transfer(transfer);
@@ -193,7 +197,9 @@ private:
 
     Line* next_ = &staging_;  // where the next request is prepared
     Line* lines_ = nullptr;   // the peer's slots, where they can be reached
-    const std::uint64_t* attention_ = nullptr;
+    Line* end_ = nullptr;     // of them
+    static constexpr std::uint64_t kAwake = 0;
+    const std::uint64_t* attention_ = &kAwake;
     std::uint64_t slots_ = 0, slots_until_ = 0;  // sent, may be sent
     Layout layout_{};
     const Credit* credit_ = nullptr;
@@ -217,7 +223,9 @@ public:
         slots_at_ = reinterpret_cast<const Line*>(
             own_block.data() + static_cast<std::uint64_t>(Layout::slot(0)));
         ring_at_ = own_block.data() + static_cast<std::uint64_t>(layout.ring(0));
-        seek();
+        slots_end_ = slots_at_ + layout.slots;
+        next_ = slots_at_;
+        expected_ = 1;
     }
 
     /// The next request is here.
@@ -228,7 +236,8 @@ public:
     [[nodiscard]] const Line& next() const noexcept { return *next_; }
     void advance() noexcept {
         ++slots_;
-        seek();
+        ++expected_;
+        if (++next_ == slots_end_) next_ = slots_at_;
     }
     /// Copies it out, once: what the peer may still scribble is not looked at again.
     [[nodiscard]] Line take() noexcept {
@@ -261,16 +270,11 @@ public:
     }
 
 private:
-    void seek() noexcept {
-        next_ = slots_at_ + (slots_ & (layout_.slots - 1));
-        expected_ = static_cast<std::uint32_t>(slots_ + 1);
-    }
-
     const Line* next_ = nullptr;
-    std::uint32_t expected_ = 0;
+    std::uint32_t expected_ = 0;  // the upper half of its control word
     nhi::Rank peer_ = nhi::kNoRank;
     Layout layout_{};
-    const Line* slots_at_ = nullptr;
+    const Line *slots_at_ = nullptr, *slots_end_ = nullptr;
     const std::byte* ring_at_ = nullptr;
     std::uint64_t slots_ = 0, ring_ = 0, disposed_ = 0;
     Credit due_{}, half_{};

@@ -194,6 +194,7 @@ void MessagePassing::join_copy(Order& order) {
     }
     copies_.push_back(order);
     order.in_list = true;
+    busy_ = true;
 }
 
 /// One piece of one kernel copy.

@@ -47,8 +47,7 @@ void MessagePassing::peer_lost(nhi::Rank rank, Status why, const std::string& re
     Peer* const gone = peer(rank);
     if (gone == nullptr || gone->lost) return;
     // What it wrote before it went is still delivered.
-    while (gone->attached && !gone->lost && drain(*gone, kRequestsPerTurn) != 0) {
-    }
+    while (gone->attached && !gone->lost && gone->in.ready()) drain(*gone, kRequestsPerTurn);
     if (gone->lost) return;
     reasons_[rank] = reason;
     gone->failure = why == Status::unreachable ? kUnreachable
@@ -102,17 +101,17 @@ void MessagePassing::bad_request(Peer& peer) {
 
 /// The straight path: a whole message for the receive at the head of the list. False: nothing
 /// happened, dispatch() knows what it is. Each word of the line is read once, so the peer cannot
-/// change it between a look and a use. kBare: data in the line, no immediate word.
-template <bool kBare>
+/// change it between a look and a use.
+template <bool kDataInRing>
 [[gnu::always_inline]] inline bool MessagePassing::take_message(Peer& peer,
                                                                 std::uint32_t control) {
     static_assert(kImmediate == 1 && kSendImmediate == 1);
     const gcs::Line& line = peer.in.next();
     const std::uint64_t bytes = control >> 16;
-    const std::uint32_t has_immediate = kBare ? 0 : control >> 8 & 1;
-    const bool in_ring = !kBare && (control & kInRing << 8) != 0;
-    const std::uint64_t in_line = kInlineBytes + 8 - 8 * has_immediate;
-    if (bytes > (in_ring ? limits_.eager_bytes : in_line)) return false;
+    const std::uint32_t has_immediate = control >> 8 & 1;
+    const std::uint64_t most =
+        kDataInRing ? limits_.eager_bytes : kInlineBytes + 8 - 8 * has_immediate;
+    if (bytes > most) return false;
     const Envelope envelope{peer.rank, line_space(control), flag::glance(line.word[0])};
     PostedNode* const node = posted_.fitting_head(envelope);
     if (node == nullptr) return false;
@@ -122,9 +121,9 @@ template <bool kBare>
     const std::uint64_t immediate = has_immediate != 0 ? flag::glance(line.word[1]) : 0;
     const std::uint64_t received = std::min(bytes, order.bytes);
     const std::byte* const data =
-        in_ring ? peer.in.ring(bytes)
-                : reinterpret_cast<const std::byte*>(line.word + 1 + has_immediate);
-    if (kBare || received <= kInlineBytes + 8) {
+        kDataInRing ? peer.in.ring(bytes)
+                    : reinterpret_cast<const std::byte*>(line.word + 1 + has_immediate);
+    if (!kDataInRing || received <= kInlineBytes + 8) {
         copy_short(order.data, data, received);
     } else {
         std::memcpy(order.data, data, received);
@@ -146,41 +145,48 @@ template <bool kBare>
     return true;
 }
 
-/// All that is not bare: whole messages of the other kinds, and what is copied out first.
+/// Whole messages in the ring, and all that is copied out first.
 [[gnu::noinline]] void MessagePassing::take_other(Peer& peer, std::uint32_t control) {
-    if (!is_bare_send(control) && is_plain_send(control) && take_message<false>(peer, control)) {
-        return;
-    }
+    if (is_plain_send<true>(control) && take_message<true>(peer, control)) return;
     const gcs::Line line = peer.in.take();
     dispatch(peer, line);
 }
 
+/// Of a peer whose next request is here.
 [[gnu::always_inline]] inline unsigned MessagePassing::drain(Peer& peer, unsigned most) {
     unsigned taken = 0;
-    while (taken < most && peer.in.ready() && !peer.lost) {
+    do {
         ++taken;
         const auto control = static_cast<std::uint32_t>(flag::glance(peer.in.next().control));
-        if (!is_bare_send(control) || posted_.empty() || !take_message<true>(peer, control)) {
+        if (!is_plain_send<false>(control) || !take_message<false>(peer, control)) {
             take_other(peer, control);
         }
         if (peer.in.credit_due() && !peer.lost) [[unlikely]] return_credit(peer);
-    }
+    } while (peer.in.ready() && taken < most && !peer.lost);
     return taken;
 }
 
+/// The next request of peer `first` is here.
 unsigned MessagePassing::turn_from(std::size_t first) {
     unsigned work = 0;
+    std::size_t i = first;
     // By index: a callback may attach peers, and a peer may be lost on the way.
-    for (std::size_t i = first; i < active_.size(); ++i) {
+    do {
         Peer* const from = active_[i];
-        if (!from->in.ready()) continue;
+        if (i != first && !from->in.ready()) continue;
         work += drain(*from, kRequestsPerTurn);
         if (i > 0 && i < active_.size() && active_[i] == from) {
             std::swap(active_[i], active_[i - 1]);
         }
-    }
-    if (busy_ || !copies_.empty()) work += push();
+    } while (++i < active_.size());
+    return busy_ ? work + go_on() : work;
+}
+
+/// All that is not to look for requests.
+[[gnu::noinline]] unsigned MessagePassing::go_on() {
+    unsigned work = push();
     if (!finished_.empty()) work += tell_finished();
+    busy_ = busy_ || !copies_.empty() || !finished_.empty();
     return work;
 }
 
@@ -195,8 +201,7 @@ unsigned MessagePassing::tell_finished() {
 }
 
 bool MessagePassing::ready() const noexcept {
-    if (busy_ || !copies_.empty() || !finished_.empty()) return true;
-    return std::any_of(active_.begin(), active_.end(),
+    return busy_ || std::any_of(active_.begin(), active_.end(),
                        [](const Peer* from) { return from->in.ready(); });
 }
 
@@ -228,14 +233,12 @@ void MessagePassing::dispatch(Peer& peer, const gcs::Line& line) {
 unsigned MessagePassing::push() {
     unsigned work = 0;
     copies_.for_each([&](Order& order) { work += copy_piece(order); });
-    if (busy_) {
-        busy_ = false;
-        for (std::size_t i = 0; i < active_.size(); ++i) {
-            Peer* const to = active_[i];
-            const std::uint64_t before = to->out.sent();
-            if (push(*to)) busy_ = true;
-            work += to->out.sent() != before;
-        }
+    busy_ = false;
+    for (std::size_t i = 0; i < active_.size(); ++i) {
+        Peer* const to = active_[i];
+        const std::uint64_t before = to->out.sent();
+        if (push(*to)) busy_ = true;
+        work += to->out.sent() != before;
     }
     return work;
 }
@@ -336,6 +339,7 @@ void MessagePassing::finish_later(Order& order, int error) {
     order.state = OrderState::finished;
     finished_.push_back(order);
     order.in_list = true;
+    busy_ = true;
 }
 
 void MessagePassing::give_back(Order& order) {

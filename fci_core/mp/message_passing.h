@@ -91,7 +91,7 @@ public:
         for (std::size_t i = 0; i < active_.size(); ++i) {
             if (active_[i]->in.ready()) return turn_from(i);
         }
-        return busy_ || !copies_.empty() || !finished_.empty() ? turn_from(active_.size()) : 0;
+        return busy_ ? go_on() : 0;
     }
     /// Something would be done by the next turn.
     [[nodiscard]] bool ready() const noexcept;
@@ -125,7 +125,8 @@ private:
 
     // message_passing.cc
     unsigned turn_from(std::size_t first);
-    template <bool kBare>
+    unsigned go_on();
+    template <bool kDataInRing>
     bool take_message(Peer& peer, std::uint32_t control);
     void take_other(Peer& peer, std::uint32_t control);
     unsigned drain(Peer& peer, unsigned most);
@@ -212,7 +213,8 @@ private:
     std::vector<std::string> reasons_;          // by rank
     std::vector<Peer*> active_;                 // attached, most recently used first
     std::size_t peers_made_ = 0;                // objects in peers_
-    bool busy_ = false;  // some peer has control, pending or streams, or owes credit
+    bool busy_ = false;  // some peer has control, pending or streams, or owes credit; or the lists
+                         // below are not empty
     HandlePool<Order> orders_;
     PostedList posted_;
     ArrivedList arrived_;
@@ -250,15 +252,16 @@ inline bool MessagePassing::may_send_data(Peer& peer, std::uint64_t charge) noex
         !may_send_data(to, kSlotCharge + bytes) || !to.out.slot_free()) [[unlikely]] {
         return false;
     }
-    gcs::Line& line = to.out.prepare();
-    line.word[0] = match;
-    line.word[1] = immediate;
-    copy_short(reinterpret_cast<std::byte*>(line.word + 1) + before,
+    // In hand from here on: for all the compiler knows, the data could be written over it.
+    const gcs::RequestOut::Slot slot = to.out.slot();
+    slot.line->word[0] = match;
+    slot.line->word[1] = immediate;
+    copy_short(reinterpret_cast<std::byte*>(slot.line->word + 1) + before,
                static_cast<const std::byte*>(data), bytes);
     to.charged += kSlotCharge + bytes;
     to.notes[to.sends++ % Peer::kSentNotes] = {match, space, false};
     ++counters_.sent_inline;
-    to.out.send_prepared(network_, line_control(space, flags, bytes));
+    to.out.send(network_, slot, line_control(space, flags, bytes));
     return true;
 }
 

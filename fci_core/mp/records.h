@@ -78,14 +78,12 @@ constexpr std::uint32_t line_control(std::uint32_t space, std::uint32_t flags,
 constexpr std::uint32_t line_space(std::uint32_t control) noexcept {
     return control >> (8 + kSpaceShift) & 3;
 }
-/// A send with its data in the line, and nothing else in it but the match word.
-constexpr bool is_bare_send(std::uint32_t control) noexcept {
-    return (control & ~(~0u << (8 + kSpaceShift))) == static_cast<std::uint32_t>(Kind::send);
-}
-/// A send of a whole message, of which nobody wants to hear.
+/// A send of a whole message, of which nobody wants to hear. Its data is in the line, or the ring.
+template <bool kDataInRing>
 constexpr bool is_plain_send(std::uint32_t control) noexcept {
-    constexpr std::uint32_t may_be = (kImmediate | kInRing) << 8 | ~0u << (8 + kSpaceShift);
-    return (control & ~may_be) == static_cast<std::uint32_t>(Kind::send);
+    constexpr std::uint32_t may_be = kImmediate << 8 | ~0u << (8 + kSpaceShift);
+    return (control & ~may_be) ==
+           (static_cast<std::uint32_t>(Kind::send) | (kDataInRing ? kInRing << 8 : 0));
 }
 
 /// How the data of a long message travels.

@@ -34,13 +34,13 @@ bool MessagePassing::send_eager(nhi::Rank rank, std::uint32_t space, std::uint32
         return false;
     }
     to.out.write_ring(data, bytes);
-    gcs::Line& line = to.out.prepare();
-    line.word[0] = match;
-    line.word[1] = immediate;
+    const gcs::RequestOut::Slot slot = to.out.slot();
+    slot.line->word[0] = match;
+    slot.line->word[1] = immediate;
     to.charged += kSlotCharge + bytes;
     to.notes[to.sends++ % Peer::kSentNotes] = {match, space, false};
     ++counters_.sent_eager;
-    to.out.send_prepared(network_, line_control(space, flags, bytes) | kInRing << 8);
+    to.out.send(network_, slot, line_control(space, flags, bytes) | kInRing << 8);
     return true;
 }
 

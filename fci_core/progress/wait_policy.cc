@@ -7,12 +7,21 @@
 namespace fci::progress {
 
 namespace {
-// An empty turn costs 10-50 ns, a switch to another process about a microsecond.
-constexpr unsigned kSpinsBeforeYield = 16;
+// A message from the other core may be just arriving, and a switch to another process costs about
+// a microsecond; but while this one spins, none of those runs that it may wait for.
+constexpr Nanoseconds kSpinBeforeYield = 200;
+// MPICH comes back after 50-100 ns. Who takes longer gives the core away by itself (Open MPI: 150
+// to 350 ns, where nobody wants it), or computes: nobody need do that for them, too.
+constexpr Nanoseconds kPausingCaller = 130;
+constexpr unsigned kPausesBeforeYield = 32;
+constexpr unsigned kSpinsBeforeClock = 2;   // of turn(), before it asks for the time
+constexpr unsigned kSpinsBeforeYield = 16;  // of wait(), which does nothing else in between
 // Who shares a core that should be its own has it most of the time.
 constexpr unsigned kSpinsWhereShared = 256;
-// While the others sleep there are cores enough; but two that wait for a sleeper must not spin on.
+// While the others sleep there are cores enough; but two that wait for a sleeper must not spin on,
+// and one that was just woken looks asleep until it has got a core.
 constexpr unsigned kSpinsAmongSleepers = 20'000;
+constexpr unsigned kYieldAmongSleepersEvery = 16;
 // Two that spin on one core lose it every 4 ms or so; with a core of one's own it is rare.
 constexpr Nanoseconds kWatch = 20'000'000;
 constexpr long kSwitchesThatTell = 3;
@@ -40,7 +49,7 @@ void WaitPolicy::choose() noexcept {
            : local_ranks_ <= cores_ && !shares_core_ ? WaitMode::spin
                                                      : WaitMode::sleep;
     spins_ = mode_ == WaitMode::automatic && local_ranks_ <= cores_ ? kSpinsWhereShared
-                                                                    : kSpinsBeforeYield;
+                                                                    : kSpinsBeforeClock;
 }
 
 bool WaitPolicy::wants_watch(Nanoseconds now) const noexcept {
@@ -67,10 +76,18 @@ WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now) noexcept {
     if (act_ == WaitMode::spin || empty_turns <= spins_) return {};
     if (mode_ == WaitMode::automatic && local_ranks_ <= cores_ + asleep_ &&
         empty_turns <= kSpinsAmongSleepers) {
-        return {};
+        const bool yields = empty_turns % kYieldAmongSleepersEvery == 0;
+        return {yields ? WaitAction::yield : WaitAction::spin, 0};
     }
-    eager_askers_ = now - resumed_ < kBusyCaller ? eager_askers_ + 1 : 0;
-    if (empty_turns == spins_ + 1) eager_askers_ = 0;
+    const Nanoseconds pause = now - resumed_;
+    if (empty_turns == spins_ + 1) {
+        spun_ = 0;
+        eager_askers_ = 0;
+    } else if (pause < kPausingCaller) {
+        spun_ += pause;
+    }
+    if (spun_ < kSpinBeforeYield && empty_turns <= spins_ + kPausesBeforeYield) return {};
+    eager_askers_ = pause < kBusyCaller ? eager_askers_ + 1 : 0;
     if (act_ == WaitMode::sleep && eager_askers_ > kYieldsBeforeSleep) {
         return {WaitAction::sleep, kTurnSleep};
     }

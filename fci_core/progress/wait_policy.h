@@ -43,6 +43,7 @@ public:
     }
     /// As many processes of this host as are known by now; the number only grows.
     void set_local_ranks(unsigned local_ranks) noexcept;
+    [[nodiscard]] unsigned cores() const noexcept { return cores_; }
     /// As many of them sleep just now: while there are cores for those that do not, there is no
     /// need to give one away.
     void set_asleep(unsigned asleep) noexcept { asleep_ = asleep; }
@@ -62,7 +63,8 @@ private:
     unsigned local_ranks_;
     unsigned cores_;
     unsigned asleep_ = 0;
-    unsigned eager_askers_ = 0;      // turns in a row without a pause between them
+    unsigned eager_askers_ = 0;      // yields in a row without a pause between them
+    Nanoseconds spun_ = 0;           // in this row, by callers that did nothing else
     Nanoseconds resumed_ = 0;
     bool shares_core_ = false;
     long switches_ = 0;

@@ -1,9 +1,17 @@
-/* Hooks that ask for nothing: the engine knows peers, not communicators, and sees packed data. */
+/* Hooks that ask for little: the engine knows peers, not communicators, and sees packed data. */
 #include "mpidimpl.h"
 #include "fci_impl.h"
 
 int MPIDI_FCI_mpi_comm_commit_post_hook(MPIR_Comm * comm)
 {
+    MPIDI_FCI_COMM(comm).crowded = MPIDI_FCI_CROWDED_UNKNOWN;
+#if FCI_FLAT_COLLECTIVES
+    /* Among the processes of one host MPICH would do a collective there, and then once more to tell
+     * these of the other hosts. It chooses by this field only, just after this hook. */
+    if (comm->hierarchy_kind == MPIR_COMM_HIERARCHY_KIND__PARENT && comm->node_comm != NULL &&
+        comm->node_comm->local_size == comm->local_size)
+        comm->hierarchy_kind = MPIR_COMM_HIERARCHY_KIND__FLAT;
+#endif
     return MPI_SUCCESS;
 }
 

@@ -18,6 +18,8 @@
 #define FCI_PACK_BUFFER_BYTES ((size_t) MPIR_CVAR_CH4_PACK_BUFFER_SIZE)
 /* One context and one lock; more of them would only wait for each other. */
 #define FCI_ONE_VCI() (MPIDI_global.n_vcis = MPIDI_global.n_total_vcis = 1)
+/* The functions that collectives are made of differ in every release from here on. */
+#define FCI_FLAT_COLLECTIVES 0
 #else
 #define FCI_CONTEXT_OFFSET(attr) (attr)
 #define FCI_SEND_FLAGS(attr) 0
@@ -28,6 +30,7 @@
 #define FCI_RMA_COUNT int
 #define FCI_PACK_BUFFER_BYTES ((size_t) MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE)
 #define FCI_ONE_VCI() (MPIDI_global.n_vcis = 1)
+#define FCI_FLAT_COLLECTIVES 1
 #endif
 
 /* --- 4.2: progress tells whether there was any, and a request names its communicator --- */

@@ -28,6 +28,8 @@ typedef struct {
     bool broken;                /* a process that was spoken to died: */
     uint32_t dead;              /* this one was the first, */
     MPL_time_t death;           /* then */
+    unsigned cores;             /* of this host, as the one of our processes here that may use the
+                                 * fewest counts them */
     size_t inject_bytes;        /* sends up to this length need no request */
     size_t am_eager_bytes;
 } MPIDI_FCI_global_t;
@@ -38,6 +40,7 @@ extern MPIDI_FCI_global_t MPIDI_FCI_global;
 
 #define MPIDI_FCI_AV(av) ((av)->netmod.fci)
 #define MPIDI_FCI_REQ(req) ((req)->dev.ch4.netmod.fci)
+#define MPIDI_FCI_COMM(comm) ((comm)->dev.ch4.netmod.fci)
 #define MPIDI_FCI_AMREQ(req) ((req)->dev.ch4.am.netmod_am.fci)
 #define MPIDI_FCI_COMM_TO_PEER(comm, rank) \
     MPIDI_FCI_AV(MPIDIU_comm_rank_to_av(comm, rank)).peer
@@ -81,6 +84,18 @@ int MPIDI_FCI_receive_claimed(void *buf, MPI_Aint count, MPI_Datatype datatype,
 int MPIDI_FCI_am_send(uint32_t peer, int handler_id, const void *am_hdr, MPI_Aint am_hdr_sz,
                       const void *data, MPI_Aint count, MPI_Datatype datatype,
                       MPIR_Request * sreq);
+
+#if FCI_FLAT_COLLECTIVES
+#define MPIDI_FCI_FLAT_BYTES 1024       /* longer ones are MPICH's */
+#define MPIDI_FCI_FLAT_MOST 128 /* processes */
+void MPIDI_FCI_look_for_crowd(MPIR_Comm * comm);
+int MPIDI_FCI_flat_barrier(MPIR_Comm * comm, MPIR_Errflag_t * errflag);
+int MPIDI_FCI_flat_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                         MPIR_Comm * comm, MPIR_Errflag_t * errflag);
+int MPIDI_FCI_flat_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                             MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                             MPIR_Errflag_t * errflag);
+#endif
 
 void MPIDI_FCI_am_register(void);
 void MPIDI_FCI_register_counters(void);

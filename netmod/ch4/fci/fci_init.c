@@ -59,6 +59,7 @@ static int open_context(void)
         MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_OTHER, "**fci_nm_open", "**fci_nm_open %s",
                              why ? why : "no reason is known");
     fci_icl_limits(MPIDI_FCI_global.context, &limits);
+    MPIDI_FCI_global.cores = limits.cores;
     MPIDI_FCI_global.inject_bytes = limits.inject_bytes;
     MPIDI_FCI_global.am_eager_bytes =
         MPL_MIN(limits.am_header_bytes, FCI_PACK_BUFFER_BYTES);

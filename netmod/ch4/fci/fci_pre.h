@@ -32,8 +32,10 @@ typedef struct {
     uint32_t peer;
 } MPIDI_FCI_addr_t;
 
+/* Whether its members are more than the cores they share (fci_coll.h). */
+enum { MPIDI_FCI_CROWDED_UNKNOWN, MPIDI_FCI_CROWDED, MPIDI_FCI_NOT_CROWDED };
 typedef struct {
-    int dummy;
+    int crowded;
 } MPIDI_FCI_comm_t;
 
 typedef struct {

@@ -6,11 +6,22 @@
 
 #include "mpidu_bc.h"
 
-static int add_rank(int rank, const unsigned char *card)
+typedef struct {
+    unsigned char card[FCI_ICL_CARD_BYTES];
+    uint32_t cores;             /* that it may use, with the others of its host */
+} rank_info;
+
+static int add_rank(int rank, const void *entry)
 {
     int mpi_errno = MPI_SUCCESS;
     uint32_t *const peer = &MPIDI_FCI_AV(&MPIDIU_get_av(0, rank)).peer;
-    const int answer = fci_icl_add_peer(MPIDI_FCI_global.context, card, peer);
+    rank_info told;
+    int answer;
+
+    memcpy(&told, entry, sizeof told);
+    if (MPIR_Process.node_map[rank] == MPIR_Process.node_map[MPIR_Process.rank])
+        MPIDI_FCI_global.cores = MPL_MIN(MPIDI_FCI_global.cores, told.cores);
+    answer = fci_icl_add_peer(MPIDI_FCI_global.context, told.card, peer);
     if (answer < 0)
         mpi_errno = MPIDI_FCI_error(answer, 0);
     else
@@ -21,39 +32,39 @@ static int add_rank(int rank, const unsigned char *card)
 static int exchange_cards(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    unsigned char card[FCI_ICL_CARD_BYTES];
+    rank_info own = {.cores = MPIDI_FCI_global.cores };
     void *table = NULL;
-    int length = sizeof card;   /* cards have one length, so MPICH leaves it alone */
+    int length = sizeof own;    /* all have one length, so MPICH leaves it alone */
     const int size = MPIR_Process.size;
     MPIR_Comm *init_comm = NULL;
 
-    fci_icl_card(MPIDI_FCI_global.context, card);
-    mpi_errno = MPIDU_bc_table_create(MPIR_Process.rank, size, MPIR_Process.node_map, card,
-                                      sizeof card, TRUE, MPIR_CVAR_CH4_ROOTS_ONLY_PMI, &table,
+    fci_icl_card(MPIDI_FCI_global.context, own.card);
+    mpi_errno = MPIDU_bc_table_create(MPIR_Process.rank, size, MPIR_Process.node_map, &own,
+                                      sizeof own, TRUE, MPIR_CVAR_CH4_ROOTS_ONLY_PMI, &table,
                                       &length);
     MPIR_ERR_CHECK(mpi_errno);
     if (MPIR_CVAR_CH4_ROOTS_ONLY_PMI) {
         int *rank_map;
         for (int i = 0; i < MPIR_Process.num_nodes; i++) {
             mpi_errno = add_rank(MPIR_Process.node_root_map[i],
-                                 (unsigned char *) table + (size_t) i * length);
+                                 (char *) table + (size_t) i * length);
             MPIR_ERR_CHECK(mpi_errno);
         }
         /* The roots can talk now, and pass on the cards of their nodes. */
         mpi_errno = MPIDI_create_init_comm(&init_comm);
         MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIDU_bc_allgather(init_comm, card, sizeof card, TRUE, &table, &rank_map,
+        mpi_errno = MPIDU_bc_allgather(init_comm, &own, sizeof own, TRUE, &table, &rank_map,
                                        &length);
         MPIR_ERR_CHECK(mpi_errno);
         for (int i = 0; i < size; i++) {
             if (rank_map[i] < 0)
                 continue;
-            mpi_errno = add_rank(i, (unsigned char *) table + (size_t) rank_map[i] * length);
+            mpi_errno = add_rank(i, (char *) table + (size_t) rank_map[i] * length);
             MPIR_ERR_CHECK(mpi_errno);
         }
     } else {
         for (int i = 0; i < size; i++) {
-            mpi_errno = add_rank(i, (unsigned char *) table + (size_t) i * length);
+            mpi_errno = add_rank(i, (char *) table + (size_t) i * length);
             MPIR_ERR_CHECK(mpi_errno);
         }
     }

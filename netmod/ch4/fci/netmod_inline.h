@@ -1,4 +1,4 @@
-/* All functions of the netmod that are compiled into MPI's own. Collectives, partitioned
+/* All functions of the netmod that are compiled into MPI's own. Most collectives, partitioned
  * communication and synchronisation of windows are MPICH's: over our messages, by its fallback. */
 #ifndef NETMOD_INLINE_H_INCLUDED
 #define NETMOD_INLINE_H_INCLUDED
@@ -11,7 +11,7 @@
 #include "fci_recv.h"
 #include "fci_probe.h"
 #include "fci_rma.h"
-#include "netmod_am_fallback_coll.h"
+#include "fci_coll.h"
 #include "netmod_am_fallback_part.h"
 #endif
 

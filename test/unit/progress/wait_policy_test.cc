@@ -31,7 +31,8 @@ Asked ask(WaitPolicy& policy, unsigned turns, Nanoseconds gap) {
             case WaitAction::sleep: ++asked.sleeps; break;
         }
         asked.longest = std::max(asked.longest, step.sleep_ns);
-        if (step.action != WaitAction::spin) now += step.sleep_ns, policy.resumed(now);
+        now += step.sleep_ns;
+        policy.resumed(now);
     }
     return asked;
 }
@@ -128,6 +129,18 @@ TEST(WaitPolicy, watch__finds_out_that_the_core_is_shared) {
     EXPECT_FALSE(asked.wants_watch(100 * ms));
 }
 
+TEST(WaitPolicy, turn__yields_soon_for_a_caller_that_only_asks) {
+    WaitPolicy policy("yield", 8, 2);
+    EXPECT_EQ(ask(policy, 5, 20).yields, 0u) << "less than the message may still need";
+    EXPECT_GT(ask(policy, 20, 100).yields, 15u);
+}
+
+TEST(WaitPolicy, turn__leaves_yielding_to_a_caller_that_does_it) {
+    WaitPolicy policy("yield", 8, 2);
+    EXPECT_EQ(ask(policy, 30, 400).yields, 0u);
+    EXPECT_GT(ask(policy, 100, 400).yields, 50u) << "it may be slow, and not yield";
+}
+
 TEST(WaitPolicy, turn__keeps_the_core_while_the_others_sleep) {
     WaitPolicy policy("auto", 8, 2);
     EXPECT_EQ(policy.turn(1000, 1'000'000).action, WaitAction::yield);
@@ -135,6 +148,8 @@ TEST(WaitPolicy, turn__keeps_the_core_while_the_others_sleep) {
     EXPECT_EQ(policy.turn(1001, 2'000'000).action, WaitAction::yield);
     policy.set_asleep(6);
     EXPECT_EQ(policy.turn(1002, 3'000'000).action, WaitAction::spin);
+    EXPECT_EQ(policy.turn(1008, 3'000'000).action, WaitAction::yield)
+        << "one that was woken may want this core";
     EXPECT_NE(policy.turn(100'000, 4'000'000).action, WaitAction::spin) << "not for ever";
     WaitPolicy asked("yield", 8, 2);
     asked.set_asleep(6);
