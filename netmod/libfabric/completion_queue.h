@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 
 #include "netmod/libfabric/sheet.h"
@@ -54,6 +55,9 @@ public:
 
     /// Under the lock.
     void push(const CompletionEntry& entry) noexcept {
+        if (reader_ != reader_end_ && used_ == 0 && entry.failure == nullptr) {
+            return give_reader(entry);
+        }
         if (used_ == capacity_) [[unlikely]] grow();
         ring_[(first_ + used_++) & (capacity_ - 1)] = entry;
         waiter_.wake();
@@ -75,6 +79,8 @@ private:
     ssize_t take(void* to, std::size_t count, fi_addr_t* sources) noexcept;
     ssize_t take_any(void* to, std::size_t count, fi_addr_t* sources) noexcept;
     template <class Entry>
+    ssize_t look(void* to, std::size_t count) noexcept;
+    template <class Entry>
     static fi_ops_cq operations() noexcept;
     template <class Entry>
     static ssize_t read(fid_cq* queue, void* to, std::size_t count);
@@ -91,6 +97,14 @@ private:
     static int close(fid_t object);
     static int control(fid_t object, int command, void* argument);
 
+    void give_reader(const CompletionEntry& entry) noexcept {
+        if (entry_bytes_ == sizeof(fi_cq_tagged_entry)) [[likely]] {
+            std::memcpy(reader_, &entry, sizeof(fi_cq_tagged_entry));
+        } else {
+            std::memcpy(reader_, &entry, entry_bytes_);
+        }
+        reader_ += entry_bytes_;
+    }
     void grow() noexcept;
     void drop_first() noexcept;
 
@@ -99,6 +113,11 @@ private:
     std::size_t capacity_ = 0;  // a power of two
     std::size_t first_ = 0;
     std::size_t used_ = 0;
+    // Where the call that reads has room left, while it makes progress: what completes meanwhile
+    // goes there, and never sees the ring.
+    char *reader_ = nullptr, *reader_end_ = nullptr;
+    std::size_t entry_bytes_;
+    bool looked_ = false;  // the last read made progress and left nothing
     Waiter waiter_;
     Domain& domain_;
     fi_cq_format format_;
