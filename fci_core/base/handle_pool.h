@@ -19,8 +19,11 @@ public:
     static constexpr std::size_t kMost = kIndexMask;
 
     /// nullptr when kMost objects are in use. Grows by chunks; chunks stay.
-    T* take() {
-        if (first_free_ == nullptr && !grow()) [[unlikely]] return nullptr;
+    T* take() { return first_free_ != nullptr || grow() ? take_free() : nullptr; }
+
+    /// nullptr where take() would have to grow.
+    T* take_free() noexcept {
+        if (first_free_ == nullptr) [[unlikely]] return nullptr;
         Slot& slot = *first_free_;
         first_free_ = slot.next_free;
         slot.last_handle += 1u << kIndexBits;  // the next generation; 0 is none

@@ -68,6 +68,10 @@ public:
                    std::uint64_t immediate, const void* data, std::uint64_t bytes) noexcept;
     int receive(const Pattern& pattern, std::span<const iovec> to, const Completion& completion,
                 std::uint32_t* handle, Outcome* outcome);
+    /// The straight path of receive(), to be tried first where no message waits: for one range that
+    /// is not offered. The order's handle, or 0: nothing happened.
+    std::uint32_t post(const Pattern& pattern, void* data, std::uint64_t bytes,
+                       const Completion& completion) noexcept;
     int cancel(std::uint32_t handle);
     int probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed);
     int receive_claimed(Arrived& message, std::span<const iovec> to, const Completion& completion,
@@ -263,6 +267,30 @@ inline bool MessagePassing::may_send_data(Peer& peer, std::uint64_t charge) noex
     ++counters_.sent_inline;
     to.out.send(network_, slot, line_control(space, flags, bytes));
     return true;
+}
+
+[[gnu::always_inline]] inline std::uint32_t MessagePassing::post(const Pattern& pattern,
+                                                                 void* data, std::uint64_t bytes,
+                                                                 const Completion& completion)
+    noexcept {
+    if (bytes >= limits_.announce_bytes) [[unlikely]] return 0;
+    if (pattern.source != kAnySource) {
+        const Peer* const source =
+            pattern.source < peers_.size() ? peers_[pattern.source].get() : nullptr;
+        if (source == nullptr || !source->attached || source->lost) [[unlikely]] return 0;
+    } else if (untold_ != kAnySource) [[unlikely]] {
+        return 0;
+    }
+    Order* const order = orders_.take_free();
+    if (order == nullptr) [[unlikely]] return 0;
+    order->reset(false, OrderState::posted, completion);
+    order->data = static_cast<std::byte*>(data);
+    order->bytes = bytes;
+    order->pattern = pattern;
+    order->peer = pattern.source;
+    order->space = pattern.space;
+    posted_.append(*order);
+    return order->handle;
 }
 
 }  // namespace fci::mp

@@ -14,13 +14,21 @@ std::uint64_t total(std::span<const iovec> ranges) noexcept {
     return bytes;
 }
 
+void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) noexcept {
+    if (bytes <= kInlineBytes + 8) {
+        copy_short(to, from, bytes);
+    } else {
+        std::memcpy(to, from, bytes);
+    }
+}
+
 /// As much as there is room for; the bytes copied.
 std::uint64_t scatter(std::span<const iovec> to, const std::byte* from,
                       std::uint64_t bytes) noexcept {
     std::uint64_t done = 0;
     for (const iovec& range : to) {
         const std::uint64_t n = std::min<std::uint64_t>(bytes - done, range.iov_len);
-        if (n != 0) std::memcpy(range.iov_base, from + done, n);
+        copy(static_cast<std::byte*>(range.iov_base), from + done, n);
         done += n;
     }
     return done;
@@ -108,9 +116,7 @@ int MessagePassing::take_arrived(Arrived& message, std::span<const iovec> to,
     Peer& from = *peers_[message.envelope.source];
     if (!message.announced) {
         const std::uint64_t received = scatter(to, message.data(), message.length);
-        Outcome told{};
-        fill(&told, message, received);
-        if (outcome != nullptr) *outcome = told;
+        if (outcome != nullptr) fill(outcome, message, received);
         if (message.send != 0) tell(from, Kind::taken, message.send);
         dispose(message);
         return kDone;
@@ -174,11 +180,7 @@ void MessagePassing::on_send(Peer& peer, const gcs::Line& line) {
         peer.in.dispose(charge);
         if (wants_taken) [[unlikely]] tell(peer, Kind::taken, send);
         const std::uint64_t received = std::min(bytes, order.bytes);
-        if (received <= kInlineBytes + 8) {
-            copy_short(order.data, data, received);
-        } else {
-            std::memcpy(order.data, data, received);
-        }
+        copy(order.data, data, received);
         const Outcome outcome{received < bytes ? kTruncated : kSuccess,
                               peer.rank,
                               has_immediate ? kSendImmediate : 0,
@@ -201,7 +203,7 @@ void MessagePassing::on_send(Peer& peer, const gcs::Line& line) {
     message->length = bytes;
     message->send = send;
     message->charge = static_cast<std::uint32_t>(charge);
-    if (bytes != 0) std::memcpy(message->data(), data, bytes);
+    copy(message->data(), data, bytes);
     arrived_.append(*message);
 }
 
