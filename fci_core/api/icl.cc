@@ -158,8 +158,7 @@ int fci_icl_open(const struct fci_icl_config* config, fci_icl_context** context,
 int fci_icl_close(fci_icl_context* context, int64_t linger_ns) {
     if (context == nullptr) return FCI_ICL_EINVAL;
     const int result = guarded([&] {
-        return context->process->drain(linger_ns) ? FCI_ICL_OK
-                                                  : FCI_ICL_EAGAIN;
+        return context->process->drain(linger_ns) ? FCI_ICL_OK : FCI_ICL_EAGAIN;
     });
     delete context;
     return result;
@@ -354,8 +353,7 @@ int fci_icl_wait_fd(const fci_icl_context* context) {
 
 int fci_icl_arm(fci_icl_context* context) {
     return guarded([&]() -> int {
-        return context->process->arm() ? FCI_ICL_OK
-                                       : FCI_ICL_EAGAIN;
+        return context->process->arm() ? FCI_ICL_OK : FCI_ICL_EAGAIN;
     });
 }
 
