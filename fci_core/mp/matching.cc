@@ -64,8 +64,13 @@ bool PostedList::enter(PostedNode& node) noexcept {
     return true;
 }
 
-void PostedList::grown(PostedNode& node) noexcept {
-    if (enter(node)) return;
+/// The young ones are many: they enter the index, too.
+void PostedList::settle() noexcept {
+    bool whole = true;
+    for (; young_ != nullptr && whole; young_ = nodes_.after(*young_)) whole = enter(*young_);
+    young_count_ = 0;
+    absent_.source = kAnySource;
+    if (whole) return;
     starved_ = true;
     leave_index();
 }
@@ -73,20 +78,18 @@ void PostedList::grown(PostedNode& node) noexcept {
 /// Not before somebody searches: programs that receive in the order of posting never need it.
 void PostedList::build_index() noexcept {
     if (index_ == nullptr) index_.reset(new (std::nothrow) Index);
-    bool whole = index_ != nullptr;
-    if (whole) {
-        for_each([&](PostedNode& each) { whole = whole && enter(each); });
-    }
+    starved_ = index_ == nullptr;
+    if (starved_) return;
     indexed_ = true;
-    if (!whole) {
-        starved_ = true;
-        leave_index();
-    }
+    young_ = nodes_.head();
+    settle();
 }
 
 void PostedList::leave_index() noexcept {
     for_each([this](PostedNode& each) { leave(each); });
     indexed_ = false;
+    young_ = nullptr;
+    young_count_ = 0;
 }
 
 void PostedList::leave(PostedNode& node) noexcept {
@@ -96,28 +99,30 @@ void PostedList::leave(PostedNode& node) noexcept {
     node.slot_ = PostedNode::kNoSlot;
 }
 
-void PostedList::shrunk(PostedNode& node) noexcept {
-    leave(node);
-    if (nodes_.size() <= kHashUntil) leave_index();
+PostedNode* PostedList::search_from(PostedNode* node, const Envelope& message) noexcept {
+    for (; node != nullptr; node = nodes_.after(*node)) {
+        ++visits_;
+        if (node->pattern.fits(message)) break;
+    }
+    return node;
 }
 
-PostedNode* PostedList::search(const Envelope& message) noexcept {
+PostedNode* PostedList::search(Envelope message) noexcept {
+    if (indexed_ && message == absent_) return search_from(young_, message);
     if (nodes_.size() <= kHashFrom) {
         starved_ = false;
     } else if (!indexed_ && !starved_) {
         build_index();
     }
+    if (!indexed_) return search_from(nodes_.after(*nodes_.head()), message);
+    if (PostedNode* const found = search_index(message)) return found;
+    absent_ = message;
+    return search_from(young_, message);
+}
+
+PostedNode* PostedList::search_index(const Envelope& message) noexcept {
     std::uint64_t visits = 0;
     PostedNode* best = nullptr;
-    if (!indexed_) {
-        PostedNode* node = nodes_.after(*nodes_.head());
-        for (; node != nullptr; node = nodes_.after(*node)) {
-            ++visits;
-            if (node->pattern.fits(message)) break;
-        }
-        visits_ += visits;
-        return node;
-    }
     for (unsigned i = 0; i < kClassesMax; ++i) {
         const KeyIndex& keys = index_->keys[i];
         const auto entry = keys.first(index_->class_of[i].key(message), &visits);
@@ -217,7 +222,10 @@ ArrivedNode* ArrivedList::search(const Pattern& pattern) const noexcept {
     index_->last_used[slot] = lookups_;
     const KeyIndex& keys = index_->keys[slot];
     const auto entry = keys.first(index_->class_of[slot].key(pattern), &visits_);
-    return entry == KeyIndex::kNone ? nullptr : static_cast<ArrivedNode*>(keys.node(entry));
+    if (entry != KeyIndex::kNone) return static_cast<ArrivedNode*>(keys.node(entry));
+    absent_ = pattern;
+    absent_known_ = true;
+    return nullptr;
 }
 
 void ArrivedList::enter(ArrivedNode& node) noexcept {

@@ -5,6 +5,10 @@
 // that holds more than kHashFrom nodes is searched beyond its head, it is indexed by classes: a
 // class is (any source or not, ignore mask), and within a class the key (source, space, match &
 // ~ignore) is exact, so a hash finds it; the candidates of several classes are merged by stamp.
+//
+// What comes and goes on top of a long list pays for none of this: the youngest receives stay
+// outside of the index until there are more than kYoungMost of them, and both lists remember the
+// last question that nothing in their index answers.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +26,14 @@ struct Envelope {
     nhi::Rank source;
     std::uint32_t space;
     std::uint64_t match;
+    friend bool operator==(const Envelope&, const Envelope&) = default;
 };
 
 struct Pattern {
     nhi::Rank source;  // or kAnySource
     std::uint32_t space;
     std::uint64_t match, ignore;
+    friend bool operator==(const Pattern&, const Pattern&) = default;
 
     [[nodiscard]] bool fits(const Envelope& message) const noexcept {
         return ((message.match ^ match) & ~ignore) == 0 && message.space == space &&
@@ -44,6 +50,7 @@ struct Pattern {
 inline constexpr std::size_t kHashFrom = 16;   // longer lists get an index
 inline constexpr std::size_t kHashUntil = 8;   // and lose it when as short as this again
 inline constexpr unsigned kClassesMax = 4;     // indices of one list; more classes: linear
+inline constexpr unsigned kYoungMost = 8;      // receives that are not in the index yet
 inline constexpr std::size_t kLookBack = 64;   // how far blocks_announcement() looks
 
 /// Place in a list; null while in none.
@@ -133,11 +140,13 @@ public:
     void append(PostedNode& node) noexcept {
         node.stamp_ = ++stamp_;
         nodes_.append(node);
-        if (indexed_) [[unlikely]] grown(node);
+        if (!indexed_) [[likely]] return;
+        if (young_ == nullptr) young_ = &node;
+        if (++young_count_ > kYoungMost) settle();
     }
     void remove(PostedNode& node) noexcept {
+        if (indexed_) [[unlikely]] leaving(node);
         nodes_.remove(node);
-        if (indexed_) shrunk(node);
     }
     /// The oldest receive that the message fits, or nullptr.
     [[nodiscard]] PostedNode* find(const Envelope& message) noexcept {
@@ -145,10 +154,13 @@ public:
         if (head == nullptr || head->pattern.fits(message)) return head;
         return search(message);
     }
-    /// It, if it is the oldest of all.
-    [[nodiscard]] PostedNode* fitting_head(const Envelope& message) const noexcept {
+    /// It, if the way there is short: it is the oldest of all, or there is an index.
+    [[nodiscard]] PostedNode* fitting_head(const Envelope& message) noexcept {
         PostedNode* const head = nodes_.head();
-        return head != nullptr && head->pattern.fits(message) ? head : nullptr;
+        if (head != nullptr && head->pattern.fits(message)) [[likely]] return head;
+        if (!indexed_) [[likely]] return nullptr;
+        if (message == absent_ && young_ != nullptr && young_->pattern.fits(message)) return young_;
+        return search(message);
     }
     /// The same, and removes it.
     [[nodiscard]] PostedNode* take(const Envelope& message) noexcept {
@@ -184,19 +196,33 @@ public:
 private:
     struct Index;
 
-    [[nodiscard]] PostedNode* search(const Envelope& message) noexcept;
-    void grown(PostedNode& node) noexcept;
+    [[nodiscard]] PostedNode* search(Envelope message) noexcept;
+    [[nodiscard]] PostedNode* search_index(const Envelope& message) noexcept;
+    [[nodiscard]] PostedNode* search_from(PostedNode* node, const Envelope& message) noexcept;
+    void settle() noexcept;
     void build_index() noexcept;
-    void shrunk(PostedNode& node) noexcept;
     void leave(PostedNode& node) noexcept;
     [[nodiscard]] bool enter(PostedNode& node) noexcept;
     void leave_index() noexcept;
+    /// It is about to be removed.
+    void leaving(PostedNode& node) noexcept {
+        if (node.slot_ == PostedNode::kNoSlot) {
+            if (young_ == &node) young_ = nodes_.after(node);
+            --young_count_;
+        } else {
+            leave(node);
+        }
+        if (nodes_.size() <= kHashUntil + 1) leave_index();
+    }
 
     MatchSequence<PostedNode> nodes_;
     std::uint64_t stamp_ = 0;
     mutable std::uint64_t visits_ = 0;
     bool indexed_ = false;
     bool starved_ = false;  // no memory for an index: linear until the list is short again
+    unsigned young_count_ = 0;
+    PostedNode* young_ = nullptr;         // the oldest of those that the index does not have
+    Envelope absent_{kAnySource, 0, 0};   // nothing in the index fits it; no source: not known
     std::unique_ptr<Index> index_;
 };
 
@@ -209,6 +235,7 @@ public:
     void append(ArrivedNode& node) noexcept {
         nodes_.append(node);
         if (classes_ != 0) enter(node);
+        if (absent_known_ && absent_.fits(node.envelope)) absent_known_ = false;
     }
     void remove(ArrivedNode& node) noexcept {
         nodes_.remove(node);
@@ -218,6 +245,7 @@ public:
     [[nodiscard]] ArrivedNode* find(const Pattern& pattern) const noexcept {
         ArrivedNode* const head = nodes_.head();
         if (head == nullptr || pattern.fits(head->envelope)) return head;
+        if (absent_known_ && pattern == absent_) return nullptr;
         return search(pattern);
     }
 
@@ -253,6 +281,8 @@ private:
     mutable std::uint64_t visits_ = 0;
     mutable std::uint64_t lookups_ = 0;
     mutable unsigned classes_ = 0;  // bit i: class i is indexed
+    mutable bool absent_known_ = false;
+    mutable Pattern absent_{};      // no message fits it
     mutable std::unique_ptr<Index> index_;
 };
 

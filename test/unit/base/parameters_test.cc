@@ -59,7 +59,7 @@ TEST_F(parameters, defaults__are_those_of_the_table) {
     EXPECT_EQ(values.protocol, "enhanced-mixed");
     EXPECT_EQ(values.wait, "auto");
     EXPECT_EQ(values.info, "off");
-    EXPECT_EQ(values.unexpected_bytes, 256u * 1024);
+    EXPECT_EQ(values.unexpected_bytes, 1024u * 1024);
     EXPECT_EQ(values.linger_ms, 5000u);
 }
 
@@ -142,13 +142,13 @@ TEST_F(parameters, table__has_each_name_once_and_a_help_text) {
 TEST_F(parameters, value__tells_where_it_is_from) {
     const unsigned i = number_of("unexpected_bytes");
     bool from_env = true;
-    EXPECT_EQ(parameter_value(i, &from_env), "262144");
-    EXPECT_FALSE(from_env);
-    set("FCI_UNEXPECTED_BYTES", "1M");
     EXPECT_EQ(parameter_value(i, &from_env), "1048576");
+    EXPECT_FALSE(from_env);
+    set("FCI_UNEXPECTED_BYTES", "2M");
+    EXPECT_EQ(parameter_value(i, &from_env), "2097152");
     EXPECT_TRUE(from_env);
     set("FCI_UNEXPECTED_BYTES", "many");
-    EXPECT_EQ(parameter_value(i, nullptr), "262144");
+    EXPECT_EQ(parameter_value(i, nullptr), "1048576");
 }
 
 TEST_F(parameters, unknown_variables__get_the_nearest_name) {
