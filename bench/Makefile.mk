@@ -35,6 +35,7 @@ dist_noinst_SCRIPTS += \
 EXTRA_DIST += \
 	%D%/callgrind.py \
 	%D%/mpi/messages.c \
+	%D%/mpi/pile.h \
 	%D%/mpi/probe.c \
 	%D%/mpi/shared_page.h \
 	%D%/peers.py \

@@ -1,6 +1,8 @@
 // messages: single messages between two contexts of one process, step by step, for counting
 // instructions: nobody spins, so each count is exact and the same in every run. bench/profile and
 // test/instructions/run start it under callgrind and collect in the functions named below.
+//   messages ROUNDS BYTES posted|late [posted|unexpected:DEPTH]
+// The last: behind so many receives that are posted, or messages that wait, and never fit.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -83,6 +85,28 @@ void other_turns() {
     for (int i = 0; i < 3; ++i) fci_icl_progress(sender.context);
 }
 
+/// So many receives, or messages, each with a word of its own that nothing else has.
+void pile_up(bool receives, unsigned depth) {
+    for (unsigned i = 0; i < depth; ++i) {
+        const std::uint64_t word = kTag + 1 + i;
+        fci_icl_order order;
+        int code;
+        if (receives) {
+            const struct fci_icl_receive wanted{receiver.other, 0, word, 0, nullptr, 0, {}};
+            code = fci_icl_receive(receiver.context, &wanted, &order, nullptr);
+        } else {
+            const fci_icl_completion nobody{};
+            while ((code = fci_icl_send_bytes(sender.context, sender.other, 0, 0, word, 0, out, 8,
+                                              &nobody, &order)) == FCI_ICL_EAGAIN) {
+                fci_icl_progress(receiver.context);
+            }
+        }
+        if (code < 0) stop("pile", code);
+        fci_icl_progress(receiver.context);
+        fci_icl_progress(sender.context);
+    }
+}
+
 /// Posted first, or, with `late`, after the message is there.
 void message(std::size_t bytes, bool late) {
     const unsigned wanted = receiver.done + 1;
@@ -117,8 +141,10 @@ MEASURED void run_counted(unsigned rounds, std::size_t bytes, bool late) {
 }
 
 int main(int argc, char** argv) {
-    if (argc != 4) {
-        std::fprintf(stderr, "usage: messages ROUNDS BYTES posted|late\n");
+    const char* const colon = argc == 5 ? std::strchr(argv[4], ':') : nullptr;
+    if (argc != 4 && colon == nullptr) {
+        std::fprintf(stderr, "usage: messages ROUNDS BYTES posted|late"
+                             " [posted:DEPTH|unexpected:DEPTH]\n");
         return 2;
     }
     const auto rounds = static_cast<unsigned>(std::strtoul(argv[1], nullptr, 10));
@@ -129,6 +155,9 @@ int main(int argc, char** argv) {
     open(receiver);
     meet(sender, receiver);
     meet(receiver, sender);
+    if (colon != nullptr) {
+        pile_up(argv[4][0] == 'p', static_cast<unsigned>(std::strtoul(colon + 1, nullptr, 10)));
+    }
     run_messages(kWarmUp, bytes, late);
     run_counted(rounds, bytes, late);
     fci_icl_close(sender.context, kLingerNs);

@@ -117,7 +117,8 @@ def build(peer, source, folder):
     mpicc = find(PEERS[peer]["mpicc"], "mpicc")
     digest = hashlib.sha256(mpicc.encode())
     here = os.path.dirname(source)
-    for name in (source, os.path.join(here, "shared_page.h"), os.path.join(here, "../handoff.h")):
+    headers = ("pile.h", "shared_page.h", "../handoff.h")
+    for name in (source, *(os.path.join(here, header) for header in headers)):
         with open(name, "rb") as text:
             digest.update(text.read())
     stem = os.path.splitext(os.path.basename(source))[0]

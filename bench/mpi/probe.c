@@ -7,6 +7,9 @@
  *   latency   one way, send then receive against receive then send (dissertation, algorithm 4.1)
  *   posted    one way, both post the receive before they send (algorithm 4.2)
  *   walk      as latency, but the buffers walk through 64 MiB, so nothing is in a cache
+ *   depth-posted, depth-unexpected
+ *             as latency with 8 bytes, behind BYTES receives that never match, or BYTES messages
+ *             that nobody has received yet, at both ranks; here BYTES is a number of them
  *   rate      messages per second, window of 64 nonblocking sends and receives, then an answer
  *   stream    GB/s of the same
  *   barrier, allreduce, bcast (the root moves on), among all ranks; the time of the slowest rank
@@ -26,6 +29,7 @@
 #include <unistd.h>
 
 #include "bench/handoff.h"
+#include "bench/mpi/pile.h"
 #include "bench/mpi/shared_page.h"
 
 enum { WINDOW = 64, TAG = 7, ANSWER = 8, BATCHES = 20, CROWDED_BATCHES = 5, ENOUGH = 3 };
@@ -132,6 +136,16 @@ static double latency(size_t bytes, long rounds) {
     return MPI_Wtime() - begin;
 }
 
+static double depth_posted(size_t depth, long rounds) {
+    if (piled == 0) pile_receives(depth, 1 - rank);
+    return latency(PIECE, rounds);
+}
+
+static double depth_unexpected(size_t depth, long rounds) {
+    if (piled == 0) pile_messages(depth, 1 - rank);
+    return latency(PIECE, rounds);
+}
+
 static double posted(size_t bytes, long rounds) {
     int n = (int)bytes;
     double begin = MPI_Wtime();
@@ -216,6 +230,11 @@ static void verify_both(size_t bytes, double (*one_round)(size_t, long)) {
 }
 static void verify_latency(size_t bytes) { verify_both(bytes, latency); }
 static void verify_posted(size_t bytes) { verify_both(bytes, posted); }
+static void verify_depth(size_t depth) {
+    (void)depth;
+    verify_both(PIECE, latency);
+    pile_clear(1 - rank); /* the first time there is none yet */
+}
 static void verify_walk(size_t bytes) { verify_both(bytes, walk); }
 
 /* Every message of the window is another one, into a place of its own where they fit. */
@@ -272,6 +291,8 @@ static void verify_bcast(size_t bytes) {
 
 static const struct test tests[] = {
     {"latency", 1, latency, verify_latency, 2, 't'},
+    {"depth-posted", 1, depth_posted, verify_depth, 2, 't'},
+    {"depth-unexpected", 1, depth_unexpected, verify_depth, 2, 't'},
     {"posted", 1, posted, verify_posted, 1, 't'},
     {"walk", 1, walk, verify_walk, 2, 't'},
     {"rate", 1, window, verify_window, WINDOW, 'r'},
