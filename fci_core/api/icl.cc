@@ -38,6 +38,7 @@ static_assert(FCI_ICL_EPEER == mp::kPeerLost && FCI_ICL_ETRUNC == mp::kTruncated
 static_assert(FCI_ICL_ECANCELED == mp::kCanceled && FCI_ICL_ENOMSG == mp::kNoMessage);
 static_assert(FCI_ICL_ENOENT == mp::kNoEntry && FCI_ICL_EFAULT == mp::kFault);
 static_assert(FCI_ICL_EUNREACHABLE == mp::kUnreachable && FCI_ICL_EMISMATCH == mp::kMismatch);
+static_assert(FCI_ICL_EHELD == mp::kHeld);
 static_assert(FCI_ICL_IMMEDIATE == mp::kSendImmediate);
 static_assert(FCI_ICL_SYNCHRONOUS == mp::kSendSynchronous);
 static_assert(FCI_ICL_BUFFERED == mp::kSendBuffered);
@@ -201,6 +202,7 @@ const char* fci_icl_strerror(int code) {
         case FCI_ICL_ENOENT: return "no such order, peer or option";
         case FCI_ICL_EUNSUPPORTED: return "not supported here";
         case FCI_ICL_EMISMATCH: return "versions or settings of the two sides differ";
+        case FCI_ICL_EHELD: return "the peer holds too many messages that nobody asked for";
         case FCI_ICL_EFAULT: return "a buffer is not accessible";
         default: return "unknown code";
     }

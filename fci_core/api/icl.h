@@ -45,7 +45,9 @@ enum {
     FCI_ICL_EUNSUPPORTED = -9,
     FCI_ICL_EMISMATCH = -10,  /* version or settings of the two sides differ */
     FCI_ICL_EFAULT = -11,     /* a buffer is not readable or writable */
-    FCI_ICL_EUNREACHABLE = -12 /* the peer was never there, or not for this process */
+    FCI_ICL_EUNREACHABLE = -12, /* the peer was never there, or not for this process */
+    FCI_ICL_EHELD = -13       /* nothing happened: the peer holds all that it will of messages that
+                                 nobody has asked for. Only a send that keeps its buffer gets on */
 };
 
 typedef struct fci_icl_context fci_icl_context;
@@ -138,7 +140,8 @@ struct fci_icl_completion {
 enum {
     FCI_ICL_IMMEDIATE = 1u,   /* `immediate` goes along */
     FCI_ICL_SYNCHRONOUS = 2u, /* complete only when matched (MPI_Ssend) */
-    FCI_ICL_BUFFERED = 4u     /* the buffer is free on return, up to inject_bytes; else EAGAIN */
+    FCI_ICL_BUFFERED = 4u     /* the buffer is free on return, up to inject_bytes; else EAGAIN,
+                                 EHELD */
 };
 
 struct fci_icl_send {

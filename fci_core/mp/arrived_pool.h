@@ -17,21 +17,23 @@ public:
     ArrivedPool(const ArrivedPool&) = delete;
     ArrivedPool& operator=(const ArrivedPool&) = delete;
     ~ArrivedPool() {
-        while (Arrived* message = free_.pop_front()) destroy(message);
+        for (auto& kept : free_) {
+            while (Arrived* message = kept.pop_front()) destroy(message);
+        }
     }
 
     /// nullptr when there is no memory.
     Arrived* take(std::uint32_t bytes) noexcept {
         if (bytes <= kShort) {
-            if (Arrived* kept = free_.pop_front()) {
+            const bool longer = bytes > kShortest;
+            bytes = longer ? kShort : kShortest;
+            if (Arrived* kept = free_[longer].pop_front()) {
                 --kept_;
-                const std::uint32_t room = kept->room;
                 kept->~Arrived();
                 Arrived* fresh = new (kept) Arrived();
-                fresh->room = room;
+                fresh->room = bytes;
                 return fresh;
             }
-            bytes = kShort;
         }
         void* memory = ::operator new(sizeof(Arrived) + bytes, std::nothrow);
         if (memory == nullptr) return nullptr;
@@ -42,8 +44,8 @@ public:
     }
 
     void give_back(Arrived& message) noexcept {
-        if (message.room == kShort && kept_ < kKeep) {
-            free_.push_back(message);
+        if (message.room <= kShort && kept_ < kKeep) {
+            free_[message.room == kShort].push_back(message);
             ++kept_;
         } else {
             memory_ -= sizeof(Arrived) + message.room;
@@ -55,7 +57,7 @@ public:
     [[nodiscard]] std::size_t memory() const noexcept { return memory_; }
 
 private:
-    static constexpr std::uint32_t kShort = 192;
+    static constexpr std::uint32_t kShortest = 56, kShort = 192;  // the rooms that are kept
     static constexpr std::uint32_t kKeep = 1024;
 
     static void destroy(Arrived* message) noexcept {
@@ -63,7 +65,7 @@ private:
         ::operator delete(static_cast<void*>(message));
     }
 
-    IntrusiveList<Arrived> free_;
+    IntrusiveList<Arrived> free_[2];  // of either room
     std::uint32_t kept_ = 0;
     std::size_t memory_ = 0;
 };

@@ -32,6 +32,7 @@ inline constexpr int kNoEntry = -8;
 inline constexpr int kMismatch = -10;
 inline constexpr int kFault = -11;
 inline constexpr int kUnreachable = -12;
+inline constexpr int kHeld = -13;
 
 struct Outcome {
     int error;

@@ -54,17 +54,20 @@ int MessagePassing::send(const SendArguments& send, const Completion& completion
 
     const bool at_once = to->attached && to->control.empty() && to->pending.empty();
     const bool plain = (send.flags & kSendSynchronous) == 0;
+    Status status = Status::again;
     if (at_once && plain && protocol_.data_with_send_request &&
         bytes <= limits_.eager_bytes) {
-        if (put_send(*to, send, bytes, nullptr) == Status::ok) {
+        status = put_send(*to, send, bytes, nullptr);
+        if (status == Status::ok) {
             to->straight = to->is_straight();
             return kDone;
         }
     }
     if ((send.flags & kSendBuffered) != 0) {
-        // Whoever wants the buffer back at once must come again when there is room.
+        // Whoever wants the buffer back at once must come again when there is room; which may
+        // never be, where the receiver waits for this very message.
         ++counters_.credit_waits;
-        return kAgain;
+        return status == Status::exhausted ? kHeld : kAgain;
     }
     return send_order(*to, send, bytes, completion, handle);
 }

@@ -71,6 +71,11 @@ inline ssize_t Endpoint::inject(Space space, const void* data, std::size_t bytes
         send_completed(space, nullptr, false);
         return 0;
     }
+    if (result == FCI_ICL_EHELD) {
+        const iovec range{const_cast<void*>(data), bytes};
+        return send_copy({peer, space, flags, tag, immediate, &range, 1, {}}, bytes, nullptr,
+                         false);
+    }
     return result == FCI_ICL_OK ? 0 : refused(result, peer);
 }
 
@@ -90,8 +95,8 @@ ssize_t Endpoint::send_ranges(Space space, const fi_msg_tagged& message, std::ui
     send.immediate = has_data ? message.data : 0;
     send.iov = message.msg_iov;
     send.iov_count = message.iov_count;
+    std::size_t bytes = 0;
     if ((flags & FI_INJECT) != 0) {
-        std::size_t bytes = 0;
         for (std::size_t i = 0; i < send.iov_count; ++i) bytes += send.iov[i].iov_len;
         if (bytes > kInjectBytes) return -FI_EINVAL;
         if (synchronous || bytes >= inject_room_) {
@@ -102,6 +107,10 @@ ssize_t Endpoint::send_ranges(Space space, const fi_msg_tagged& message, std::ui
     send.completion = {sent_call(space, report), message.context, this};
     fci_icl_order order;
     const int result = fci_icl_send(icl_, &send, &order);
+    if (result == FCI_ICL_EHELD) {
+        send.flags &= ~FCI_ICL_BUFFERED;
+        return send_copy(send, bytes, message.context, report);
+    }
     if (result == FCI_ICL_DONE) {
         send_completed(space, message.context, report);
         return 0;

@@ -92,7 +92,7 @@ void Simulation::send(unsigned at) {
         result = mp.send({to, message.space, flags, message.match, message.immediate, ranges}, done,
                          &message.handle);
     }
-    if (result == mp::kAgain && buffered) {  // nothing happened
+    if ((result == mp::kAgain || result == mp::kHeld) && buffered) {  // nothing happened
         reference_.messages.pop_back();
         return;
     }

@@ -122,6 +122,28 @@ TEST(messages, buffered__answers_again_and_progress_clears_it) {
     EXPECT_EQ(p.send(0, kSendBuffered, 7, data, sent), kDone);
 }
 
+TEST(messages, buffered__held_when_only_an_announcement_gets_on) {
+    Pair p;
+    p.attach();
+    auto data = pattern(40);
+    int sent = 0;
+    for (int result = kDone; result != kHeld; p.both(2)) {
+        result = p.send(0, kSendBuffered, 7, data, sent);
+        ASSERT_TRUE(result == kDone || result == kAgain || result == kHeld) << result;
+        sent += result == kDone;
+        ASSERT_LE(sent * (40 + kSlotCharge), small_limits().unexpected_bytes);
+    }
+    // Turns do not help; a send that keeps its buffer is found by its receive all the same.
+    p.settle();
+    EXPECT_EQ(p.send(0, kSendBuffered, 8, data, 5000), kHeld);
+    ASSERT_EQ(p.send(0, 0, 8, data, 5000), kAccepted);
+    std::vector<std::byte> to(40);
+    p.receive(1, 8, to, 6000);
+    p.settle();
+    EXPECT_TRUE(p.recorder.has(5000) && p.recorder.has(6000));
+    EXPECT_EQ(to, data);
+}
+
 TEST_P(messages, truncated__fills_the_buffer_and_tells_the_length) {
     Pair p(*GetParam());
     p.attach();
