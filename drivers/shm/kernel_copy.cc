@@ -66,17 +66,24 @@ bool ShmInterface::kernel_copies(std::string* why) {
     return true;
 }
 
+namespace {
+
 /// The process with that number is the peer, and the kernel lets this one reach its memory.
+bool is_reachable(const Peer& peer) noexcept {
+    std::uint64_t incarnation = 0;
+    return peer.pid > 0 &&
+           copy_with(peer.pid, nhi::NetworkInterface::Direction::read, peer.incarnation_address,
+                     reinterpret_cast<std::byte*>(&incarnation), sizeof incarnation) ==
+               Status::ok &&
+           incarnation == peer.incarnation;
+}
+
+}  // namespace
+
 Status ShmInterface::check_copying(Entry& entry) noexcept {
     Peer& peer = *entry.peer;
     if (peer.copying == Copying::untried) {
-        std::uint64_t incarnation = 0;
-        const bool fine =
-            capabilities_.kernel_copy && peer.pid > 0 &&
-            copy_with(peer.pid, Direction::read, peer.incarnation_address,
-                      reinterpret_cast<std::byte*>(&incarnation), sizeof incarnation) ==
-                Status::ok &&
-            incarnation == peer.incarnation;
+        const bool fine = capabilities_.kernel_copy && is_reachable(peer);
         peer.copying = fine ? Copying::allowed : Copying::refused;
     }
     return peer.copying == Copying::allowed ? Status::ok : Status::unsupported;
@@ -90,7 +97,11 @@ Status ShmInterface::copy(nhi::Rank rank, Direction direction, std::uint64_t rem
     if (entry.state != State::attached) return Status::again;
     const Status allowed = check_copying(entry);
     if (allowed != Status::ok) return allowed;
-    return copy_with(entry.peer->pid, direction, remote, static_cast<std::byte*>(local), bytes);
+    const Status status =
+        copy_with(entry.peer->pid, direction, remote, static_cast<std::byte*>(local), bytes);
+    // Not a wrong address, where the process has become another program (exec).
+    if (status == Status::invalid && !is_reachable(*entry.peer)) return Status::lost;
+    return status;
 }
 
 }  // namespace fci::shm

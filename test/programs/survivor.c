@@ -1,10 +1,10 @@
 /* survivor.c: N processes without a launcher, all talking to all, in mixed sizes, data checked.
  *
- *   survivor RANK SIZE ROUNDS [fork]
+ *   survivor RANK SIZE ROUNDS [fork|exec]
  *
  * Prints its card as a line of hexadecimal digits, reads one such line per rank, and runs. ROUNDS
  * messages go to and come from every other rank; 0: without end. `fork` makes processes meanwhile,
- * in all the ways programs do. Exit codes: 0 all rounds done and right, 1 something was wrong,
+ * in all the ways programs do; `exec`: SIGUSR1 makes it another program, which sleeps. Exit codes: 0 all rounds done and right, 1 something was wrong,
  * 2 wrong use or no context, 3 a peer was lost: then it prints
  *
  *   rank R: lost rank D at <monotonic nanoseconds>: <reason>
@@ -176,6 +176,12 @@ static void make_processes(unsigned turn) {
     }
 }
 
+static void become_another(int number) {
+    (void)number;
+    execlp("sleep", "sleep", "5", (char *)NULL);
+    _exit(1);
+}
+
 static void exchange_cards(void) {
     unsigned char card[FCI_ICL_CARD_BYTES];
     fci_icl_card(context, card);
@@ -220,6 +226,7 @@ int main(int argc, char **argv) {
     self = atoi(argv[1]);
     rounds = strtoull(argv[3], NULL, 10);
     const int forks = argc > 4 && strcmp(argv[4], "fork") == 0;
+    if (argc > 4 && strcmp(argv[4], "exec") == 0) signal(SIGUSR1, become_another);
     static struct sigaction handlers[NSIG];
     compare_handlers(handlers, 0);
 

@@ -31,7 +31,8 @@ class Crowd:
     settings: object
     size: int
     rounds: int = 0
-    forks: bool = False
+    mode: str = ""   # what they do besides: fork, exec
+    user: int = None  # who they run as; only root may choose
     envs: dict = field(default_factory=dict)  # rank (or None for all) -> environment on top
     only: list = None  # the ranks to start, from 0 on; others are played by the test
 
@@ -47,8 +48,9 @@ class Crowd:
                    "FCI_LOCAL_RANKS": str(self.size),
                    **self.envs.get(None, {}), **self.envs.get(rank, {})}
             self.processes.append(subprocess.Popen(
-                words + (["fork"] if self.forks else []), env=env, cwd=self.home.name,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
+                words + ([self.mode] if self.mode else []), env=env, cwd=self.home.name,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                **self.as_user()))
             self.outputs[rank] = b""
         return self
 
@@ -59,6 +61,13 @@ class Crowd:
             process.stdin.close()
             process.stdout.close()
         self.home.cleanup()
+
+    def as_user(self):
+        if self.user is None:
+            return {}
+        os.chmod(self.settings.scratch, 0o711)  # the program is there
+        os.chown(self.home.name, self.user, self.user)
+        return {"user": self.user, "group": self.user, "extra_groups": []}
 
     def cards(self, timeout=20):
         """Each process's card. Empty where it ended, or said something else, instead."""
@@ -104,8 +113,8 @@ class Crowd:
                     os.set_blocking(process.stdout.fileno(), False)
                     self.outputs[rank] += process.stdout.read() or b""
 
-    def kill(self, rank):
-        self.processes[rank].send_signal(signal.SIGKILL)
+    def kill(self, rank, number=signal.SIGKILL):
+        self.processes[rank].send_signal(number)
         return time.monotonic()
 
     def text(self, rank):

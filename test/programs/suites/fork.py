@@ -54,7 +54,7 @@ def stray(settings):
 
 def plain(settings):
     """The same without MPI, with children that end through exit(), or stay."""
-    with Crowd(settings, 3, rounds=400, forks=True) as crowd:
+    with Crowd(settings, 3, rounds=400, mode="fork") as crowd:
         crowd.hand_out(crowd.cards())
         crowd.watch(LIMIT)
         for rank in range(3):

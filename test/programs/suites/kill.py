@@ -1,5 +1,5 @@
 """kill -9 of any rank at random moments: the others end by themselves within a second and name
-the dead one; nothing is left of anybody."""
+the dead one; nothing is left of anybody. One that only stops is waited for."""
 
 import os
 import random
@@ -7,19 +7,22 @@ import signal
 import tempfile
 import time
 
-from harness import Case, failed, left_over, name_of, passed, processes_of, run, snapshot
+from harness import (Case, failed, left_over, name_of, passed, processes_of, run, skipped,
+                     snapshot)
 from suites.hpcc import write_input
 from survivors import LOST, Crowd
 
-TIMES = 50
+TIMES, TIMES_FULL = 50, 500
 MPI_TIMES = 10
+STOPPED = 9  # seconds
+NOBODY = 65534  # a user
 LIMIT = 1.0  # seconds that survivors have
 PAUSE = 0.45  # what survivor.c stays on purpose once it knows
 
 
-def calm(settings, forks):
+def calm(settings):
     """Nobody is killed: everybody ends well. Without this the rest would prove nothing."""
-    with Crowd(settings, 4, rounds=200, forks=forks) as crowd:
+    with Crowd(settings, 4, rounds=200) as crowd:
         crowd.hand_out(crowd.cards())
         crowd.watch(60)
         for rank in range(4):
@@ -29,16 +32,16 @@ def calm(settings, forks):
         return failed("left behind: " + ", ".join(left)) if left else passed("4 x 3 x 200 messages")
 
 
-def kill_one(settings, size, victim, delay, forks):
+def kill_one(settings, size, victim, delay, mode, number):
     """What went wrong ("" if nothing), and how long the slowest survivor took to notice."""
-    with Crowd(settings, size, forks=forks) as crowd:
+    with Crowd(settings, size, mode=mode) as crowd:
         crowd.hand_out(crowd.cards())
         crowd.watch(delay)
         if crowd.ends:
             rank = min(crowd.ends)
             return f"rank {rank} ended before anybody was killed: {crowd.text(rank).strip()}", 0
-        killed = crowd.kill(victim)
-        crowd.watch(10)
+        killed = crowd.kill(victim, number)
+        crowd.watch(10, lambda: len(crowd.ends.keys() - {victim}) == size - 1)
         worst = 0.0
         for rank in set(range(size)) - {victim}:
             text = crowd.text(rank).strip()
@@ -55,18 +58,20 @@ def kill_one(settings, size, victim, delay, forks):
             if took > LIMIT:
                 return f"rank {rank} took {took:.2f} s to end", 0
             worst = max(worst, int(lost.group(3)) / 1e9 - killed)
+        crowd.kill(victim)  # what it became may live on
+        crowd.watch(1)
         left = crowd.left_behind()
         return ("left behind: " + ", ".join(left) if left else ""), worst
 
 
-def survivors(settings, forks, times):
+def survivors(settings, times, mode="", number=signal.SIGKILL):
     chance = random.Random(settings.seed)
     worst = 0.0
     for turn in range(times):
         size = chance.choice([2, 3, 4, 6])
         victim = chance.randrange(size)
         delay = chance.choice([0.0, 0.3]) * chance.random()  # at once, while meeting, or later
-        wrong, noticed = kill_one(settings, size, victim, delay, forks)
+        wrong, noticed = kill_one(settings, size, victim, delay, mode, number)
         if wrong:
             return failed(f"time {turn + 1}, {size} ranks, rank {victim} killed after "
                           f"{delay * 1000:.1f} ms, seed {settings.seed}: {wrong}")
@@ -124,9 +129,61 @@ def launched(settings):
     return passed(f"{hit} kills in {MPI_TIMES} runs of hpcc") if hit else failed("nobody was hit")
 
 
+def stopped(settings):
+    """SIGSTOP is no death: the others wait, and all go on where they were."""
+    with Crowd(settings, 4, rounds=4000) as crowd:
+        crowd.hand_out(crowd.cards())
+        crowd.watch(0.5)
+        crowd.kill(2, signal.SIGSTOP)
+        crowd.watch(STOPPED)
+        crowd.kill(2, signal.SIGCONT)
+        early = sorted(crowd.ends)
+        crowd.watch(60)
+        for rank in range(4):
+            if rank in early or rank not in crowd.ends or crowd.code(rank) or crowd.text(rank):
+                return failed(f"rank {rank}: exit {crowd.code(rank)}"
+                              f"{', early' if rank in early else ''}: {crowd.text(rank).strip()}")
+        left = crowd.left_behind()
+    return failed("left behind: " + ", ".join(left)) if left else passed(
+        f"one of 4 stopped for {STOPPED} s, then all went on")
+
+
+def beside(settings, user):
+    """Two jobs on one host at once. A rank of one is killed: the other job hears nothing of it."""
+    if user is not None and os.geteuid() != 0:
+        return skipped("only root can start another user's job")
+    with Crowd(settings, 3, user=user) as other, Crowd(settings, 3, rounds=3000) as mine:
+        cards = other.cards()
+        if not all(cards):
+            return skipped("another user cannot start the program: " + other.text(0).strip())
+        other.hand_out(cards)
+        mine.hand_out(mine.cards())
+        mine.watch(0.5)
+        if other.left_behind(0) == [] or mine.ends:
+            return failed("one of the jobs was over before the other could disturb it")
+        other.kill(1)
+        other.watch(10)
+        lost = [rank for rank in (0, 2) if other.code(rank) != 3]
+        if lost:
+            return failed(f"rank {lost[0]} of the other job: {other.text(lost[0]).strip()}")
+        mine.watch(60)
+        for rank in range(3):
+            if rank not in mine.ends or mine.code(rank) or mine.text(rank):
+                return failed(f"rank {rank}: exit {mine.code(rank)}: {mine.text(rank).strip()}")
+        left = mine.left_behind() + other.left_behind()
+    return failed("left behind: " + ", ".join(left)) if left else passed(
+        "a rank of the one was killed, the other did all its rounds")
+
+
 def cases(settings):
-    yield Case("nobody", lambda: calm(settings, False))
-    yield Case("survivors", lambda: survivors(settings, False, TIMES))
+    yield Case("nobody", lambda: calm(settings))
+    times = TIMES_FULL if settings.full else TIMES
+    yield Case("survivors", lambda: survivors(settings, times))
     # A child of the dead one holds copies of all its descriptors: its sockets do not close.
-    yield Case("survivors-with-children", lambda: survivors(settings, True, 10))
+    yield Case("survivors-with-children", lambda: survivors(settings, 10, "fork"))
+    # Its process lives on as another program, which has nothing of FCI's.
+    yield Case("survivors-of-exec", lambda: survivors(settings, 10, "exec", signal.SIGUSR1))
     yield Case("under-mpirun", lambda: launched(settings))
+    yield Case("stopped", lambda: stopped(settings))
+    yield Case("beside-own-job", lambda: beside(settings, None))
+    yield Case("beside-other-users-job", lambda: beside(settings, NOBODY))
