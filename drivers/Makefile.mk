@@ -29,6 +29,14 @@ libfci_shm_la_SOURCES = \
 	drivers/shm/socket.h \
 	drivers/shm/store.h
 
+# Around another one, for tests.
+noinst_LTLIBRARIES += libfci_tap.la
+libfci_tap_la_SOURCES = \
+	drivers/tap/fault/fault_device.cc \
+	drivers/tap/fault/fault_device.h \
+	drivers/tap/fault/fault_interface.cc \
+	drivers/tap/fault/fault_interface.h
+
 # Those that a program can choose.
 noinst_LTLIBRARIES += libfci_drivers.la
 libfci_drivers_la_SOURCES = \

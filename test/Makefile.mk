@@ -62,8 +62,9 @@ test_drivers_SOURCES = \
 	test/unit/drivers/shm_region_test.cc \
 	test/unit/drivers/shm_store_test.cc \
 	test/unit/drivers/shm_wake_test.cc \
-	test/unit/drivers/sim_ideal_test.cc
-test_drivers_LDADD = libfci_sim.la libfci_shm.la libfci_base.la $(GTEST_LIBS)
+	test/unit/drivers/sim_ideal_test.cc \
+	test/unit/drivers/tap_fault_test.cc
+test_drivers_LDADD = libfci_tap.la libfci_sim.la libfci_shm.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_progress
 test_progress_SOURCES = \
@@ -94,7 +95,7 @@ test_conformance_SOURCES = \
 	test/conformance/nhi_test.cc \
 	test/conformance/world.h \
 	test/conformance/worlds.cc
-test_conformance_LDADD = libfci_sim.la libfci_shm.la libfci_base.la $(GTEST_LIBS)
+test_conformance_LDADD = libfci_tap.la libfci_sim.la libfci_shm.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_api
 test_api_SOURCES = \
@@ -131,11 +132,12 @@ check_PROGRAMS += simulation
 TESTS += simulation
 simulation_SOURCES = \
 	test/simulation/calls.cc \
+	test/simulation/choices.cc \
 	test/simulation/main.cc \
 	test/simulation/reference.h \
 	test/simulation/simulation.cc \
 	test/simulation/simulation.h
-simulation_LDADD = libfci_mp.la libfci_sim.la libfci_base.la
+simulation_LDADD = libfci_mp.la libfci_tap.la libfci_sim.la libfci_base.la
 dist_noinst_DATA += test/simulation/seeds.txt
 
 # Tests of libfabric over the provider, where its source package is (docs/fabtests.md).

@@ -3,6 +3,7 @@
 
 #include "drivers/shm/shm.h"
 #include "drivers/sim/ideal/world.h"
+#include "drivers/tap/fault/fault_device.h"
 #include "test/conformance/world.h"
 
 namespace fci::conformance {
@@ -11,7 +12,8 @@ namespace {
 
 class ShmWorld final : public World {
 public:
-    explicit ShmWorld(bool system_barrier) : system_barrier_(system_barrier) {}
+    explicit ShmWorld(bool system_barrier, const tap::FaultOptions* faults = nullptr)
+        : system_barrier_(system_barrier), faults_(faults) {}
 
     void open(const ddi::Settings& settings) override {
         Status status;
@@ -23,6 +25,9 @@ public:
         member.ear = std::make_unique<Ear>();
         member.device = shm::open_shm(settings, tuning, &status, &error);
         if (!member.device) throw std::runtime_error(error);
+        if (faults_ != nullptr) {
+            member.device = std::make_unique<tap::FaultDevice>(std::move(member.device), *faults_);
+        }
         member.device->set_listener(member.ear.get());
         members_.push_back(std::move(member));
     }
@@ -45,7 +50,7 @@ public:
         return true;
     }
     void settle() override {
-        for (unsigned i = 0; i < 100; ++i) turn();
+        for (unsigned i = 0; i < (faults_ == nullptr ? 100 : 20'000); ++i) turn();
     }
 
 private:
@@ -55,11 +60,21 @@ private:
     };
     std::vector<Member> members_;
     bool system_barrier_;
+    const tap::FaultOptions* faults_;
 };
 
 std::unique_ptr<World> make_shm_world() { return std::make_unique<ShmWorld>(true); }
 /// Where the kernel has no barrier for all processes, senders fence.
 std::unique_ptr<World> make_fenced_shm_world() { return std::make_unique<ShmWorld>(false); }
+
+/// Everything is late, most of it a little and some of it long; nothing fails.
+constexpr tap::FaultOptions kLate{.seed = 13,
+                                  .delay_percent = 60,
+                                  .delay_max = 20'000,
+                                  .stall_per_mille = 20,
+                                  .stall_max = 1'000'000,
+                                  .again_percent = 20};
+std::unique_ptr<World> make_late_shm_world() { return std::make_unique<ShmWorld>(true, &kLate); }
 
 class SimWorld final : public World {
 public:
@@ -122,6 +137,7 @@ std::unique_ptr<World> make_rough_sim_world() {
 constexpr Maker kMakers[] = {
     {"shm", make_shm_world, true},
     {"shm_fenced", make_fenced_shm_world, true},
+    {"shm_late", make_late_shm_world, false},
     {"sim_ideal", make_sim_world, false},
     {"sim_ideal_rough", make_rough_sim_world, false},
 };

@@ -241,7 +241,8 @@ def snapshot(temporary):
     """What a run could leave on this host: names in /dev/shm and TMPDIR, abstract sockets. FCI
     uses no other kind of name. Other MPIs are not among what runs here, but may run beside."""
     seen = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")
-            if not name.startswith(("vader_segment.", "sm_segment.", "ucx_shm_posix"))}
+            if not name.startswith(("vader_segment.", "sm_segment.", "ucx_shm_posix",
+                                     "mpich_shm_", "Intel_MPI"))}
     for folder, folders, files in os.walk(temporary):
         seen.update(os.path.join(folder, name) for name in folders + files)
     return seen | set(abstract_sockets())

@@ -5,8 +5,8 @@
  * Prints its card as a line of hexadecimal digits, reads one such line per rank, and runs. ROUNDS
  * messages go to and come from every other rank; 0: without end. `fork` makes processes meanwhile,
  * in all the ways programs do; with `exec` SIGUSR1 makes it another program, which sleeps. Exit
- * codes: 0 all rounds done and right, 1 something was wrong, 2 wrong use or no context, 3 a peer was
- * lost: then it prints
+ * codes: 0 all rounds done and right, 1 something was wrong, 2 wrong use or no context, 3 a peer
+ * was lost: then it prints
  *
  *   rank R: lost rank D at <monotonic nanoseconds>: <reason>
  */

@@ -123,6 +123,7 @@ public:
             for (std::size_t j = 0; j < messages.size(); ++j) {
                 const Message& m = *messages[j];
                 if (m.from == killed || m.cancel_asked != kNever) continue;
+                if (m.completed != kNever && m.error != 0) continue;  // it was never sent
                 if (m.receive == kNone && fits(r, m)) {
                     return receive_text(i) + " and " + text(j) + " wait for each other";
                 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "drivers/sim/ideal/world.h"
+#include "drivers/tap/fault/fault_device.h"
 #include "fci_core/base/prng.h"
 #include "fci_core/mp/message_passing.h"
 #include "test/simulation/reference.h"
@@ -15,6 +16,14 @@
 namespace fci::simulation {
 
 inline constexpr std::uint32_t kHandler = 7;  // of active messages
+
+sim::WorldOptions world_options(std::uint64_t seed);
+tap::FaultOptions faults(std::uint64_t seed);
+
+template <class T, std::size_t N>
+const T& one_of(Prng& prng, const T (&choices)[N]) {
+    return choices[prng.below(N)];
+}
 
 class Simulation {
 public:
@@ -32,7 +41,7 @@ public:
 
 private:
     struct Endpoint {
-        std::unique_ptr<ddi::Device> device;
+        std::unique_ptr<tap::FaultDevice> device;
         std::unique_ptr<mp::MessagePassing> mp;
         ddi::Card card;
         unsigned left = 0;  // operations still to start
@@ -71,6 +80,7 @@ private:
     void bury();
     [[nodiscard]] bool dead(unsigned process) const { return reference_.killed == process; }
     [[nodiscard]] bool lost_is_fair(unsigned at, unsigned other) const;
+    [[nodiscard]] bool strangers(unsigned at, unsigned other) const;
     [[nodiscard]] bool rest();
     void meet();
     void finish();
@@ -88,6 +98,7 @@ private:
     std::uint64_t seed_;
     Prng prng_;
     sim::WorldOptions world_options_;
+    tap::FaultOptions faults_;
     mp::Limits limits_;
     const mp::Protocol* protocol_ = nullptr;
     unsigned processes_ = 0, operations_ = 0, tags_ = 0;

@@ -1,0 +1,66 @@
+#include "drivers/tap/fault/fault_device.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fci::tap {
+
+namespace {
+
+/// Every process has faults of its own.
+FaultOptions of_process(FaultOptions options, const ddi::Card& card) {
+    options.seed = (Prng(options.seed).next() ^ card.host) + card.port;
+    return options;
+}
+
+}  // namespace
+
+FaultDevice::FaultDevice(std::unique_ptr<ddi::Device> inner, const FaultOptions& options)
+    : options_(options), inner_(std::move(inner)),
+      network_(*inner_, *this, of_process(options, inner_->card())) {
+    inner_->set_listener(this);
+}
+
+FaultDevice::~FaultDevice() {
+    listener_ = nullptr;
+    network_.flush();
+    inner_->set_listener(nullptr);
+}
+
+bool FaultDevice::refuses(const FaultOptions& options, const ddi::Card& one,
+                          const ddi::Card& other) noexcept {
+    const auto place = [](const ddi::Card& card) {
+        return static_cast<std::uint64_t>(card.host) << 16 | card.port;
+    };
+    const std::uint64_t low = std::min(place(one), place(other));
+    const std::uint64_t high = std::max(place(one), place(other));
+    if (low == high) return false;
+    return Prng(options.seed ^ low * 0x9e3779b97f4a7c15ull ^ high).chance(options.refuse_percent);
+}
+
+Status FaultDevice::connect(nhi::Rank rank) {
+    const ddi::Card* const its = card_of(rank);
+    if (its == nullptr || !refuses(options_, card(), *its)) return inner_->connect(rank);
+    network_.refuse(rank);
+    return Status::ok;
+}
+
+void FaultDevice::sleep(Nanoseconds timeout) noexcept {
+    const Nanoseconds due = network_.due();
+    if (due != FaultInterface::kNever) {
+        const Nanoseconds left = std::max<Nanoseconds>(due - now(), 0);
+        timeout = timeout < 0 ? left : std::min(timeout, left);
+    }
+    inner_->sleep(timeout);
+}
+
+void FaultDevice::peer_attached(nhi::Rank rank) {
+    if (listener_ != nullptr) listener_->peer_attached(rank);
+}
+
+void FaultDevice::peer_lost(nhi::Rank rank, Status why, const std::string& reason) {
+    network_.forget(rank);
+    if (listener_ != nullptr) listener_->peer_lost(rank, why, reason);
+}
+
+}  // namespace fci::tap

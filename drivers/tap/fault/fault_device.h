@@ -1,0 +1,60 @@
+// FaultDevice: a device around another one; its network makes transfers late (FaultInterface), and
+// some pairs of processes never attach. Both of such a pair must be FaultDevices of one seed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "drivers/tap/fault/fault_interface.h"
+#include "fci_core/ddi/device.h"
+
+namespace fci::tap {
+
+class FaultDevice final : public ddi::Device, private ddi::PeerListener {
+public:
+    FaultDevice(std::unique_ptr<ddi::Device> inner, const FaultOptions& options);
+    ~FaultDevice() override;
+
+    /// By the seed and their places alone, so that both sides know it.
+    [[nodiscard]] static bool refuses(const FaultOptions& options, const ddi::Card& one,
+                                      const ddi::Card& other) noexcept;
+    [[nodiscard]] Nanoseconds due() const noexcept { return network_.due(); }
+
+    [[nodiscard]] const ddi::Card& card() const noexcept override { return inner_->card(); }
+    [[nodiscard]] nhi::NetworkInterface& network() noexcept override { return network_; }
+    Status add_peer(const ddi::Card& card, nhi::Rank* rank) override {
+        return inner_->add_peer(card, rank);
+    }
+    Status connect(nhi::Rank rank) override;
+    [[nodiscard]] const ddi::Card* card_of(nhi::Rank rank) const noexcept override {
+        return inner_->card_of(rank);
+    }
+    [[nodiscard]] nhi::Rank peers() const noexcept override { return inner_->peers(); }
+    [[nodiscard]] std::span<std::byte> block(nhi::Rank rank) noexcept override {
+        return inner_->block(rank);
+    }
+    [[nodiscard]] std::span<std::byte> communication_memory() noexcept override {
+        return inner_->communication_memory();
+    }
+    [[nodiscard]] MemoryUse memory() const noexcept override { return inner_->memory(); }
+    void sleep(Nanoseconds timeout) noexcept override;
+    /// What is held back makes no descriptor readable.
+    [[nodiscard]] int wait_fd() const noexcept override { return -1; }
+    Nanoseconds now() const noexcept override { return inner_->now(); }
+    [[nodiscard]] std::string describe(nhi::Rank rank) const override {
+        return inner_->describe(rank);
+    }
+    void set_listener(ddi::PeerListener* listener) noexcept override { listener_ = listener; }
+
+private:
+    void peer_attached(nhi::Rank rank) override;
+    void peer_lost(nhi::Rank rank, Status why, const std::string& reason) override;
+
+    FaultOptions options_;
+    std::unique_ptr<ddi::Device> inner_;
+    FaultInterface network_;
+    ddi::PeerListener* listener_ = nullptr;
+};
+
+}  // namespace fci::tap

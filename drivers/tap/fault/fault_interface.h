@@ -1,0 +1,118 @@
+// FaultInterface: a network interface around another one, which makes its transfers late. It does
+// what a correct network may do, and nothing else: transfers of one pair stay in order, those of
+// different pairs overtake each other, a peer gets nothing for a while, there is no room now and
+// then. Time comes with poll(), chance from the seed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "fci_core/base/prng.h"
+#include "fci_core/ddi/device.h"
+
+namespace fci::tap {
+
+struct FaultOptions {
+    std::uint64_t seed = 1;
+    unsigned delay_percent = 0;   // transfers that are held back
+    Nanoseconds delay_max = 0;    // for so long at most, each
+    unsigned stall_per_mille = 0; // transfers with which the peer begins to get nothing
+    Nanoseconds stall_max = 0;    // for so long at most
+    unsigned again_percent = 0;   // transfers that are answered with Status::again
+    unsigned refuse_percent = 0;  // pairs of processes that never attach
+};
+
+class FaultInterface final : public nhi::NetworkInterface {
+public:
+    /// `told` hears of the connections that fail here, from poll().
+    FaultInterface(ddi::Device& device, ddi::PeerListener& told, const FaultOptions& options);
+
+    Status open_window(nhi::WindowNumber number, nhi::LcsAddress base,
+                       std::span<std::byte> local) noexcept override {
+        return inner_.open_window(number, base, local);
+    }
+    Status close_window(nhi::WindowNumber number) noexcept override {
+        return inner_.close_window(number);
+    }
+    Status create_group(std::span<const nhi::Rank> ranks, nhi::GroupId* group) noexcept override {
+        return inner_.create_group(ranks, group);
+    }
+    Status destroy_group(nhi::GroupId group) noexcept override {
+        return inner_.destroy_group(group);
+    }
+    Status set_indirection_address(nhi::Index index, nhi::LcsAddress address) noexcept override {
+        return inner_.set_indirection_address(index, address);
+    }
+    Status initiate_transfer(const nhi::Transfer& transfer) noexcept override;
+    Status configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept override {
+        return inner_.configure_event(event, signal);
+    }
+    Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override {
+        return inner_.mask_event_interrupt(event, masked);
+    }
+    [[nodiscard]] const nhi::Capabilities& capabilities() const noexcept override {
+        return capabilities_;
+    }
+    unsigned poll(Nanoseconds now) noexcept override;
+    [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override {
+        return inner_.event_count(event);
+    }
+    std::byte* map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override {
+        return inner_.map(rank, address, bytes);
+    }
+    /// Stores would overtake what is held back.
+    bool reach(nhi::Rank rank, nhi::Reach* reach) noexcept override {
+        return options_.delay_percent + options_.stall_per_mille + options_.again_percent == 0 &&
+               inner_.reach(rank, reach);
+    }
+    Status provide(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override {
+        return inner_.provide(rank, address, bytes);
+    }
+    Status copy(nhi::Rank rank, Direction direction, std::uint64_t remote, void* local,
+                std::size_t bytes) noexcept override {
+        return inner_.copy(rank, direction, remote, local, bytes);
+    }
+
+    /// When the first of the transfers that are held back is due; kNever: there is none.
+    static constexpr Nanoseconds kNever = INT64_MAX;
+    [[nodiscard]] Nanoseconds due() const noexcept;
+    /// All of them, late or not; before the device closes.
+    void flush() noexcept;
+    /// The process is gone, and what was on its way to it.
+    void forget(nhi::Rank rank);
+    /// It will be told to be unreachable, once.
+    void refuse(nhi::Rank rank);
+
+private:
+    struct Held {
+        Nanoseconds due;
+        std::uint32_t events;
+        unsigned parts;
+        struct {
+            nhi::LcsAddress to;
+            std::size_t at, bytes;  // in the payload
+        } part[nhi::Transfer::kPartsMax];
+        std::vector<std::byte> payload;
+    };
+
+    [[nodiscard]] bool may_hold(const nhi::Transfer& transfer) const noexcept;
+    [[nodiscard]] Nanoseconds draw_due(nhi::Rank rank) noexcept;
+    void hold(const nhi::Transfer& transfer, Nanoseconds due);
+    unsigned release(nhi::Rank rank, Nanoseconds now) noexcept;
+
+    ddi::Device& device_;
+    ddi::PeerListener& told_;
+    nhi::NetworkInterface& inner_;
+    FaultOptions options_;
+    nhi::Capabilities capabilities_;
+    Prng prng_;
+    Nanoseconds now_ = 0;
+    std::size_t held_count_ = 0;
+    std::vector<std::deque<Held>> held_;  // by rank, in the order of issue
+    std::vector<bool> gone_;              // by rank
+    std::vector<nhi::Rank> refused_;      // to be told
+};
+
+}  // namespace fci::tap

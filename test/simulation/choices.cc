@@ -1,0 +1,118 @@
+// What the seed chooses for a run.
+#include <algorithm>
+
+#include "test/simulation/simulation.h"
+
+namespace fci::simulation {
+
+/// The n-th choice of the seed: the same for the world's options and for everything else.
+sim::WorldOptions world_options(std::uint64_t seed) {
+    Prng prng(seed ^ 0x776f726c64);
+    sim::WorldOptions options;
+    options.seed = seed;
+    options.delay_min = static_cast<Nanoseconds>(prng.below(3) * 50);
+    options.delay_max = options.delay_min + static_cast<Nanoseconds>(prng.below(5000));
+    options.long_delay_percent = prng.chance(50) ? 0 : static_cast<unsigned>(prng.below(20));
+    options.split_percent = prng.chance(30) ? 0 : static_cast<unsigned>(prng.below(101));
+    options.again_percent = prng.chance(50) ? 0 : static_cast<unsigned>(prng.below(40));
+    options.load_store = prng.chance(50);
+    options.kernel_copy = prng.chance(60);
+    options.reach = options.load_store && prng.chance(60);
+    return options;
+}
+
+/// Two thirds of the seeds have none.
+tap::FaultOptions faults(std::uint64_t seed) {
+    Prng prng(seed ^ 0x6661756c74);
+    tap::FaultOptions options;
+    options.seed = seed;
+    if (prng.chance(66)) return options;
+    options.delay_percent = static_cast<unsigned>(prng.below(101));
+    options.delay_max = static_cast<Nanoseconds>(prng.below(20'000));
+    options.stall_per_mille = static_cast<unsigned>(prng.below(50));
+    options.stall_max = static_cast<Nanoseconds>(prng.below(500'000));
+    options.again_percent = prng.chance(50) ? 0 : static_cast<unsigned>(prng.below(40));
+    options.refuse_percent = prng.chance(70) ? 0 : static_cast<unsigned>(prng.below(60));
+    return options;
+}
+
+void Simulation::choose() {
+    protocol_ = prng_.chance(70) ? &mp::kEnhancedMixed : &mp::kTwoSided;
+    processes_ = static_cast<unsigned>(prng_.between(2, 5));
+    operations_ = static_cast<unsigned>(prng_.chance(15) ? prng_.between(80, 500)
+                                                         : prng_.between(20, 80));
+    burst_percent_ = prng_.chance(60) ? 0 : static_cast<unsigned>(prng_.below(30));
+    for (auto& weight : weights_) weight = prng_.below(20);
+    weights_[0] += 10 + prng_.below(30);
+    weights_[2] += 10 + prng_.below(30);
+    tags_ = static_cast<unsigned>(prng_.between(1, 6));
+    any_percent_ = prng_.chance(30) ? 0 : static_cast<unsigned>(prng_.below(60));
+    long_percent_ = static_cast<unsigned>(prng_.below(40));
+    act_percent_ = static_cast<unsigned>(prng_.between(5, 70));
+    warm_ = prng_.chance(50);
+    choose_limits();
+    if (prng_.chance(25)) {
+        // Named receives that are posted before their messages come: one-sided transfers.
+        any_percent_ = 0;
+        weights_[2] = 60;
+        limits_.announce_bytes = prng_.between(1, 64);
+    } else if (prng_.chance(10)) {
+        // Floods of sends that the receiver sees late: offers that come too late for the notes.
+        any_percent_ = 0;
+        act_percent_ = 50;
+        warm_ = true;
+        burst_percent_ = 40;
+        operations_ = 1000;
+        processes_ = 2;
+        weights_[2] = weights_[0];
+        limits_.layout.slots = 256;
+        limits_.layout.ring_bytes = 262144;
+        limits_.eager_bytes = 128;
+        long_percent_ = 5;
+        limits_.announce_bytes = 1;
+        limits_.unexpected_bytes = 262144;
+    }
+    if (prng_.chance(15)) {
+        victim_ = static_cast<unsigned>(prng_.below(processes_));
+        death_ = static_cast<Nanoseconds>(prng_.below(100'000));
+        leaves_ = prng_.chance(40);
+    }
+}
+
+void Simulation::choose_limits() {
+    static constexpr std::uint32_t kSlots[] = {4, 8, 16, 64, 256};
+    static constexpr std::uint64_t kRings[] = {16384, 32768, 65536, 262144};
+    static constexpr std::uint64_t kAnnounce[] = {1, 64, 4096, 16384, 65536};
+    static constexpr std::uint64_t kUnexpected[] = {64, 1024, 16384, 262144};
+    using Policy = mp::CopyPath::Policy;
+    static constexpr Policy kPolicies[] = {Policy::measure, Policy::ring, Policy::kernel};
+    limits_.layout.slots = one_of(prng_, kSlots);
+    limits_.layout.ring_bytes = one_of(prng_, kRings);
+    const std::uint64_t eager_most =
+        std::min(mp::kEagerMost, limits_.layout.ring_bytes / 8);
+    limits_.eager_bytes = prng_.chance(20) ? 0 : prng_.between(1, eager_most);
+    limits_.announce_bytes = one_of(prng_, kAnnounce);
+    limits_.unexpected_bytes = one_of(prng_, kUnexpected);
+    limits_.copy = one_of(prng_, kPolicies);
+}
+
+std::string Simulation::describe() const {
+    const auto number = [](std::uint64_t value) { return std::to_string(value); };
+    return std::string(protocol_->name) + ", " + number(processes_) + " processes, " +
+           number(operations_) + " operations each, " + number(tags_) + " tags, slots " +
+           number(limits_.layout.slots) + ", ring " + number(limits_.layout.ring_bytes) +
+           ", eager " + number(limits_.eager_bytes) + ", announce " +
+           number(limits_.announce_bytes) + ", unexpected " + number(limits_.unexpected_bytes) +
+           ", copy policy " + number(static_cast<unsigned>(limits_.copy)) + ", load_store " +
+           number(world_options_.load_store + world_options_.reach) + ", kernel_copy " +
+           number(world_options_.kernel_copy) + ", again " +
+           number(world_options_.again_percent) + "%, late " + number(faults_.delay_percent) +
+           "%, stalled " + number(faults_.stall_per_mille) + " of 1000, refused " +
+           number(faults_.refuse_percent) + "%" +
+           (victim_ == Reference::kNobody
+                ? ""
+                : ", process " + number(victim_) + (leaves_ ? " closes at " : " dies at ") +
+                      number(static_cast<std::uint64_t>(death_)));
+}
+
+}  // namespace fci::simulation
