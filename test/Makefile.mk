@@ -112,6 +112,7 @@ test_tools_LDADD = $(GTEST_LIBS)
 if HAVE_LIBFABRIC
 unit_tests += test_provider
 test_provider_SOURCES = \
+	test/provider/atomic_test.cc \
 	test/provider/completion_test.cc \
 	test/provider/info_test.cc \
 	test/provider/main.cc \
@@ -119,6 +120,9 @@ test_provider_SOURCES = \
 	test/provider/message_test.cc \
 	test/provider/objects_test.cc \
 	test/provider/process_test.cc \
+	test/provider/region_test.cc \
+	test/provider/remote.h \
+	test/provider/rma_test.cc \
 	test/provider/support.cc \
 	test/provider/support.h
 test_provider_CPPFLAGS = $(AM_CPPFLAGS) $(LIBFABRIC_CFLAGS)

@@ -7,6 +7,10 @@ libfci_fi_la_SOURCES = \
 	%D%/address.h \
 	%D%/address_vector.cc \
 	%D%/address_vector.h \
+	%D%/atomic.cc \
+	%D%/atomic.h \
+	%D%/atomic_functions.cc \
+	%D%/atomic_functions.h \
 	%D%/calls.h \
 	%D%/completion.cc \
 	%D%/completion_queue.cc \
@@ -36,8 +40,15 @@ libfci_fi_la_SOURCES = \
 	%D%/peek.cc \
 	%D%/provider.cc \
 	%D%/provider.h \
+	%D%/ranges.h \
 	%D%/receive.cc \
 	%D%/receive_records.h \
+	%D%/region_server.cc \
+	%D%/region_server.h \
+	%D%/remote_operations.cc \
+	%D%/remote_operations.h \
+	%D%/remote_request.h \
+	%D%/rma.cc \
 	%D%/send.cc \
 	%D%/sheet.h \
 	%D%/space.h \

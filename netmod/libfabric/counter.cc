@@ -54,6 +54,7 @@ int Counter::close(fid_t object) {
         Guard guard(domain.lock());
         if (counter->users != 0) return -FI_EBUSY;
         --domain.children;
+        domain.forget(*counter);
     }
     delete counter;
     return 0;

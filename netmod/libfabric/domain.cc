@@ -2,7 +2,10 @@
 
 #include <strings.h>
 
+#include <algorithm>
+
 #include "netmod/libfabric/address_vector.h"
+#include "netmod/libfabric/atomic.h"
 #include "netmod/libfabric/completion_queue.h"
 #include "netmod/libfabric/counter.h"
 #include "netmod/libfabric/endpoint.h"
@@ -10,6 +13,7 @@
 #include "netmod/libfabric/fabric.h"
 #include "netmod/libfabric/memory_region.h"
 #include "netmod/libfabric/provider.h"
+#include "netmod/libfabric/sheet.h"
 #include "netmod/libfabric/stubs.h"
 
 namespace fci::libfabric {
@@ -19,13 +23,13 @@ Domain::Domain(Fabric& fabric, const fi_info& info, void* context)
       // All weaker promises than FI_THREAD_DOMAIN let two threads meet in an address vector.
       lock_(info.domain_attr->threading != FI_THREAD_DOMAIN),
       api_version_(fabric.api_version),
-      av_type_(info.domain_attr->av_type == FI_AV_UNSPEC ? FI_AV_TABLE
-                                                         : info.domain_attr->av_type) {
+      av_type_(info.domain_attr->av_type == FI_AV_UNSPEC ? FI_AV_TABLE : info.domain_attr->av_type),
+      basic_regions_(info.domain_attr->mr_mode == kBasicRegions) {
     static fi_ops fid_operations = fid_ops(close, bind);
     static fi_ops_domain operations{
         sizeof(fi_ops_domain), AddressVector::open, CompletionQueue::open, Endpoint::open,
         not_offered,           Counter::open,       not_offered,           not_offered,
-        not_offered,           not_supported,       not_offered,           endpoint_with_flags,
+        not_offered,           query_atomic,        not_offered,           endpoint_with_flags,
     };
     fid = {FI_CLASS_DOMAIN, context, &fid_operations};
     ops = &operations;
@@ -66,6 +70,32 @@ int Domain::close(fid_t object) {
     domain->fabric_.use(-1);
     delete domain;
     return 0;
+}
+
+void Domain::add(Endpoint& endpoint) {
+    endpoints_.push_back(&endpoint);
+    for (Counter* counter : region_counters_) {
+        counter->waiter().add(endpoint);
+        counter->waiter().enabled(endpoint);
+    }
+}
+
+void Domain::remove(Endpoint& endpoint) noexcept {
+    std::erase(endpoints_, &endpoint);
+    for (Counter* counter : region_counters_) counter->waiter().remove(endpoint);
+}
+
+void Domain::watch(Counter& counter) {
+    if (std::ranges::find(region_counters_, &counter) != region_counters_.end()) return;
+    region_counters_.push_back(&counter);
+    for (Endpoint* endpoint : endpoints_) {
+        counter.waiter().add(*endpoint);
+        counter.waiter().enabled(*endpoint);
+    }
+}
+
+void Domain::progress() noexcept {
+    for (Endpoint* endpoint : endpoints_) endpoint->progress();
 }
 
 /// Registrations are done at once, so an event queue bound here stays silent.

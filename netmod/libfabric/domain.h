@@ -4,11 +4,15 @@
 #include <rdma/fi_domain.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "netmod/libfabric/guard.h"
+#include "netmod/libfabric/memory_region.h"
 
 namespace fci::libfabric {
 
+class Counter;
+class Endpoint;
 class EventQueue;
 class Fabric;
 
@@ -25,7 +29,22 @@ public:
     [[nodiscard]] Lock& lock() noexcept { return lock_; }
     [[nodiscard]] std::uint32_t api_version() const noexcept { return api_version_; }
     [[nodiscard]] fi_av_type av_type() const noexcept { return av_type_; }
-    unsigned children = 0;  // under the lock
+    /// FI_MR_BASIC: the provider picks the keys, and peers name virtual addresses.
+    [[nodiscard]] bool basic_regions() const noexcept { return basic_regions_; }
+
+    // Under the lock, from here on.
+    unsigned children = 0;
+    RegionTable regions;
+    /// Endpoints that are enabled: what peers do to the domain's memory comes through any of them,
+    /// so all of them feed the counters of regions.
+    void add(Endpoint& endpoint);
+    void remove(Endpoint& endpoint) noexcept;
+    void watch(Counter& counter);
+    void forget(Counter& counter) noexcept { std::erase(region_counters_, &counter); }
+    void progress() noexcept;
+    [[nodiscard]] const std::vector<Counter*>& region_counters() const noexcept {
+        return region_counters_;
+    }
 
 private:
     Domain(Fabric& fabric, const fi_info& info, void* context);
@@ -39,6 +58,9 @@ private:
     Lock lock_;
     const std::uint32_t api_version_;
     const fi_av_type av_type_;
+    const bool basic_regions_;
+    std::vector<Endpoint*> endpoints_;
+    std::vector<Counter*> region_counters_;
     EventQueue* events_ = nullptr;
 };
 

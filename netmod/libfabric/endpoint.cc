@@ -19,6 +19,7 @@ namespace fci::libfabric {
 namespace {
 
 constexpr std::int64_t kDefaultLingerMs = 5000;
+constexpr std::int64_t kLookEveryNs = 50'000'000;
 
 /// The core's option; closing takes it as an argument.
 std::int64_t linger_ns() noexcept {
@@ -42,8 +43,8 @@ Endpoint::Endpoint(Domain& domain, const fi_info& info, void* context)
     cm = &name_operations;
     msg = &early_message;
     tagged = &early_tagged;
-    rma = &no_rma;
-    atomic = &no_atomic;
+    rma = (caps_ & FI_RMA) != 0 ? &rma_operations : &no_rma;
+    atomic = (caps_ & FI_ATOMIC) != 0 ? &atomic_operations : &no_atomic;
     collective = &no_collective;
     if ((caps_ & (FI_SEND | FI_RECV)) == 0) caps_ |= FI_SEND | FI_RECV;
     directed_ = (caps_ & FI_DIRECTED_RECV) != 0;
@@ -115,17 +116,21 @@ int Endpoint::bind_queue(CompletionQueue& queue, std::uint64_t flags) {
 }
 
 int Endpoint::bind_counter(Counter& counter, std::uint64_t flags) {
-    // Counters of remote memory access are taken and stay at 0.
-    constexpr std::uint64_t kRemote = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-    if ((flags & ~(FI_SEND | FI_RECV | kRemote)) != 0) return -FI_EBADFLAGS;
+    const std::pair<std::uint64_t, Counter**> places[] = {
+        {FI_SEND, &transmit_.counter},        {FI_RECV, &receive_.counter},
+        {FI_READ, &reads_},                   {FI_WRITE, &writes_},
+        {FI_REMOTE_READ, &remote_reads_},     {FI_REMOTE_WRITE, &remote_writes_}};
+    if ((flags & ~(FI_SEND | FI_RECV | kRemoteDirections)) != 0) return -FI_EBADFLAGS;
     if (&counter.domain() != &domain_) return -FI_EINVAL;
-    if ((flags & FI_SEND) != 0 && transmit_.counter != nullptr) return -FI_EINVAL;
-    if ((flags & FI_RECV) != 0 && receive_.counter != nullptr) return -FI_EINVAL;
+    for (const auto& [bit, place] : places) {
+        if ((flags & bit) != 0 && *place != nullptr) return -FI_EINVAL;
+    }
     counter.waiter().add(*this);
     counters_.push_back(&counter);
     ++counter.users;
-    if ((flags & FI_SEND) != 0) transmit_.counter = &counter;
-    if ((flags & FI_RECV) != 0) receive_.counter = &counter;
+    for (const auto& [bit, place] : places) {
+        if ((flags & bit) != 0) *place = &counter;
+    }
     return 0;
 }
 
@@ -172,7 +177,9 @@ int Endpoint::enable() {
     if (icl_ != nullptr) return 0;
     if (addresses_ == nullptr) return -FI_ENOAV;
     if ((caps_ & FI_SEND) != 0 && transmit_.queue == nullptr) return -FI_ENOCQ;
-    if ((caps_ & FI_RECV) != 0 && receive_.queue == nullptr) return -FI_ENOCQ;
+    // What peers do to memory needs no queue here.
+    const bool may_be_passive = (caps_ & (FI_RMA | FI_ATOMIC)) != 0;
+    if ((caps_ & FI_RECV) != 0 && receive_.queue == nullptr && !may_be_passive) return -FI_ENOCQ;
     fci_icl_config config{};
     config.version = FCI_ICL_VERSION;
     std::memcpy(config.card, &wanted_, sizeof config.card);
@@ -202,6 +209,9 @@ int Endpoint::enable() {
         if (direction->queue != nullptr) direction->queue->waiter().enabled(*this);
     }
     for (Counter* counter : counters_) counter->waiter().enabled(*this);
+    operations_.begin();
+    server_.begin();
+    domain_.add(*this);
     msg = &message_operations;
     tagged = &tagged_operations;
     watch_for_forks(*this);
@@ -210,6 +220,8 @@ int Endpoint::enable() {
 
 bool Endpoint::wait(std::int64_t timeout_ns) noexcept {
     if (icl_ == nullptr) return false;
+    // What waits for a peer has to see whether it is still there.
+    if (stalled_ && (timeout_ns < 0 || timeout_ns > kLookEveryNs)) timeout_ns = kLookEveryNs;
     fci_icl_wait(icl_, timeout_ns);
     if (stalled_) resume();
     return true;
@@ -224,6 +236,7 @@ void Endpoint::became_childs() noexcept {
         if (direction->queue != nullptr) direction->queue->became_childs();
     }
     for (Counter* counter : counters_) counter->became_childs();
+    for (Counter* counter : domain_.region_counters()) counter->became_childs();
 }
 
 int Endpoint::learn(fi_addr_t number, const Card& card) {
@@ -267,6 +280,7 @@ int Endpoint::close(fid_t object) {
 /// Posted receives vanish; what was sent is written out, within the time to linger.
 void Endpoint::release() noexcept {
     forget_forks(*this);
+    domain_.remove(*this);
     if (icl_ != nullptr) {
         for (const Claim& claim : claims_) fci_icl_discard_claimed(icl_, claim.message);
     }

@@ -1,11 +1,14 @@
 // Endpoint: one context of the core, with the queues and the address vector it reports through.
 //
 // The files: endpoint.cc (open, bind, enable, close), endpoint_names.cc (addresses and options),
-// completion.cc (what becomes of a completion), send.cc, receive.cc, peek.cc, multi_receive.cc.
+// completion.cc (what becomes of a completion), send.cc, receive.cc, peek.cc, multi_receive.cc,
+// rma.cc and atomic.cc (which leave the work to RemoteOperations and RegionServer).
 #pragma once
 
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
+#include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
 #include <array>
@@ -24,6 +27,8 @@
 #include "netmod/libfabric/guard.h"
 #include "netmod/libfabric/multi_receive.h"
 #include "netmod/libfabric/receive_records.h"
+#include "netmod/libfabric/region_server.h"
+#include "netmod/libfabric/remote_operations.h"
 #include "netmod/libfabric/space.h"
 
 namespace fci::libfabric {
@@ -65,6 +70,10 @@ private:
     friend class MultiReceive;
     friend struct Sends;
     friend struct Receives;
+    friend struct RmaCalls;
+    friend struct AtomicCalls;
+    friend class RemoteOperations;
+    friend class RegionServer;
 
     static constexpr fci_icl_peer kNobody = 0xfffffffe;
 
@@ -194,6 +203,11 @@ private:
     ssize_t cancel_slow(void* context) noexcept;
     void update_slow() noexcept;
 
+    // rma.cc, atomic.cc
+    ssize_t access(const RemoteCall& call) noexcept;
+    static fi_ops_rma rma_operations;
+    static fi_ops_atomic atomic_operations;
+
     // The fast calls touch these.
     fci_icl_context* icl_ = nullptr;
     fci_icl_context* parents_icl_ = nullptr;  // in a child of fork(): what it must not touch
@@ -202,7 +216,7 @@ private:
     Direction transmit_, receive_;
     bool directed_ = false;            // FI_DIRECTED_RECV was asked for
     bool in_context_ = false;          // pending receives are noted in the program's contexts
-    bool stalled_ = false;             // multi-receive work is left for after progress
+    bool stalled_ = false;             // work is left for after progress
     std::array<bool, FCI_ICL_SPACES> slow_{};  // receives take receive_slowly()
     std::uint32_t transmit_flags_ = 0;         // FCI_ICL_... of every send
     std::size_t inject_room_ = 0;              // injects of less go straight to the core
@@ -213,13 +227,19 @@ private:
     AddressVector* addresses_ = nullptr;
     EventQueue* events_ = nullptr;
     std::vector<Counter*> counters_;
+    Counter *reads_ = nullptr, *writes_ = nullptr;  // of this endpoint, to remote memory
+    Counter *remote_reads_ = nullptr, *remote_writes_ = nullptr;  // of peers, through it
+    RemoteOperations operations_{*this};
+    RegionServer server_{*this};
     std::uint64_t caps_;
     Card wanted_{};
     std::size_t min_multi_receive_ = kMinMultiReceive;
     /// What the program promises to keep to; nothing depends on it.
     struct {
         std::size_t max_message = SIZE_MAX, max_tagged = SIZE_MAX;
+        std::size_t max_rma = SIZE_MAX, max_atomic = kAtomicBytes;
         std::size_t inject_message = kInjectBytes, inject_tagged = kInjectBytes;
+        std::size_t inject_rma = kInjectBytes, inject_atomic = kInjectBytes;
     } size_limits_;
     bool resuming_ = false;
     std::size_t copied_bytes_ = 0;  // of sends that are pending in a copy

@@ -54,6 +54,7 @@ enum : int {
 
 /// No more than the attributes of the endpoint say; a program may promise less.
 constexpr std::size_t most_of(int name) noexcept {
+    if (name == kOptMaxAtomicSize) return kAtomicBytes;
     return name < kOptInjectMessageSize ? SIZE_MAX : kInjectBytes;
 }
 
@@ -68,9 +69,16 @@ std::size_t* Endpoint::size_option(int name, int* refusal) noexcept {
         case kOptInjectMessageSize: return &size_limits_.inject_message;
         case kOptInjectTaggedSize: return &size_limits_.inject_tagged;
         case kOptMaxRmaSize:
-        case kOptMaxAtomicSize:
         case kOptInjectRmaSize:
-        case kOptInjectAtomicSize: *refusal = -FI_EOPNOTSUPP; return nullptr;
+            *refusal = -FI_EOPNOTSUPP;
+            if ((caps_ & FI_RMA) == 0) return nullptr;
+            return name == kOptMaxRmaSize ? &size_limits_.max_rma : &size_limits_.inject_rma;
+        case kOptMaxAtomicSize:
+        case kOptInjectAtomicSize:
+            *refusal = -FI_EOPNOTSUPP;
+            if ((caps_ & FI_ATOMIC) == 0) return nullptr;
+            return name == kOptMaxAtomicSize ? &size_limits_.max_atomic
+                                             : &size_limits_.inject_atomic;
         default: *refusal = -FI_ENOPROTOOPT; return nullptr;
     }
 }

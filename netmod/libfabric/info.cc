@@ -32,6 +32,10 @@ const char* mismatch(const fi_ep_attr& wanted) noexcept {
     if (wanted.protocol_version > kProtocolVersion) return "protocol version";
     if (wanted.tx_ctx_cnt > 1 || wanted.rx_ctx_cnt > 1) return "endpoint context count";
     if (wanted.auth_key != nullptr || wanted.auth_key_size != 0) return "authorization key";
+    if (wanted.max_order_raw_size > kOrderedBytes || wanted.max_order_war_size > kOrderedBytes ||
+        wanted.max_order_waw_size > kOrderedBytes) {
+        return "size of ordered accesses";
+    }
     return nullptr;
 }
 
@@ -66,7 +70,7 @@ const char* mismatch(const fi_tx_attr& wanted) noexcept {
     if (wanted.inject_size > kInjectBytes) return "inject size";
     if (wanted.size > kQueueSizeMost) return "transmit queue size";
     if (wanted.iov_limit > kIovLimit) return "transmit vector";
-    if (wanted.rma_iov_limit > 1) return "RMA vector";
+    if (wanted.rma_iov_limit > kRmaIovLimit) return "RMA vector";
     return nullptr;
 }
 
@@ -84,8 +88,10 @@ const char* mismatch(const fi_rx_attr& wanted) noexcept {
 std::uint64_t answered_caps(const fi_info* hints) noexcept {
     if (hints == nullptr || hints->caps == 0) return kAllCaps;
     std::uint64_t caps = hints->caps & kPrimaryCaps;
-    if ((caps & (FI_MSG | FI_TAGGED)) == 0) caps |= FI_MSG | FI_TAGGED;
-    if ((caps & (FI_SEND | FI_RECV)) == 0) caps |= FI_SEND | FI_RECV;
+    constexpr std::uint64_t kMessages = FI_MSG | FI_TAGGED, kRemote = FI_RMA | FI_ATOMIC;
+    if ((caps & (kMessages | kRemote)) == 0) caps |= kMessages;
+    if ((caps & kMessages) != 0 && (caps & (FI_SEND | FI_RECV)) == 0) caps |= FI_SEND | FI_RECV;
+    if ((caps & kRemote) != 0 && (caps & kRemoteDirections) == 0) caps |= kRemoteDirections;
     return caps | kSecondaryCaps;
 }
 
@@ -103,7 +109,7 @@ void fill(fi_tx_attr& tx, const fi_info& info, const fi_tx_attr* wanted) noexcep
     tx.inject_size = kInjectBytes;
     tx.size = kQueueSize;
     tx.iov_limit = kIovLimit;
-    tx.rma_iov_limit = 1;
+    tx.rma_iov_limit = kRmaIovLimit;
     if (wanted == nullptr) return;
     tx.op_flags = wanted->op_flags;
     tx.size = std::max(wanted->size, kQueueSize);
@@ -128,9 +134,9 @@ void fill(fi_ep_attr& endpoint) noexcept {
     endpoint.protocol = kProtocol;
     endpoint.protocol_version = kProtocolVersion;
     endpoint.max_msg_size = kUnlimited;
-    endpoint.max_order_raw_size = kUnlimited;
-    endpoint.max_order_war_size = kUnlimited;
-    endpoint.max_order_waw_size = kUnlimited;
+    endpoint.max_order_raw_size = kOrderedBytes;
+    endpoint.max_order_war_size = kOrderedBytes;
+    endpoint.max_order_waw_size = kOrderedBytes;
     endpoint.mem_tag_format = kTagFormat;
     endpoint.tx_ctx_cnt = 1;
     endpoint.rx_ctx_cnt = 1;
@@ -167,9 +173,7 @@ bool fill(fi_domain_attr& domain, const fi_domain_attr* wanted) {
         }
         domain.av_type = wanted->av_type;
         domain.tclass = wanted->tclass;
-        // FI_MR_BASIC and FI_MR_SCALABLE, from before the mode bits; newer headers warn of these
-        // names. Both hold for registrations that do nothing.
-        if (wanted->mr_mode == 1 << 0 || wanted->mr_mode == 1 << 1) {
+        if (wanted->mr_mode == kBasicRegions || wanted->mr_mode == kScalableRegions) {
             domain.mr_mode = wanted->mr_mode;
         }
     }

@@ -1,66 +1,121 @@
 #include "netmod/libfabric/memory_region.h"
 
-#include <new>
+#include <memory>
 
+#include "netmod/libfabric/counter.h"
 #include "netmod/libfabric/domain.h"
 #include "netmod/libfabric/sheet.h"
 #include "netmod/libfabric/stubs.h"
+#include "netmod/libfabric/waiter.h"
 
 namespace fci::libfabric {
+
+namespace {
+
+constexpr std::uint64_t kRemoteAccess = FI_REMOTE_READ | FI_REMOTE_WRITE;
+/// How long closing waits for data that is under way; a peer may have been stopped.
+constexpr int kCloseMs = 1000;
+
+}  // namespace
 
 fi_ops_mr MemoryRegion::operations{sizeof(fi_ops_mr), register_bytes, register_vector,
                                    register_attributes};
 
-MemoryRegion::MemoryRegion(Domain& domain, std::uint64_t requested_key, void* context)
-    : domain_(domain) {
+MemoryRegion::MemoryRegion(Domain& domain, const Wish& wish)
+    : domain_(domain), access_(wish.access), ranges_(wish.ranges, wish.ranges + wish.count) {
     static fi_ops fid_operations = fid_ops(close, bind, control);
-    fid = {FI_CLASS_MR, context, &fid_operations};
+    fid = {FI_CLASS_MR, wish.context, &fid_operations};
     mem_desc = this;
-    key = requested_key;
+    key = wish.key;
 }
 
-int MemoryRegion::make(fid_t object, std::uint64_t requested_key, fid_mr** region,
-                       void* context) {
-    Domain& domain = Domain::of(reinterpret_cast<fid_domain*>(object));
-    auto* const made = new (std::nothrow) MemoryRegion(domain, requested_key, context);
-    if (made == nullptr) return -FI_ENOMEM;
-    Guard guard(domain.lock());
-    ++domain.children;
-    *region = made;
-    return 0;
+int MemoryRegion::make(fid_t object, const Wish& wish, fid_mr** region) {
+    if (wish.count > kIovLimit) return -FI_EINVAL;
+    return no_throw([&] {
+        Domain& domain = Domain::of(reinterpret_cast<fid_domain*>(object));
+        std::unique_ptr<MemoryRegion> made(new MemoryRegion(domain, wish));
+        if (!total_of(made->ranges_, &made->bytes_)) return -FI_EINVAL;
+        Guard guard(domain.lock());
+        if (domain.basic_regions()) {
+            made->key = domain.regions.own_key();
+            made->start_ =
+                wish.count == 0 ? 0 : reinterpret_cast<std::uint64_t>(wish.ranges[0].iov_base);
+        }
+        const bool reachable = (wish.access & kRemoteAccess) != 0;
+        if (reachable && !domain.regions.add(*made)) return -FI_ENOKEY;
+        ++domain.children;
+        *region = made.release();
+        return 0;
+    });
 }
 
-int MemoryRegion::register_bytes(fid_t domain, const void*, std::size_t, std::uint64_t,
-                                 std::uint64_t, std::uint64_t requested_key, std::uint64_t,
-                                 fid_mr** region, void* context) {
-    return make(domain, requested_key, region, context);
+int MemoryRegion::register_bytes(fid_t domain, const void* data, std::size_t bytes,
+                                 std::uint64_t access, std::uint64_t, std::uint64_t requested_key,
+                                 std::uint64_t, fid_mr** region, void* context) {
+    const iovec range{const_cast<void*>(data), bytes};
+    return make(domain, {&range, 1, access, requested_key, context}, region);
 }
 
-int MemoryRegion::register_vector(fid_t domain, const iovec*, std::size_t count,
-                                  std::uint64_t, std::uint64_t, std::uint64_t requested_key,
+int MemoryRegion::register_vector(fid_t domain, const iovec* ranges, std::size_t count,
+                                  std::uint64_t access, std::uint64_t, std::uint64_t requested_key,
                                   std::uint64_t, fid_mr** region, void* context) {
-    if (count > kIovLimit) return -FI_EINVAL;
-    return make(domain, requested_key, region, context);
+    return make(domain, {ranges, count, access, requested_key, context}, region);
 }
 
-int MemoryRegion::register_attributes(fid_t domain, const fi_mr_attr* attributes,
-                                      std::uint64_t, fid_mr** region) {
+int MemoryRegion::register_attributes(fid_t domain, const fi_mr_attr* attributes, std::uint64_t,
+                                      fid_mr** region) {
     if (attributes->iface != FI_HMEM_SYSTEM) return -FI_ENOSYS;
-    if (attributes->iov_count > kIovLimit) return -FI_EINVAL;
-    return make(domain, attributes->requested_key, region, attributes->context);
+    return make(domain,
+                {attributes->mr_iov, attributes->iov_count, attributes->access,
+                 attributes->requested_key, attributes->context},
+                region);
 }
 
+/// From here on peers are refused; what was granted before is waited for. -FI_EBUSY: that takes too
+/// long, so the memory must stay, and closing be tried again.
 int MemoryRegion::close(fid_t object) {
     auto* const region = static_cast<MemoryRegion*>(reinterpret_cast<fid_mr*>(object));
+    Domain& domain = region->domain_;
     {
-        Guard guard(region->domain_.lock());
-        --region->domain_.children;
+        Guard guard(domain.lock());
+        domain.regions.remove(*region);
+        if (region->holds_ != 0) {
+            const Deadline deadline(kCloseMs);
+            while (region->holds_ != 0 && !deadline.over()) domain.progress();
+            if (region->holds_ != 0) return -FI_EBUSY;
+        }
+        for (Counter* counter : region->counters_) {
+            if (counter != nullptr) --counter->users;
+        }
+        --domain.children;
     }
     delete region;
     return 0;
 }
 
-int MemoryRegion::bind(fid_t, fid_t, std::uint64_t) { return 0; }
+/// Endpoints need no binding: a region can be reached through all of its domain.
+int MemoryRegion::bind(fid_t object, fid_t other, std::uint64_t flags) {
+    auto* const region = static_cast<MemoryRegion*>(reinterpret_cast<fid_mr*>(object));
+    if (other->fclass == FI_CLASS_EP) return 0;
+    if (other->fclass != FI_CLASS_CNTR) return -FI_EINVAL;
+    if ((flags & ~kRemoteAccess) != 0 || (flags & kRemoteAccess) == 0) return -FI_EBADFLAGS;
+    return no_throw([&] {
+        Counter& counter = Counter::of(other);
+        Guard guard(region->domain_.lock());
+        if (&counter.domain() != &region->domain_) return -FI_EINVAL;
+        for (const bool reads : {false, true}) {
+            if ((flags & (reads ? FI_REMOTE_READ : FI_REMOTE_WRITE)) == 0) continue;
+            if (region->counters_[reads] != nullptr) return -FI_EINVAL;
+        }
+        region->domain_.watch(counter);
+        for (const bool reads : {false, true}) {
+            if ((flags & (reads ? FI_REMOTE_READ : FI_REMOTE_WRITE)) == 0) continue;
+            region->counters_[reads] = &counter;
+            ++counter.users;
+        }
+        return 0;
+    });
+}
 
 int MemoryRegion::control(fid_t, int command, void*) {
     return command == FI_ENABLE || command == FI_REFRESH ? 0 : -FI_ENOSYS;

@@ -178,15 +178,19 @@ void Endpoint::settle_multi() noexcept try {
     stalled_ = true;  // no memory: the next progress tries again
 }
 
-/// After progress, when a buffer ended or the core had no room.
+/// After progress, when a buffer ended, the core had no room, or peers have to answer.
 void Endpoint::resume() noexcept {
     if (resuming_) return;  // posting may progress
     resuming_ = true;
     stalled_ = false;
-    for (const auto& buffer : multi_) {
-        if (buffer->stalled()) buffer->pump();
+    if (!multi_.empty() || !held_[kTagged].empty() || !held_[kMessage].empty()) {
+        for (const auto& buffer : multi_) {
+            if (buffer->stalled()) buffer->pump();
+        }
+        settle_multi();
     }
-    settle_multi();
+    const bool waits = operations_.turn();
+    if (server_.turn() || waits) stalled_ = true;
     resuming_ = false;
 }
 

@@ -47,7 +47,7 @@ void open_mpi_efa(fi_info& h) {
     open_mpi(h);
     h.fabric_attr->prov_name = strdup("efa");
 }
-// btl/ofi: wants remote memory access, which is not there yet.
+// btl/ofi, for windows.
 void open_mpi_btl(fi_info& h) {
     h.caps = FI_RMA | FI_ATOMIC;
     h.ep_attr->type = FI_EP_RDM;
@@ -75,7 +75,9 @@ void mpich(fi_info& h) {
 }
 void mpich_atomic_order(fi_info& h) {
     mpich(h);
-    h.tx_attr->msg_order |= FI_ORDER_ATOMIC_RAW;
+    h.caps |= FI_RMA | FI_ATOMIC;
+    h.tx_attr->msg_order |= FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR |
+                            FI_ORDER_ATOMIC_WAW;
 }
 void mpich_5(fi_info& h) {
     mpich(h);
@@ -115,10 +117,10 @@ const Asks kAsks[] = {
     {"Open MPI 5", FI_VERSION(1, 9), open_mpi_messages, true},
     {"Open MPI 5, device memory", FI_VERSION(1, 9), open_mpi_device, false},
     {"Open MPI, probing for efa", FI_VERSION(1, 5), open_mpi_efa, false},
-    {"Open MPI btl/ofi", FI_VERSION(1, 5), open_mpi_btl, false},
+    {"Open MPI btl/ofi", FI_VERSION(1, 5), open_mpi_btl, true},
     {"MPICH, first step", FI_VERSION(1, 14), {}, true},
     {"MPICH, second step", FI_VERSION(1, 14), mpich, true},
-    {"MPICH, second step before relaxing", FI_VERSION(1, 14), mpich_atomic_order, false},
+    {"MPICH with windows", FI_VERSION(1, 14), mpich_atomic_order, true},
     {"MPICH 5", FI_VERSION(1, 17), mpich_5, true},
     {"Intel MPI", 0, {}, true},
     {"fabtests", FI_VERSION(1, 17), fabtests, true},
@@ -165,7 +167,9 @@ TEST(get_info, null_hints__the_whole_sheet) {
     Info info;
     ASSERT_EQ(ask(nullptr, &info), 0);
     const std::uint64_t must = FI_MSG | FI_TAGGED | FI_DIRECTED_RECV | FI_SEND | FI_RECV |
-                               FI_MULTI_RECV | FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM;
+                               FI_MULTI_RECV | FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM |
+                               FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_REMOTE_READ |
+                               FI_REMOTE_WRITE | FI_RMA_EVENT;
     EXPECT_EQ(info->caps & must, must);
     EXPECT_EQ(info->mode, 0u);
     EXPECT_EQ(info->addr_format, static_cast<std::uint32_t>(FI_SOCKADDR_IN));
@@ -215,7 +219,9 @@ TEST(get_info, beyond_the_sheet__no_data) {
         {"keys", [](fi_info& h) { h.domain_attr->mr_key_size = 9; }},
         {"inject", [](fi_info& h) { h.tx_attr->inject_size = 1u << 20; }},
         {"vector", [](fi_info& h) { h.rx_attr->iov_limit = 4096; }},
-        {"order", [](fi_info& h) { h.tx_attr->msg_order = FI_ORDER_WAW; }},
+        {"order", [](fi_info& h) { h.tx_attr->msg_order = FI_ORDER_WAS; }},
+        {"size of what is ordered", [](fi_info& h) { h.ep_attr->max_order_waw_size = 1u << 20; }},
+        {"remote vector", [](fi_info& h) { h.tx_attr->rma_iov_limit = 4096; }},
         {"completion order", [](fi_info& h) { h.tx_attr->comp_order = FI_ORDER_RAW; }},
         {"op flags", [](fi_info& h) { h.tx_attr->op_flags = FI_COMMIT_COMPLETE; }},
         {"automatic progress",
@@ -238,7 +244,7 @@ TEST(get_info, primary_capabilities__only_those_asked_for) {
     hints->caps = FI_TAGGED;
     Info info;
     ASSERT_EQ(ask(hints.get(), &info), 0);
-    EXPECT_EQ(info->caps & (FI_MSG | FI_DIRECTED_RECV), 0u);
+    EXPECT_EQ(info->caps & (FI_MSG | FI_DIRECTED_RECV | FI_RMA | FI_ATOMIC | FI_READ), 0u);
     EXPECT_EQ(info->caps & (FI_SEND | FI_RECV), FI_SEND | FI_RECV);
     EXPECT_NE(info->caps & FI_SOURCE, 0u);
     hints->caps = FI_TAGGED | FI_RECV;

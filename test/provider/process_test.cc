@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <rdma/fi_rma.h>
+
 #include "test/provider/support.h"
 
 namespace fci::test {
@@ -202,6 +204,41 @@ TEST_F(Processes, death__ends_what_is_pending) {
     }
     EXPECT_LT(std::chrono::steady_clock::now() - dead, std::chrono::seconds(1));
     EXPECT_EQ(fi_tinject(side_->ep, nullptr, 0, number_, 1), -FI_ECONNRESET);
+}
+
+TEST_F(Processes, death__ends_accesses_to_its_memory) {
+    const auto change = [](Wishes& wishes) { wishes.caps |= FI_RMA; };
+    spawn([](Side& side, fi_addr_t parent) {
+        insist(side, [&] { return fi_tinject(side.ep, nullptr, 0, parent, 1); });
+        char none;
+        ASSERT_EQ(fi_trecv(side.ep, &none, 1, nullptr, parent, 2, 0, nullptr), 0);
+        side.next();  // it has come that far in what it was sent
+        raise(SIGKILL);
+    }, change);
+    ASSERT_EQ(fi_trecv(side_->ep, nullptr, 0, nullptr, number_, 1, 0, nullptr), 0);
+    ASSERT_FALSE(side_->next().error);
+    std::vector<char> data(3u << 20);
+    int contexts[40];
+    for (int i = 0; i < 40; ++i) {
+        insist(*side_, [&] {
+            return i == 20 ? fi_tsend(side_->ep, nullptr, 0, nullptr, number_, 2, &contexts[i])
+                   : i % 2 == 0
+                       ? fi_write(side_->ep, data.data(), i % 4 == 0 ? 8 : data.size(), nullptr,
+                                  number_, 0, 1, &contexts[i])
+                       : fi_read(side_->ep, data.data(), data.size(), nullptr, number_, 0, 1,
+                                 &contexts[i]);
+        });
+    }
+    EXPECT_EQ(join(), -SIGKILL);
+    for (int i = 0; i < 40; ++i) {
+        const Entry entry = side_->next();
+        if (entry.is.op_context == &contexts[20]) continue;
+        ASSERT_TRUE(entry.error);
+        EXPECT_TRUE(entry.error->err == FI_ECONNRESET || entry.error->err == FI_EKEYREJECTED);
+    }
+    EXPECT_FALSE(side_->poll());
+    EXPECT_EQ(fi_write(side_->ep, data.data(), 8, nullptr, number_, 0, 1, nullptr),
+              -FI_ECONNRESET);
 }
 
 // Trap: an address where nobody is ends in an error, not in a hang.

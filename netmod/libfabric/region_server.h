@@ -1,0 +1,78 @@
+// RegionServer: the target's side of access to remote memory. Nothing in a request is believed: the
+// key, the range and the rights are checked before memory is touched. Runs inside progress, so
+// atomics of all initiators follow each other; nobody else may use atomics on the same words.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "fci_core/api/icl.h"
+#include "netmod/libfabric/ranges.h"
+#include "netmod/libfabric/remote_request.h"
+#include "netmod/libfabric/sheet.h"
+
+namespace fci::libfabric {
+
+class Endpoint;
+class MemoryRegion;
+
+class RegionServer {
+public:
+    explicit RegionServer(Endpoint& endpoint) noexcept : endpoint_(endpoint) {}
+    ~RegionServer();
+    RegionServer(const RegionServer&) = delete;
+    RegionServer& operator=(const RegionServer&) = delete;
+
+    /// When the endpoint's context is open.
+    void begin();
+    /// Sends the answers that found no room. True: some are left.
+    bool turn() noexcept;
+
+private:
+    /// A region that data goes to or comes from after the request was handled.
+    struct Use {
+        RegionServer& server;
+        MemoryRegion& region;
+        fci_icl_peer peer;
+        Request request;
+        Use* next;
+        Use** here;  // what points to this one
+    };
+    struct LateAnswer {
+        fci_icl_peer peer;
+        std::vector<char> header;
+        std::vector<iovec> data;
+        Use* use;
+    };
+
+    static void requested(void* user, fci_icl_peer source, const void* header,
+                          std::size_t header_bytes, const void* data, std::uint64_t bytes,
+                          fci_icl_am_landing* landing);
+    static void written(void* user, void* owner, const fci_icl_status* status);
+    static void read(void* user, void* owner, const fci_icl_status* status);
+
+    Verdict check(const Request& request, std::uint64_t brought, MemoryRegion** region);
+    void put(fci_icl_peer source, const Request& request, MemoryRegion& region, const void* data,
+             fci_icl_am_landing* landing);
+    void get(fci_icl_peer source, const Request& request, MemoryRegion& region);
+    void combine(fci_icl_peer source, const Request& request, MemoryRegion& region,
+                 const char* data);
+    void tell_program(fci_icl_peer source, const Request& request, MemoryRegion& region) noexcept;
+    void fetched(Use& use, int icl_code) noexcept;
+    void refuse(fci_icl_peer source, const Request& request, Verdict verdict);
+    void answer(fci_icl_peer source, const Request& request, const char* data, std::uint64_t bytes);
+    int send(fci_icl_peer to, const void* header, std::size_t header_bytes, std::uint32_t flags,
+             Ranges data, Use* use);
+    Use* hold(MemoryRegion& region, fci_icl_peer source, const Request& request);
+    void release(Use& use) noexcept;
+
+    Endpoint& endpoint_;
+    Use* uses_ = nullptr;
+    std::deque<LateAnswer> late_;
+    std::vector<iovec> scratch_;  // ranges of a region; the core reads them after a callback
+    char header_[kHeaderBytes];
+    char target_[kOrderedBytes], result_[kOrderedBytes];
+};
+
+}  // namespace fci::libfabric
