@@ -119,11 +119,15 @@ class Settings:
         command = ["mpirun.openmpi", "--oversubscribe", "-np", str(ranks)]
         if transport == "stock":
             command += ["--mca", "pml", "ob1", "--mca", "btl", "vader,self"]
+        elif transport == "fci-windows":  # messages as over stock, windows through the provider
+            command += ["--mca", "pml", "ob1", "--mca", "btl", "ofi,self,vader"]
+            command += ["--mca", "btl_ofi_provider_include", "fci"]
+            command += ["--mca", "osc", "rdma", "--mca", "osc_rdma_btls", "ofi"]
         else:  # Debian's configuration file switches mtl ofi off; --mca overrides it
             name = "fci" if transport == "fci" else "tcp;ofi_rxm"
             command += ["--mca", "pml", "cm", "--mca", "mtl", "ofi"]
             command += ["--mca", "mtl_ofi_provider_include", name]
-        if transport == "fci":
+        if transport in ("fci", "fci-windows"):
             command += ["-x", "FI_PROVIDER=fci", "-x", f"FI_PROVIDER_PATH={self.prefix}/lib/fci"]
         return command + list(options) + [str(word) for word in program], extra
 
