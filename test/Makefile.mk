@@ -24,6 +24,7 @@ dist_check_SCRIPTS += \
 	test/mpich/apply \
 	test/tools/fci_info \
 	test/tools/fci_info-job \
+	test/tools/fci-run \
 	test/tools/fci-mpich-build
 TESTS += $(dist_check_SCRIPTS)
 EXTRA_DIST += test/tools/everyone.c test/harness/yielding.c

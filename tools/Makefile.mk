@@ -1,5 +1,5 @@
-# tools: fci_info, which asks through icl.h only, fci-env and fci-mpich-build.
-bin_SCRIPTS += tools/fci-env
+# tools: fci_info, which asks through icl.h only, fci-env, fci-run and fci-mpich-build.
+bin_SCRIPTS += tools/fci-env tools/fci-run
 dist_bin_SCRIPTS += %D%/fci-mpich-build
 CLEANFILES += tools/fci_info.1
 
@@ -31,7 +31,7 @@ fci_info_LDFLAGS = '-Wl,-rpath,$$ORIGIN/../lib'
 
 man1_MANS = tools/fci_info.1
 endif
-dist_man_MANS += %D%/fci-env.1 %D%/fci-mpich-build.1
+dist_man_MANS += %D%/fci-env.1 %D%/fci-run.1 %D%/fci-mpich-build.1
 
 # The options of the man page are those of parameters.def.
 EXTRA_DIST += %D%/fci_info.1.in %D%/options.awk
