@@ -8,6 +8,7 @@ bin_PROGRAMS += fci_info
 fci_info_SOURCES = \
 	%D%/fci_info/doctor.h \
 	%D%/fci_info/doctor_host.cc \
+	%D%/fci_info/doctor_mpich.cc \
 	%D%/fci_info/doctor_open_mpi.cc \
 	%D%/fci_info/doctor_provider.cc \
 	%D%/fci_info/finding.h \

@@ -15,6 +15,7 @@ Findings examine(const Survey& survey, const std::string& provider);
 void examine_core(const Survey& survey, Findings* findings);       // doctor_host.cc
 void examine_host(Findings* findings);                             // doctor_host.cc
 void examine_open_mpi(Findings* findings);                         // doctor_open_mpi.cc
+void examine_mpich(Findings* findings);                            // doctor_mpich.cc
 /// Where libfci-fi.so lies, or nothing; says what it did.
 std::string find_provider(const std::string& wanted, Findings* findings);  // doctor_provider.cc
 void examine_provider(const std::string& path, Findings* findings);        // doctor_provider.cc

@@ -132,6 +132,7 @@ Findings examine(const Survey& survey, const std::string& provider) {
         examine_filters(path, &findings);
     }
     examine_open_mpi(&findings);
+    examine_mpich(&findings);
     return findings;
 }
 

@@ -70,7 +70,7 @@ void examine_open_mpi(Findings* findings) {
         return;
     }
     const std::string remedy =
-        "Start programs with mpirun $(fci-env --mca) ..., or eval \"$(fci-env)\" first.";
+        "Start programs with fci-run, or eval \"$(fci-env)\" first.";
     const struct {
         const char *name, *part;
     } layers[] = {{"pml", "cm"}, {"mtl", "ofi"}};
