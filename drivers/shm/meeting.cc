@@ -278,7 +278,12 @@ nhi::Rank Attacher::seat(int fd, const Hello& hello) {
     if (before != nhi::kNoRank) {
         // Which of the two is the new one? The one that lives.
         if (is_hung_up(fd)) return nhi::kNoRank;
-        lose(before, Status::lost,
+        // Who was met may have said goodbye, unheard yet. Who was never met has not died for us.
+        const bool met = roster_[before].peer && roster_[before].peer->greeted;
+        if (met) {
+            for (const int link : std::vector<int>(roster_[before].peer->links)) on_link(link);
+        }
+        lose(before, met ? Status::lost : Status::unreachable,
              describe(before) + " has exited; another process took its place");
     }
     return roster_.add(hello.card);

@@ -258,6 +258,34 @@ TEST(ShmProcess, connect__typed_place_changes_hands) {
     }
 }
 
+// Ports are used again. Nobody grieves for one who was never met, or who has said goodbye.
+TEST(ShmProcess, seat__of_one_who_left) {
+    for (const bool met : {false, true}) {
+        Party self;
+        ddi::Settings settings = party_settings();
+        auto first = std::make_unique<Party>();
+        settings.wanted = first->device->card();
+        nhi::Rank rank = nhi::kNoRank;
+        ASSERT_EQ(self.device->add_peer(settings.wanted, &rank), Status::ok);
+        if (met) {
+            ASSERT_EQ(self.device->connect(rank), Status::ok);
+            ASSERT_TRUE(self.until([&] { return first->turn(), !self.attached.empty(); }));
+            ASSERT_TRUE(first->until([&] { return self.turn(), !first->attached.empty(); }));
+        }
+        first.reset();  // and self is busy elsewhere
+        settings.wanted.incarnation = 0;
+        Party second(settings);
+        ASSERT_TRUE(second.device) << second.error;
+        second.meet(self.device->card());
+        ASSERT_TRUE(self.until([&] { return second.turn(), self.attached.size() == 1u + met; }));
+        ASSERT_EQ(self.lost.size(), 1u);
+        EXPECT_EQ(self.lost[0].rank, rank);
+        EXPECT_EQ(self.lost[0].why, met ? Status::not_found : Status::unreachable)
+            << self.lost[0].reason;
+        EXPECT_NE(self.attached.back(), rank);
+    }
+}
+
 TEST(ShmProcess, connect__gives_up_with_cause_and_remedy) {
     Party self(party_settings(), {.patience_typed = 50'000'000, .patience_given = 1'000'000});
     ddi::Card card;
