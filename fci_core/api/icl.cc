@@ -257,8 +257,8 @@ int fci_icl_send(fci_icl_context* context, const struct fci_icl_send* send, fci_
         const mp::SendArguments arguments{send->peer,  send->space,
                                           send->flags, send->match,
                                           send->immediate, {send->iov, send->iov_count}};
-        const int result = context->process->messages().send(
-            arguments, completion_of(&send->completion), &handle);
+        const int result =
+            context->messages->send(arguments, completion_of(&send->completion), &handle);
         return with_order(result, handle, order);
     });
 }
@@ -266,7 +266,7 @@ int fci_icl_send(fci_icl_context* context, const struct fci_icl_send* send, fci_
 int fci_icl_receive(fci_icl_context* context, const struct fci_icl_receive* receive,
                     fci_icl_order* order, struct fci_icl_status* status) {
     if (receive->space >= FCI_ICL_SPACES) return FCI_ICL_EINVAL;
-    if (receive->iov_count == 1 && context->messages->waiting_messages() == 0) [[likely]] {
+    if (receive->iov_count == 1 && context->messages->lacks(pattern_of(*receive))) [[likely]] {
         const std::uint32_t handle =
             context->messages->post(pattern_of(*receive), receive->iov->iov_base,
                                     receive->iov->iov_len, completion_of(&receive->completion));
@@ -276,9 +276,7 @@ int fci_icl_receive(fci_icl_context* context, const struct fci_icl_receive* rece
 }
 
 int fci_icl_cancel(fci_icl_context* context, fci_icl_order order) {
-    return guarded([&]() -> int {
-        return context->process->messages().cancel(static_cast<std::uint32_t>(order));
-    });
+    return guarded([&] { return context->messages->cancel(static_cast<std::uint32_t>(order)); });
 }
 
 int fci_icl_probe(fci_icl_context* context, fci_icl_peer source, uint32_t space, uint64_t match,
@@ -286,9 +284,9 @@ int fci_icl_probe(fci_icl_context* context, fci_icl_peer source, uint32_t space,
     if (space >= FCI_ICL_SPACES) return FCI_ICL_EINVAL;
     return guarded([&]() -> int {
         mp::Arrived* message = nullptr;
-        const int result = context->process->messages().probe(
-            {source, space, match, ignore}, outcome_of(status),
-            claimed != nullptr ? &message : nullptr);
+        const int result =
+            context->messages->probe({source, space, match, ignore}, outcome_of(status),
+                                     claimed != nullptr ? &message : nullptr);
         if (claimed != nullptr) *claimed = reinterpret_cast<fci_icl_message*>(message);
         return result;
     });

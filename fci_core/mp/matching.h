@@ -245,8 +245,12 @@ public:
     [[nodiscard]] ArrivedNode* find(const Pattern& pattern) const noexcept {
         ArrivedNode* const head = nodes_.head();
         if (head == nullptr || pattern.fits(head->envelope)) return head;
-        if (absent_known_ && pattern == absent_) return nullptr;
+        if (surely_lacks(pattern)) return nullptr;
         return search(pattern);
+    }
+    /// No message fits, and that is known without a search.
+    [[nodiscard]] bool surely_lacks(const Pattern& pattern) const noexcept {
+        return nodes_.size() == 0 || (absent_known_ && pattern == absent_);
     }
 
     [[nodiscard]] bool empty() const noexcept { return nodes_.size() == 0; }

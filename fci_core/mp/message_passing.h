@@ -68,8 +68,12 @@ public:
                    std::uint64_t immediate, const void* data, std::uint64_t bytes) noexcept;
     int receive(const Pattern& pattern, std::span<const iovec> to, const Completion& completion,
                 std::uint32_t* handle, Outcome* outcome);
-    /// The straight path of receive(), to be tried first where no message waits: for one range that
-    /// is not offered. The order's handle, or 0: nothing happened.
+    /// No message waits that this receive would take, as far as known without a search.
+    [[nodiscard]] bool lacks(const Pattern& pattern) const noexcept {
+        return arrived_.surely_lacks(pattern);
+    }
+    /// The straight path of receive(), to be tried first where that is so: for one range that is not
+    /// offered. The order's handle, or 0: nothing happened.
     std::uint32_t post(const Pattern& pattern, void* data, std::uint64_t bytes,
                        const Completion& completion) noexcept;
     int cancel(std::uint32_t handle);

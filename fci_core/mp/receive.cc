@@ -63,11 +63,9 @@ Order* MessagePassing::new_receive(std::span<const iovec> to, const Completion& 
 int MessagePassing::receive(const Pattern& pattern, std::span<const iovec> to,
                             const Completion& completion, std::uint32_t* handle,
                             Outcome* outcome) {
-    if (!arrived_.empty()) {
-        if (ArrivedNode* const node = arrived_.find(pattern)) {
-            arrived_.remove(*node);
-            return take_arrived(static_cast<Arrived&>(*node), to, completion, handle, outcome);
-        }
+    if (ArrivedNode* const node = arrived_.find(pattern)) {
+        arrived_.remove(*node);
+        return take_arrived(static_cast<Arrived&>(*node), to, completion, handle, outcome);
     }
     Peer* source = nullptr;
     if (pattern.source != kAnySource) {

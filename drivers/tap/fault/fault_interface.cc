@@ -64,7 +64,8 @@ Status FaultInterface::initiate_transfer(const nhi::Transfer& transfer) noexcept
     const nhi::GroupId to = transfer.destination();
     if (!may_hold(transfer)) {
         // It may overtake nothing. A group: whoever is in it.
-        const bool late = to < held_.size() ? !held_[to].empty() : held_count_ != 0;
+        const bool late = (to & nhi::kGroupFlag) != 0 ? held_count_ != 0
+                                                      : to < held_.size() && !held_[to].empty();
         return late ? Status::again : inner_.initiate_transfer(transfer);
     }
     if (held_[to].size() >= kHeldMost) return Status::again;
