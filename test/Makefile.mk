@@ -81,13 +81,15 @@ test_gcs_LDADD = libfci_sim.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_mp
 test_mp_SOURCES = \
+	test/unit/mp/arrived_pool_test.cc \
 	test/unit/mp/claims_test.cc \
 	test/unit/mp/copy_path_test.cc \
 	test/unit/mp/departure_test.cc \
 	test/unit/mp/matching_test.cc \
 	test/unit/mp/message_passing_test.cc \
 	test/unit/mp/offers_test.cc \
-	test/unit/mp/pair.h
+	test/unit/mp/pair.h \
+	test/unit/mp/records_test.cc
 test_mp_LDADD = libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la $(GTEST_LIBS)
 
 # Every driver keeps the contract of the network interface.
@@ -147,6 +149,9 @@ dist_noinst_DATA += test/simulation/seeds.txt
 
 # Tests of libfabric over the provider, where its source package is (docs/fabtests.md).
 EXTRA_DIST += test/fabtests
+
+# Whether the tests of mp are worth something (docs/hacking.md).
+EXTRA_DIST += test/mutants
 
 # The tests that have several threads, for the thread sanitizer.
 threaded_tests = test_base test_drivers test_conformance

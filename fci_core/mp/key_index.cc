@@ -130,7 +130,6 @@ void KeyIndex::erase(Entry entry) noexcept {
         records_[next].previous = record.previous;
         records_[record.previous].next = next;
     }
-    record.head = false;
     record.next = free_;
     free_ = entry;
     --size_;

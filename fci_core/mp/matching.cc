@@ -88,8 +88,6 @@ void PostedList::build_index() noexcept {
 void PostedList::leave_index() noexcept {
     for_each([this](PostedNode& each) { leave(each); });
     indexed_ = false;
-    young_ = nullptr;
-    young_count_ = 0;
 }
 
 void PostedList::leave(PostedNode& node) noexcept {

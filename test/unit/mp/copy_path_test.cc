@@ -65,3 +65,53 @@ TEST(copy_path, set_policy__is_obeyed) {
     path.set_policy(CopyPath::Policy::ring);
     EXPECT_EQ(run(path, 1 << 20, 100, 100, 1).kernel, 0u);
 }
+
+// How often it looks at the loser: more often where that is not much worse.
+TEST(copy_path, choose__retries_the_loser_now_and_then) {
+    for (const bool much : {false, true}) {
+        CopyPath path;
+        const fci::Nanoseconds worse = much ? 900'000 : 60'000;
+        const Tally first = run(path, 1 << 20, 8, worse, 40'000);
+        EXPECT_EQ(first.ring, 4u);  // both in turn
+        EXPECT_EQ(first.kernel, 4u);
+        EXPECT_EQ(run(path, 1 << 20, 256 * 8, worse, 40'000).ring, much ? 8u : 32u);
+    }
+}
+
+TEST(copy_path, choose__classes_are_powers_of_two_from_32_KiB_to_32_MiB) {
+    // A length that shares its class with one that was learned is known at once.
+    const auto knows = [](std::uint64_t learned, std::uint64_t asked) {
+        CopyPath path;
+        run(path, learned, 8, 10'000'000, 1'000'000);
+        Tally tally;
+        for (int i = 0; i < 4; ++i) {
+            ++(path.choose(asked) == Choice::ring ? tally.ring : tally.kernel);
+        }
+        return tally.kernel == 4;
+    };
+    EXPECT_TRUE(knows(100, 32767));
+    EXPECT_FALSE(knows(32767, 32768));
+    EXPECT_TRUE(knows(32768, 65535));
+    EXPECT_FALSE(knows(65535, 65536));
+    EXPECT_FALSE(knows((16 << 20) - 1, 16 << 20));
+    EXPECT_TRUE(knows(32 << 20, 1 << 30));
+    EXPECT_TRUE(knows((1 << 30) + 1, 1 << 30));
+}
+
+TEST(copy_path, learn__upwards_slowly_downwards_at_once) {
+    const auto ring_after = [](fci::Nanoseconds late, int times) {
+        CopyPath path;
+        run(path, 1 << 20, 9, 40'000, 60'000);
+        for (int i = 0; i < times; ++i) path.learn(Choice::ring, 1 << 20, late);
+        return path.choose(1 << 20) == Choice::ring;
+    };
+    EXPECT_TRUE(ring_after(80'000, 5));       // an eighth of the difference each: 59.5
+    EXPECT_FALSE(ring_after(80'000, 6));      // 62.1
+    EXPECT_TRUE(ring_after(90'000'000, 1));   // of the worst, three eighths: 55
+    EXPECT_FALSE(ring_after(90'000'000, 2));  // 75.6
+    CopyPath path;
+    run(path, 1 << 20, 9, 90'000, 60'000);
+    EXPECT_EQ(path.choose(1 << 20), Choice::kernel);
+    path.learn(Choice::ring, 1 << 20, 50'000);
+    EXPECT_EQ(path.choose(1 << 20), Choice::ring);
+}
