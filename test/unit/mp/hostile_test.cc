@@ -1,0 +1,326 @@
+// A peer whose requests make no sense: nothing it says is used, and the connection is given up with
+// a reason. Everything at the very edge of sense is taken.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "test/unit/mp/pair.h"
+
+namespace fci::mp::test {
+namespace {
+
+struct Nobody final : ddi::PeerListener {
+    void peer_attached(nhi::Rank) override {}
+    void peer_lost(nhi::Rank, Status, const std::string&) override {}
+};
+
+/// One process as it is, and one of which only the network is real: it writes what it likes.
+struct Forger {
+    sim::World world{{}};
+    Nobody nobody;
+    std::unique_ptr<ddi::Device> device = world.open(settings());
+    std::unique_ptr<ddi::Device> bad = world.open(settings());
+    MessagePassing mp{*device, kEnhancedMixed, small_limits()};
+    nhi::Rank there = 0, here = 0;  // the forger as the process knows it, and the reverse
+    gcs::RequestOut out;
+    gcs::RequestIn in;
+    Recorder recorder;
+    std::vector<std::byte> data = pattern(100'000), to = std::vector<std::byte>(100'000);
+    int handled = 0;
+
+    static ddi::Settings settings() {
+        ddi::Settings settings;
+        settings.block_bytes = small_limits().layout.block_bytes();
+        return settings;
+    }
+    Forger() {
+        bad->set_listener(&nobody);
+        EXPECT_EQ(device->add_peer(bad->card(), &there), Status::ok);
+        EXPECT_EQ(bad->add_peer(device->card(), &here), Status::ok);
+        EXPECT_EQ(device->connect(there), Status::ok);
+        turns();
+        const auto block = bad->block(here);
+        out.attach(here, small_limits().layout, block, nullptr);
+        in.attach(here, small_limits().layout, block, 1 << 20);
+        mp.set_handler(
+            5,
+            [](void* self, nhi::Rank, const void*, std::size_t, const void*, std::uint64_t,
+               Landing* landing) {
+                ++static_cast<Forger*>(self)->handled;
+                *landing = {};
+            },
+            this);
+    }
+    void turns(unsigned count = 100) {
+        for (unsigned i = 0; i < count; ++i) {
+            device->network().poll(0);
+            bad->network().poll(0);
+            mp.turn();
+        }
+    }
+    template <WireRecord R>
+    void say(Kind kind, const R& record, std::uint8_t flags = 0, std::uint16_t bytes = 0) {
+        ASSERT_EQ(out.put(bad->network(), pack(Control{kind, flags, bytes}, record)), Status::ok);
+        turns();
+    }
+    /// The same with its data in the ring.
+    template <WireRecord R>
+    void say_with(Kind kind, const R& record, std::uint8_t flags, std::uint16_t bytes) {
+        ASSERT_TRUE(out.ring_free(bad->network(), bytes));
+        const gcs::Line line = pack(Control{kind, flags, bytes}, record);
+        std::memcpy(out.prepare().word, line.word, sizeof line.word);
+        const gcs::RequestOut::Part part{data.data(), bytes};
+        ASSERT_EQ(out.put(bad->network(), static_cast<std::uint32_t>(line.control), {&part, 1},
+                          bytes),
+                  Status::ok);
+        turns();
+    }
+    /// What the process says next.
+    gcs::Line hear() {
+        turns();
+        EXPECT_TRUE(in.ready());
+        return in.take();
+    }
+    /// A send of the process that waits for its receive request.
+    std::uint32_t announced(std::uint32_t flags = 0) {
+        const iovec range{data.data(), data.size()};
+        EXPECT_EQ(mp.send({there, 0, flags, 7, 0, {&range, 1}}, recorder.on(1), nullptr),
+                  kAccepted);
+        return unpack<AnnounceRecord>(hear()).send;
+    }
+    std::uint32_t posted(std::uint64_t match, std::size_t bytes, nhi::Rank source) {
+        const iovec range{to.data(), bytes};
+        std::uint32_t handle = 0;
+        EXPECT_EQ(mp.receive({source, 0, match, 0}, {&range, 1}, recorder.on(2), &handle, nullptr),
+                  kAccepted);
+        turns();
+        return handle;
+    }
+    /// A receive of the process whose data it waits for: through the ring, the forger sends it.
+    std::uint32_t asked(std::uint64_t length) {
+        posted(7, 20'000, kAnySource);
+        say(Kind::announce, AnnounceRecord{7, 0, length, 0, 3, 0, 0});
+        return unpack<RequestRecord>(hear()).receive;
+    }
+    [[nodiscard]] bool gave_up() {
+        const std::string why = mp.reason(there);
+        const bool lost = mp.counters().peers_lost == 1;
+        EXPECT_EQ(mp.counters().bad_requests, lost ? 1u : 0u);
+        EXPECT_EQ(why.find("fails its checks") != std::string::npos, lost) << why;
+        return lost;
+    }
+};
+
+using Story = std::function<void(Forger&)>;
+
+void expect(bool bad, const char* what, const Story& story) {
+    SCOPED_TRACE(what);
+    Forger forger;
+    story(forger);
+    EXPECT_EQ(forger.gave_up(), bad);
+    if (bad) {
+        // Whatever was under way with it has ended.
+        for (const auto& [number, outcome] : forger.recorder.outcomes) {
+            EXPECT_TRUE(outcome.error == kSuccess || outcome.error == kPeerLost) << number;
+        }
+    }
+}
+#define GOOD(what, ...) expect(false, what, [](Forger& f) { __VA_ARGS__; })
+#define BAD(what, ...) expect(true, what, [](Forger& f) { __VA_ARGS__; })
+
+constexpr std::uint8_t kSpace1 = 1 << kSpaceShift, kActive = 2 << kSpaceShift,
+                       kNoSpace = 3 << kSpaceShift;
+
+TEST(hostile, kind__that_does_not_exist) {
+    BAD("none", f.say(Kind::none, HandleRecord{1}));
+    BAD("beyond the last", f.say(static_cast<Kind>(13), HandleRecord{1}));
+    BAD("far beyond", f.say(static_cast<Kind>(255), HandleRecord{1}));
+}
+
+TEST(hostile, send__more_than_it_can_hold) {
+    GOOD("a full line", f.say(Kind::send, HandleRecord{7}, kSpace1, 48));
+    BAD("more than a line", f.say(Kind::send, HandleRecord{7}, kSpace1, 49));
+    GOOD("with a word", f.say(Kind::send, HandleRecord{7}, kImmediate, 40));
+    BAD("more, with a word", f.say(Kind::send, HandleRecord{7}, kImmediate, 41));
+    GOOD("with two", f.say(Kind::send, HandleRecord{7}, kImmediate | kWantsTaken, 32));
+    BAD("more, with two", f.say(Kind::send, HandleRecord{7}, kImmediate | kWantsTaken, 33));
+    GOOD("ring", f.say_with(Kind::send, HandleRecord{7}, kInRing, 4096 + kHeaderMost));
+    BAD("more ring", f.say_with(Kind::send, HandleRecord{7}, kInRing, 4097 + kHeaderMost));
+    BAD("no such space", f.say(Kind::send, HandleRecord{7}, kNoSpace, 8));
+    for (const bool in_ring : {false, true}) {  // the same, for a receive that is posted
+        SCOPED_TRACE(in_ring);
+        Forger f;
+        f.posted(7, 100'000, kAnySource);
+        if (in_ring) f.say_with(Kind::send, HandleRecord{7}, kInRing, 4097 + kHeaderMost);
+        if (!in_ring) f.say(Kind::send, HandleRecord{7}, 0, 49);
+        EXPECT_TRUE(f.gave_up());
+        EXPECT_EQ(f.to[0], std::byte{});
+    }
+}
+
+TEST(hostile, announce__of_nothing) {
+    const AnnounceRecord fine{7, 0, 5000, 0, 3, 0, 0};
+    const auto with = [&](auto change) {
+        AnnounceRecord record = fine;
+        change(record);
+        return record;
+    };
+    expect(false, "fine", [&](Forger& f) { f.say(Kind::announce, fine); });
+    expect(true, "no such space", [&](Forger& f) { f.say(Kind::announce, fine, kNoSpace); });
+    expect(true, "no send", [&](Forger& f) {
+        f.say(Kind::announce, with([](auto& record) { record.send = 0; }));
+    });
+    expect(true, "a header too long", [&](Forger& f) {
+        f.say(Kind::announce, fine, 0, kHeaderMost + 1);
+    });
+    expect(true, "an offer that is not there", [&](Forger& f) {
+        f.say(Kind::announce, with([](auto& record) { record.receive = 77; }));
+    });
+    expect(true, "a receive that was not offered", [&](Forger& f) {
+        const std::uint32_t handle = f.posted(7, 100, f.there);
+        f.say(Kind::announce, with([&](auto& record) { record.receive = handle; }));
+    });
+    expect(true, "another offer than the oldest", [&](Forger& f) {
+        const std::uint32_t handle = f.posted(7, 50'000, f.there);
+        f.say(Kind::announce, with([&](auto& record) { record.receive = handle + 1; }));
+    });
+    expect(false, "the offer", [&](Forger& f) {
+        const std::uint32_t handle = f.posted(7, 50'000, f.there);
+        EXPECT_EQ(Control::of(f.hear()).kind, Kind::offer);
+        f.say(Kind::announce, with([&](auto& record) { record.receive = handle; }));
+    });
+}
+
+TEST(hostile, active__without_a_handler_or_with_a_header_too_long) {
+    const auto match = [](std::uint64_t id, std::uint64_t header) {
+        return HandleRecord{id | header << 8};
+    };
+    const auto say = [&](std::uint64_t id, std::uint64_t header, int handled) {
+        return [=](Forger& f) {
+            f.say(Kind::send, match(id, header), kActive, 20);
+            EXPECT_EQ(f.handled, handled);
+        };
+    };
+    expect(false, "all header", say(5, 20, 1));
+    expect(true, "more header than message", say(5, 21, 0));
+    expect(true, "nobody's", say(6, 8, 0));
+    const auto announce = [&](std::uint64_t id, std::uint64_t header, std::uint8_t flags,
+                              int handled) {
+        return [=](Forger& f) {
+            const AnnounceRecord record{id | header << 8, 0, 5000, 0, 3, 0, 0};
+            if ((flags & kInRing) != 0) f.say_with(Kind::announce, record, flags, 1024);
+            if ((flags & kInRing) == 0) f.say(Kind::announce, record, flags, 1024);
+            EXPECT_EQ(f.handled, handled);
+        };
+    };
+    expect(false, "announced", announce(5, 1024, kActive | kInRing, 1));
+    expect(true, "another header", announce(5, 1023, kActive | kInRing, 0));
+    expect(true, "a header that is nowhere", announce(5, 1024, kActive, 0));
+    expect(true, "announced to nobody", announce(6, 1024, kActive | kInRing, 0));
+}
+
+TEST(hostile, request__for_a_send_that_does_not_wait) {
+    const auto request = [](auto change, bool again = false) {
+        return [=](Forger& f) {
+            RequestRecord record{f.announced(), 9, 0, f.data.size(), 4096, 0, 0, 0};
+            change(record);
+            f.say(Kind::request, record);
+            if (again) f.say(Kind::request, record);
+        };
+    };
+    expect(false, "fine", request([](auto&) {}));
+    expect(false, "less", request([](auto& r) { r.bytes = 1; }));
+    expect(true, "nothing", request([](auto& r) { r.bytes = 0; }));
+    expect(true, "more than there is", request([](auto& r) { ++r.bytes; }));
+    expect(true, "in pieces of nothing", request([](auto& r) { r.piece_bytes = 0; }));
+    expect(true, "a way that needs no sender", request([](auto& r) { r.path = 1; }));
+    expect(true, "no such way", request([](auto& r) { r.path = 3; }));
+    expect(true, "of no send", request([](auto& r) { r.send = 0; }));
+    expect(true, "of another send", request([](auto& r) { r.send += 1u << 20; }));
+    expect(true, "twice", request([](auto&) {}, true));
+    BAD("of a receive", f.say(Kind::request, RequestRecord{f.posted(7, 100, f.there), 9, 0, 1, 1,
+                                                           0, 0, 0}));
+}
+
+TEST(hostile, offer__that_cannot_be_kept) {
+    const auto offer = [](auto change, std::uint8_t flags = 0) {
+        return [=](Forger& f) {
+            OfferRecord record{7, 0, 0, 5000, 9, 0, 4096, 0, 0, 0};
+            change(record);
+            f.say(Kind::offer, record, flags);
+        };
+    };
+    expect(false, "fine", offer([](auto&) {}));
+    expect(false, "of the other space", offer([](auto&) {}, kSpace1));
+    expect(true, "of what is not matched", offer([](auto&) {}, kActive));
+    expect(true, "in pieces of nothing", offer([](auto& r) { r.piece_bytes = 0; }));
+    expect(true, "of no receive", offer([](auto& r) { r.receive = 0; }));
+    expect(true, "no such way", offer([](auto& r) { r.path = 1; }));
+    // More of them than are kept, or older than what is remembered, are declined and nothing else.
+    expect(false, "many", [](Forger& f) {
+        for (std::uint32_t i = 0; i < 3 * Peer::kOffersMost; ++i) {
+            f.say(Kind::offer, OfferRecord{100 + i, 0, 0, 5000, 9 + i, 0, 4096, 0, 0, 0});
+        }
+        EXPECT_EQ(Control::of(f.hear()).kind, Kind::decline);
+        f.turns();
+        EXPECT_FALSE(f.in.ready());  // once for an epoch
+    });
+    expect(false, "old", offer([](auto& r) { r.seen = 0u - Peer::kSentNotes; }));
+}
+
+TEST(hostile, piece__of_what_nobody_waits_for) {
+    const auto piece = [](std::uint16_t bytes, int times, std::uint32_t other = 0) {
+        return [=](Forger& f) {
+            const std::uint32_t receive = f.asked(10'000);
+            for (int i = 0; i < times; ++i) {
+                f.say_with(Kind::piece, HandleRecord{receive + other}, kInRing, bytes);
+            }
+        };
+    };
+    expect(false, "all of it", piece(5000, 2));
+    expect(true, "and more", piece(5000, 3));
+    expect(true, "more than is left", piece(6000, 2));
+    expect(true, "of another", piece(5000, 1, 1u << 20));
+    expect(true, "longer than a piece may be", [](Forger& f) {
+        const std::uint32_t receive = f.asked(20'000);
+        f.say_with(Kind::piece, HandleRecord{receive}, kInRing, 16'385);
+    });
+    BAD("of a receive that has no message",
+        f.say_with(Kind::piece, HandleRecord{f.posted(7, 100, f.there)}, kInRing, 10));
+}
+
+TEST(hostile, answers__to_what_was_not_asked) {
+    BAD("shared copy that is none", f.say(Kind::sent, HandleRecord{f.asked(10'000)}, kAll));
+    GOOD("sent, of nothing", f.say(Kind::sent, HandleRecord{77}, kAll));
+    GOOD("taken", f.say(Kind::taken, HandleRecord{f.announced()});
+         EXPECT_EQ(f.recorder.error(1), kSuccess));
+    GOOD("taken, of nothing", f.say(Kind::taken, HandleRecord{77}));
+    GOOD("taken, but it failed", f.say(Kind::taken, HandleRecord{f.announced()}, kFailed);
+         EXPECT_EQ(f.recorder.error(1), kFault));
+    BAD("taken, while its data goes through the ring",
+        const std::uint32_t send = f.announced();
+        f.say(Kind::request, RequestRecord{send, 9, 0, 100'000, 4096, 0, 0, 0});
+        f.say(Kind::taken, HandleRecord{send}));
+    GOOD("unsent", f.say(Kind::unsent, HandleRecord{f.announced()});
+         EXPECT_EQ(f.recorder.error(1), kCanceled));
+    BAD("unsent, of nothing", f.say(Kind::unsent, HandleRecord{77}));
+    BAD("unsent, of what moves",
+        const std::uint32_t send = f.announced();
+        f.say(Kind::request, RequestRecord{send, 9, 0, 100'000, 4096, 0, 0, 0});
+        f.say(Kind::unsent, HandleRecord{send}));
+    GOOD("withdrawn, of nothing", f.say(Kind::withdrawn, HandleRecord{77}));
+    GOOD("withdrawn, of what was not taken back",
+         f.say(Kind::withdrawn, HandleRecord{f.posted(7, 100, f.there)});
+         EXPECT_FALSE(f.recorder.has(2)));
+    GOOD("decline", f.say(Kind::decline, HandleRecord{0}));
+    GOOD("withdraw, of nothing", f.say(Kind::withdraw, HandleRecord{77});
+         EXPECT_EQ(Control::of(f.hear()).kind, Kind::withdrawn));
+    GOOD("unsend, of nothing", f.say(Kind::unsend, HandleRecord{77}); f.turns();
+         EXPECT_FALSE(f.in.ready()));
+}
+
+}  // namespace
+}  // namespace fci::mp::test
