@@ -72,8 +72,8 @@ public:
     [[nodiscard]] bool lacks(const Pattern& pattern) const noexcept {
         return arrived_.surely_lacks(pattern);
     }
-    /// The straight path of receive(), to be tried first where that is so: for one range that is not
-    /// offered. The order's handle, or 0: nothing happened.
+    /// The straight path of receive(), to be tried first where that is so: for one range that is
+    /// not offered. The order's handle, or 0: nothing happened.
     std::uint32_t post(const Pattern& pattern, void* data, std::uint64_t bytes,
                        const Completion& completion) noexcept;
     int cancel(std::uint32_t handle);

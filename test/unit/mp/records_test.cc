@@ -64,15 +64,17 @@ TEST(records, line_control__says_the_same_as_a_control) {
     }
 }
 
-TEST(records, is_bare_and_is_plain__exactly_these_sends) {
+TEST(records, is_plain_send__exactly_these_sends) {
     for (unsigned kind = 0; kind <= 255; ++kind) {
         for (unsigned flags = 0; flags <= 255; ++flags) {
             const std::uint32_t word =
                 Control{static_cast<Kind>(kind), static_cast<std::uint8_t>(flags), 40}.word();
             const unsigned other = flags & 63;
             const bool is_send = kind == static_cast<unsigned>(Kind::send);
-            ASSERT_EQ(is_bare_send(word), is_send && other == 0) << kind << ' ' << flags;
-            ASSERT_EQ(is_plain_send(word), is_send && (other & ~3u) == 0) << kind << ' ' << flags;
+            const bool plain = is_send && (other & ~(kImmediate | kInRing)) == 0;
+            const bool in_ring = (flags & kInRing) != 0;
+            ASSERT_EQ(is_plain_send<false>(word), plain && !in_ring) << kind << ' ' << flags;
+            ASSERT_EQ(is_plain_send<true>(word), plain && in_ring) << kind << ' ' << flags;
         }
     }
 }

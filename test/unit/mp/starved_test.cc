@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 #include "fci_core/mp/matching.h"
@@ -31,6 +32,10 @@ void limit_memory(bool on) {
     std::fclose(file);
     if (on) now.rlim_cur = pages * static_cast<unsigned long>(sysconf(_SC_PAGESIZE));
     if (setrlimit(RLIMIT_AS, &now) != 0) _exit(4);
+    // Nor is anything left of what earlier tests gave back.
+    for (std::size_t bytes = on ? 1u << 20 : 0; bytes >= 64; bytes /= 2) {
+        while (void* volatile kept = std::malloc(bytes)) (void)kept;
+    }
 }
 
 void check(bool fine, int line) {
