@@ -10,7 +10,8 @@ from pathlib import Path
 
 MPI4PY = "4.1.2"  # its wheel serves every ABI; it loads the libmpi of its own environment
 UNREACHABLE = ("Temporary failure", "Could not resolve", "Failed to establish", "ProxyError",
-               "Connection", "No route to host", "timed out", "Network is unreachable")
+               "Connection", "No route to host", "timed out", "Network is unreachable",
+               "from versions: none")
 
 
 class Failed(Exception):
