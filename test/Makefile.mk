@@ -119,6 +119,7 @@ unit_tests += test_provider
 test_provider_SOURCES = \
 	test/provider/atomic_test.cc \
 	test/provider/completion_test.cc \
+	test/provider/forged_test.cc \
 	test/provider/info_test.cc \
 	test/provider/main.cc \
 	test/provider/matching_test.cc \

@@ -11,6 +11,10 @@ namespace fci::libfabric {
 
 namespace {
 
+/// Answers that wait for room: more than all that may be asked for by sixteen initiators. One that
+/// asks for more than it may is not answered.
+constexpr std::size_t kLateMost = 1u << 16;
+
 constexpr std::uint64_t rights_for(const Request& request) noexcept {
     switch (request.access) {
         case Access::write:
@@ -221,8 +225,7 @@ void RegionServer::answer(fci_icl_peer source, const Request& request, const cha
 }
 
 /// A code of the core. `use`: the data stays where it is until that is released. What the core has
-/// no room for waits here, up to one answer for each request that an initiator may have open; what
-/// goes to a peer that is lost is forgotten.
+/// no room for waits here; what goes to a peer that is lost is forgotten.
 int RegionServer::send(fci_icl_peer to, const void* header, std::size_t header_bytes,
                        std::uint32_t flags, Ranges data, Use* use) {
     const fci_icl_completion completion{use != nullptr ? read : nullptr, use, this};
@@ -232,6 +235,7 @@ int RegionServer::send(fci_icl_peer to, const void* header, std::size_t header_b
                                  data.data(), data.size(), &completion, nullptr);
     }
     if (result != FCI_ICL_EAGAIN || (flags & FCI_ICL_BUFFERED) != 0) return result;
+    if (late_.size() >= kLateMost) return FCI_ICL_ENOMEM;
     const auto* const bytes = static_cast<const char*>(header);
     late_.push_back({to, {bytes, bytes + header_bytes}, {data.begin(), data.end()}, use});
     endpoint_.stalled_ = true;
