@@ -85,6 +85,7 @@ test_mp_SOURCES = \
 	test/unit/mp/claims_test.cc \
 	test/unit/mp/copy_path_test.cc \
 	test/unit/mp/departure_test.cc \
+	test/unit/mp/figures_test.cc \
 	test/unit/mp/hostile_test.cc \
 	test/unit/mp/matching_test.cc \
 	test/unit/mp/message_passing_test.cc \
