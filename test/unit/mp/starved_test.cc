@@ -109,8 +109,10 @@ void check(bool fine, int line) {
     _exit(0);
 }
 
+// In a process of its own, where no other test has left memory that is free again.
 #define STARVES(call)                                       \
     if (!kLimits) GTEST_SKIP() << "not under a sanitizer";  \
+    GTEST_FLAG_SET(death_test_style, "threadsafe");         \
     EXPECT_EXIT(call, testing::ExitedWithCode(0), "")
 
 TEST(starved, posted__linear_until_the_list_was_short) { STARVES(starve_posted()); }
