@@ -87,6 +87,7 @@ test_mp_SOURCES = \
 	test/unit/mp/departure_test.cc \
 	test/unit/mp/figures_test.cc \
 	test/unit/mp/hostile_test.cc \
+	test/unit/mp/key_index_test.cc \
 	test/unit/mp/matching_test.cc \
 	test/unit/mp/message_passing_test.cc \
 	test/unit/mp/offers_test.cc \
