@@ -248,7 +248,7 @@ TEST_P(Nhi, transfer__to_a_peer_that_is_not_attached_is_refused) {
     EXPECT_EQ(*words(1, ear(1).attached[0]), 0u) << "refused, and yet it left a trace";
     Transfer nowhere(12345);
     nowhere.put(LcsAddress{0}, &word, sizeof word);
-    EXPECT_EQ(network(0).initiate_transfer(nowhere), Status::invalid);
+    EXPECT_EQ(initiate(0, nowhere), Status::invalid);
 }
 
 TEST_P(Nhi, transfer__any_length_and_place) {
@@ -290,7 +290,7 @@ TEST_P(Nhi, transfer__parts_and_bounds) {
     EXPECT_EQ(put(0, b, 8, words4, ~std::size_t{0} - 4), Status::invalid);
     Transfer half(b);  // all or nothing
     half.put(LcsAddress{512}, words4, 8).put(LcsAddress{kBlockBytes}, words4, 8);
-    EXPECT_EQ(network(0).initiate_transfer(half), Status::invalid);
+    EXPECT_EQ(initiate(0, half), Status::invalid);
     world_->settle();
     EXPECT_EQ(words(1, a)[64], 0u);
 }
@@ -511,7 +511,7 @@ TEST_P(Nhi, index__each_receiver_has_its_own_address) {
     (void)network(0).initiate_transfer(unset);  // nowhere
     Transfer none(group);
     none.put(nhi::kIndicesMax, data, sizeof data);
-    EXPECT_EQ(network(0).initiate_transfer(none), Status::invalid);
+    EXPECT_EQ(initiate(0, none), Status::invalid);
 }
 
 TEST_P(Nhi, group__includes_the_sender) {
