@@ -56,12 +56,12 @@ const ddi::Driver* find_driver(const std::string& name, Status* status, std::str
     return nullptr;
 }
 
-/// Only one process of a job speaks, so that one line is one line.
-bool speaks_for_the_job() {
+/// -1: no launcher told.
+int rank_from_launcher() {
     for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-        if (const char* value = std::getenv(name)) return std::string_view(value) == "0";
+        if (const char* value = std::getenv(name)) return std::atoi(value);
     }
-    return true;
+    return -1;
 }
 
 }  // namespace
@@ -133,12 +133,17 @@ std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std:
         progress::WaitPolicy(parameters.wait, local_ranks, progress::usable_cores()));
     process->set_job_size(local_ranks);
     process->show(settings.job);
-    const bool speaks = speaks_for_the_job();
+    const int rank = rank_from_launcher();
+    const bool speaks = rank <= 0;  // one process of a job, so that one line is one line
     log::line(parameters.info == "on" && speaks,
               process->summary() +
                   (wishes.user_agent.empty() ? "" : ", for " + wishes.user_agent));
     for (const std::string& hint : unknown_variables()) log::hint_once(speaks, hint);
-    process->show_counters_at_end(parameters.stats == "on");
+    FinalReport report;
+    report.as_line = parameters.stats == "on";
+    report.file = parameters.report;
+    report.rank = rank;
+    process->set_final_report(std::move(report));
     return process;
 }
 

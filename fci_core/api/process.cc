@@ -2,14 +2,12 @@
 #include "fci_core/api/process.h"
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "fci_core/api/version.h"
 #include "fci_core/base/assert.h"
-#include "fci_core/base/log.h"
 
 namespace fci::api {
 
@@ -71,13 +69,8 @@ Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
 }
 
 Process::~Process() {
-    if (!shows_counters_) return;
-    std::string text = "counters of pid " + std::to_string(getpid()) + ":";
-    for (unsigned i = 0; i < kCounters; ++i) {
-        if (counter(i) == 0) continue;
-        text += std::string(" ") + kCounterTexts[i].name + " " + std::to_string(counter(i));
-    }
-    log::line(true, text);
+    final_report_.tell(messages_.counters(),
+                       {driver_, messages_.protocol().name, policy_.describe()});
 }
 
 unsigned Process::progress() {

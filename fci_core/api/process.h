@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "fci_core/api/final_report.h"
 #include "fci_core/api/icl.h"
 #include "fci_core/base/counters.h"
 #include "fci_core/base/parameters.h"
@@ -57,7 +59,7 @@ public:
     [[nodiscard]] std::uint64_t counter(unsigned i);
     /// So many processes, with this one, are its job, and their cards are added before others.
     void set_job_size(nhi::Rank size) noexcept { job_size_ = size; }
-    void show_counters_at_end(bool asked) noexcept { shows_counters_ = asked; }
+    void set_final_report(FinalReport report) noexcept { final_report_ = std::move(report); }
     [[nodiscard]] std::string wait_policy() const;
     [[nodiscard]] unsigned cores() const noexcept { return policy_.cores(); }
     /// "0.1.0, driver shm, protocol enhanced-mixed, wait spin (2 local ranks on 2 cores)".
@@ -87,7 +89,7 @@ private:
     nhi::Rank job_size_ = 0;
     unsigned reports_waiting_ = 0;  // in a row, with a receive from any source posted
     bool armed_ = false;
-    bool shows_counters_ = false;
+    FinalReport final_report_;
     struct Handler {
         fci_icl_am_fn call = nullptr;
         void* user = nullptr;

@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -122,6 +123,54 @@ TEST(Report, fork__child_shows_nothing_and_may_close) {
     EXPECT_EQ(status, 0);
     ASSERT_EQ(reports().size(), 1u);
     EXPECT_EQ(reports()[0].head.magic, kReportMagic);
+}
+
+/// The lines of a file.
+std::vector<std::string> lines_of(const std::string& path) {
+    std::ifstream file(path);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+}
+
+TEST(final_report, file__a_line_for_each_that_closes) {
+    const std::string path = testing::TempDir() + "fci-report-" + std::to_string(getpid());
+    setenv("FCI_REPORT", path.c_str(), 1);
+    setenv("PMI_RANK", "3", 1);
+    {
+        const Context a = open_context(), b = open_context();
+        send_one(a.get(), b.get());
+        const pid_t child = fork();
+        if (child == 0) {
+            fci_icl_close(a.get(), 0);
+            _exit(0);
+        }
+        ASSERT_EQ(waitpid(child, nullptr, 0), child);
+        EXPECT_TRUE(lines_of(path).empty());
+    }
+    unsetenv("FCI_REPORT");
+    unsetenv("PMI_RANK");
+    const std::vector<std::string> lines = lines_of(path);
+    std::filesystem::remove(path);
+    ASSERT_EQ(lines.size(), 2u);
+    const std::string begin = "{\"pid\":" + std::to_string(getpid()) +
+                              ",\"rank\":3,\"driver\":\"shm\",\"protocol\":";
+    unsigned sent = 0;
+    for (const std::string& line : lines) {
+        EXPECT_EQ(line.compare(0, begin.size(), begin), 0) << line;
+        EXPECT_EQ(line.substr(line.size() - 2), "}}");
+        sent += line.find("\"sent_inline\":1,") != std::string::npos;
+    }
+    EXPECT_EQ(sent, 1u);
+}
+
+TEST(final_report, file__that_cannot_be_written_is_told_once_closed) {
+    setenv("FCI_REPORT", "/nowhere/report", 1);
+    testing::internal::CaptureStderr();
+    open_context();
+    unsetenv("FCI_REPORT");
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find("'/nowhere/report' (FCI_REPORT): No such file"), std::string::npos) << said;
 }
 
 }  // namespace

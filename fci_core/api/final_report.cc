@@ -1,0 +1,65 @@
+#include "fci_core/api/final_report.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "fci_core/base/log.h"
+
+namespace fci::api {
+
+namespace {
+
+std::uint64_t value(const Counters& counters, unsigned i) noexcept {
+    return reinterpret_cast<const std::uint64_t*>(&counters)[i];
+}
+
+std::string line_of(const Counters& counters) {
+    std::string text = "counters of pid " + std::to_string(getpid()) + ":";
+    for (unsigned i = 0; i < kCounters; ++i) {
+        if (value(counters, i) == 0) continue;
+        text += std::string(" ") + kCounterTexts[i].name + " " + std::to_string(value(counters, i));
+    }
+    return text;
+}
+
+/// Names are words of FCI's own, so nothing needs to be escaped.
+std::string json_of(const FinalReport& report, const Counters& counters,
+                    const FinalReport::Names& names) {
+    std::string text = "{\"pid\":" + std::to_string(getpid()) +
+                       ",\"rank\":" + (report.rank < 0 ? "null" : std::to_string(report.rank)) +
+                       ",\"driver\":\"" + names.driver + "\",\"protocol\":\"" + names.protocol +
+                       "\",\"wait\":\"" + names.wait + "\",\"counters\":{";
+    for (unsigned i = 0; i < kCounters; ++i) {
+        text += std::string(i == 0 ? "\"" : ",\"") + kCounterTexts[i].name +
+                "\":" + std::to_string(value(counters, i));
+    }
+    return text + "}}\n";
+}
+
+/// By one write, so that lines of several processes do not mix.
+void append(const std::string& file, const std::string& line) {
+    const int fd = open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    const bool written =
+        fd >= 0 && write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+    const int why = errno;
+    if (fd >= 0) close(fd);
+    if (written) return;
+    log::line(true, "the report could not be written to '" + file + "' (FCI_REPORT): " +
+                        std::strerror(why) + ". Name a file in a directory that this user may "
+                        "write to and that has room.");
+}
+
+}  // namespace
+
+void FinalReport::tell(const Counters& counters, const Names& names) const noexcept try {
+    if (owner != getpid()) return;
+    if (as_line) log::line(true, line_of(counters));
+    if (!file.empty()) append(file, json_of(*this, counters, names));
+} catch (...) {
+    // No memory: the program ends all the same.
+}
+
+}  // namespace fci::api

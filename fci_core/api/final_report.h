@@ -1,0 +1,25 @@
+// FinalReport: what a process says of itself when it closes (FCI_STATS, FCI_REPORT).
+#pragma once
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "fci_core/base/counters.h"
+
+namespace fci::api {
+
+struct FinalReport {
+    bool as_line = false;    // to standard error, what is not nought
+    std::string file;        // one line of JSON is put to its end, everything; empty: none
+    int rank = -1;           // as the launcher says; -1: it does not
+    pid_t owner = getpid();  // a child of fork() has nothing to say
+
+    struct Names {
+        std::string driver, protocol, wait;
+    };
+    void tell(const Counters& counters, const Names& names) const noexcept;
+};
+
+}  // namespace fci::api
