@@ -44,7 +44,6 @@ void MessagePassing::on_active_announce(Peer& peer, const AnnounceRecord& record
         reasons_[peer.rank] = "no memory for a message from " + device_.describe(peer.rank);
         return fail_peer(peer, true);
     }
-    order->space = kActiveSpace;
     order->match = record.match;
     order->length = record.length;
     begin_long(*order, peer, record.send, record.address);

@@ -155,7 +155,7 @@ public:
         return search(message);
     }
     /// It, if the way there is short: it is the oldest of all, or there is an index.
-    [[nodiscard]] PostedNode* fitting_head(const Envelope& message) noexcept {
+    [[nodiscard]] PostedNode* within_reach(const Envelope& message) noexcept {
         PostedNode* const head = nodes_.head();
         if (head != nullptr && head->pattern.fits(message)) [[likely]] return head;
         if (!indexed_) [[likely]] return nullptr;

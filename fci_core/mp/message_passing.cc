@@ -99,7 +99,7 @@ void MessagePassing::bad_request(Peer& peer) {
     fail_peer(peer, true);
 }
 
-/// The straight path: a whole message for the receive at the head of the list. False: nothing
+/// The straight path: a whole message for a receive that is found at once. False: nothing
 /// happened, dispatch() knows what it is. Each word of the line is read once, so the peer cannot
 /// change it between a look and a use.
 template <bool kDataInRing>
@@ -113,7 +113,7 @@ template <bool kDataInRing>
         kDataInRing ? limits_.eager_bytes : kInlineBytes + 8 - 8 * has_immediate;
     if (bytes > most) return false;
     const Envelope envelope{peer.rank, line_space(control), flag::glance(line.word[0])};
-    PostedNode* const node = posted_.fitting_head(envelope);
+    PostedNode* const node = posted_.within_reach(envelope);
     if (node == nullptr) return false;
     Order& order = static_cast<Order&>(*node);
     if (order.offered || order.baggage != nullptr) return false;

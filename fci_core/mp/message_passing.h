@@ -292,7 +292,6 @@ inline bool MessagePassing::may_send_data(Peer& peer, std::uint64_t charge) noex
     order->bytes = bytes;
     order->pattern = pattern;
     order->peer = pattern.source;
-    order->space = pattern.space;
     posted_.append(*order);
     return order->handle;
 }

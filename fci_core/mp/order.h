@@ -74,7 +74,7 @@ struct Order : PostedNode, ListLink {
     Path path = Path::ring;
     int error = kSuccess;
     nhi::Rank peer = nhi::kNoRank;  // send: destination; receive: the source once matched
-    std::uint32_t space = 0;
+    std::uint32_t space = 0;     // of a send
     std::byte* data = nullptr;   // the user's buffer, or the bounce
     std::uint64_t bytes = 0;     // of it
     std::uint64_t match = 0, immediate = 0;

@@ -80,7 +80,6 @@ int MessagePassing::receive(const Pattern& pattern, std::span<const iovec> to,
     if (order == nullptr) return kNoMemory;
     order->pattern = pattern;
     order->peer = pattern.source;
-    order->space = pattern.space;
     if (handle != nullptr) *handle = order->handle;
     if (source == nullptr && untold_ != kAnySource) [[unlikely]] {
         order->peer = std::exchange(untold_, kAnySource);
