@@ -14,7 +14,8 @@ std::uint64_t total(std::span<const iovec> ranges) noexcept {
     return bytes;
 }
 
-void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) noexcept {
+[[gnu::always_inline]] inline void copy(std::byte* to, const std::byte* from,
+                                        std::uint64_t bytes) noexcept {
     if (bytes <= kInlineBytes + 8) {
         copy_short(to, from, bytes);
     } else {
@@ -26,6 +27,11 @@ void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) noexcept {
 std::uint64_t scatter(std::span<const iovec> to, const std::byte* from,
                       std::uint64_t bytes) noexcept {
     std::uint64_t done = 0;
+    if (to.size() == 1) [[likely]] {
+        done = std::min<std::uint64_t>(bytes, to[0].iov_len);
+        copy(static_cast<std::byte*>(to[0].iov_base), from, done);
+        return done;
+    }
     for (const iovec& range : to) {
         const std::uint64_t n = std::min<std::uint64_t>(bytes - done, range.iov_len);
         copy(static_cast<std::byte*>(range.iov_base), from + done, n);
