@@ -16,15 +16,20 @@
 #undef MPIDI_NM_mpi_allreduce
 
 /* Who asked for an algorithm by name gets it. */
-#define MPIDI_FCI_IS_FLAT(comm, COLLECTIVE) \
+#define MPIDI_FCI_MAY_CHOOSE(comm, COLLECTIVE) \
     ((comm)->comm_kind == MPIR_COMM_KIND__INTRACOMM && \
-     MPIR_CVAR_##COLLECTIVE##_INTRA_ALGORITHM == MPIR_CVAR_##COLLECTIVE##_INTRA_ALGORITHM_auto && \
-     MPIDI_FCI_is_crowded(comm))
+     MPIR_CVAR_##COLLECTIVE##_INTRA_ALGORITHM == MPIR_CVAR_##COLLECTIVE##_INTRA_ALGORITHM_auto)
+#define MPIDI_FCI_IS_FLAT(comm, COLLECTIVE) \
+    (MPIDI_FCI_MAY_CHOOSE(comm, COLLECTIVE) && MPIDI_FCI_is_crowded(comm))
 
+/* The first one of a communicator is MPICH's all the same: in it processes meet that are not the
+ * collector, and only who has met a process hears when it dies. */
 MPL_STATIC_INLINE_PREFIX bool MPIDI_FCI_is_crowded(MPIR_Comm * comm)
 {
-    if (MPIDI_FCI_COMM(comm).crowded == MPIDI_FCI_CROWDED_UNKNOWN)
+    if (MPIDI_FCI_COMM(comm).crowded == MPIDI_FCI_CROWDED_UNKNOWN) {
         MPIDI_FCI_look_for_crowd(comm);
+        return false;
+    }
     return MPIDI_FCI_COMM(comm).crowded == MPIDI_FCI_CROWDED;
 }
 
@@ -32,6 +37,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_barrier(MPIR_Comm * comm, MPIR_Errflag
 {
     if (MPIDI_FCI_IS_FLAT(comm, BARRIER))
         return MPIDI_FCI_flat_barrier(comm, errflag);
+    /* MPICH has come down to one host, or to one process of each, and would begin that anew. */
+    if (MPIDI_FCI_MAY_CHOOSE(comm, BARRIER))
+        return MPIR_Barrier_intra_dissemination(comm, errflag);
     return MPIDI_FCI_mpich_barrier(comm, errflag);
 }
 

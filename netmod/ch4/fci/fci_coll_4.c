@@ -8,6 +8,7 @@
 #if FCI_FLAT_COLLECTIVES
 
 #define COLLECTOR 0
+#define PATIENCE_S 0.5
 
 /* All members must come to the same answer, so it rests on what all of them know: they started
  * together on one host, and the cores there as counted by whoever sees the fewest. */
@@ -35,12 +36,31 @@ static void note(int mpi_errno, int *first, MPIR_Errflag_t * errflag)
     MPIR_ERR_ADD(*first, mpi_errno);
 }
 
+/* Who hears of a death from the collector may be about to hear of it by itself. */
+static bool knows_the_dead(void)
+{
+    MPL_time_t begin, now;
+    double waited = 0;
+
+    MPIDI_FCI_ENTER();
+    for (MPL_wtime(&begin); !MPIDI_FCI_global.broken && waited < PATIENCE_S;) {
+        fci_icl_progress(MPIDI_FCI_global.context);
+        MPL_wtime(&now);
+        MPL_wtime_diff(&begin, &now, &waited);
+    }
+    MPIDI_FCI_EXIT();
+    return MPIDI_FCI_global.broken;
+}
+
 static int outcome(int first, MPIR_Errflag_t errflag)
 {
     int mpi_errno = first;
 
-    if (mpi_errno == MPI_SUCCESS && errflag != MPIR_ERR_NONE)
-        MPIR_ERR_SET(mpi_errno, errflag, "**coll_fail");
+    if (mpi_errno != MPI_SUCCESS || errflag == MPIR_ERR_NONE)
+        return mpi_errno;
+    if (errflag == MPIR_ERR_PROC_FAILED && knows_the_dead())
+        return MPIDI_FCI_error(FCI_ICL_EPEER, MPIDI_FCI_global.dead);
+    MPIR_ERR_SET(mpi_errno, errflag, "**coll_fail");
     return mpi_errno;
 }
 
