@@ -62,13 +62,19 @@ void Endpoint::peer_failed(fci_icl_peer peer, const char** reason) noexcept try 
     // Only the note that it was said is missing.
 }
 
-void Endpoint::send_failed(Space space, void* context, const fci_icl_status& status) noexcept {
-    Failure failure{error_of(status.error), status.error, 0, ""};
-    if (concerns_peer(status.error)) {
+/// With the sentence that names the peer, where it is the reason.
+Failure Endpoint::failure_of(int icl_code, fci_icl_peer peer) noexcept {
+    Failure failure{error_of(icl_code), icl_code, 0, ""};
+    if (concerns_peer(icl_code)) {
         const char* reason = "";
-        peer_failed(status.source, &reason);
+        peer_failed(peer, &reason);
         std::snprintf(failure.reason, sizeof failure.reason, "%s", reason);
     }
+    return failure;
+}
+
+void Endpoint::send_failed(Space space, void* context, const fci_icl_status& status) noexcept {
+    const Failure failure = failure_of(status.error, status.source);
     if (transmit_.counter != nullptr) transmit_.counter->count(false);
     if (transmit_.queue == nullptr) return;
     transmit_.queue->push_failure({context, FI_SEND | kSpaceFlags[space], 0, nullptr, 0, 0,
@@ -78,13 +84,8 @@ void Endpoint::send_failed(Space space, void* context, const fci_icl_status& sta
 
 void Endpoint::receive_failed(const CompletionEntry& entry,
                               const fci_icl_status& status) noexcept {
-    Failure failure{error_of(status.error), status.error, 0, ""};
+    Failure failure = failure_of(status.error, status.source);
     if (status.error == FCI_ICL_ETRUNC) failure.excess = status.length - status.received;
-    if (concerns_peer(status.error)) {
-        const char* reason = "";
-        peer_failed(status.source, &reason);
-        std::snprintf(failure.reason, sizeof failure.reason, "%s", reason);
-    }
     if (receive_.counter != nullptr) receive_.counter->count(false);
     if (receive_.queue != nullptr) receive_.queue->push_failure(entry, failure);
 }

@@ -20,20 +20,10 @@ namespace {
 // Small enough to stay in the first-level cache; one that is too small doubles.
 constexpr std::size_t kFirstCapacity = 128;
 
-std::size_t bytes_of(fi_cq_format format) noexcept {
-    switch (format) {
-        case FI_CQ_FORMAT_MSG: return sizeof(fi_cq_msg_entry);
-        case FI_CQ_FORMAT_DATA: return sizeof(fi_cq_data_entry);
-        case FI_CQ_FORMAT_TAGGED: return sizeof(fi_cq_tagged_entry);
-        default: return sizeof(fi_cq_entry);
-    }
-}
-
 }  // namespace
 
 CompletionQueue::CompletionQueue(Domain& domain, const fi_cq_attr& attributes, void* context)
-    : entry_bytes_(bytes_of(attributes.format)),
-      waiter_(domain.lock()),
+    : waiter_(domain.lock()),
       domain_(domain),
       format_(attributes.format == FI_CQ_FORMAT_UNSPEC ? FI_CQ_FORMAT_CONTEXT : attributes.format),
       wait_condition_(attributes.wait_cond) {
@@ -198,6 +188,7 @@ ssize_t CompletionQueue::look(void* to, std::size_t count) noexcept {
     auto* const begin = static_cast<char*>(to);
     reader_ = begin;
     reader_end_ = begin + count * sizeof(Entry);
+    reader_step_ = sizeof(Entry);
     waiter_.progress();
     const auto given = static_cast<std::size_t>(reader_ - begin) / sizeof(Entry);
     reader_ = reader_end_ = nullptr;

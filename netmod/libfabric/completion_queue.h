@@ -98,12 +98,12 @@ private:
     static int control(fid_t object, int command, void* argument);
 
     void give_reader(const CompletionEntry& entry) noexcept {
-        if (entry_bytes_ == sizeof(fi_cq_tagged_entry)) [[likely]] {
+        if (reader_step_ == sizeof(fi_cq_tagged_entry)) [[likely]] {
             std::memcpy(reader_, &entry, sizeof(fi_cq_tagged_entry));
         } else {
-            std::memcpy(reader_, &entry, entry_bytes_);
+            std::memcpy(reader_, &entry, reader_step_);
         }
-        reader_ += entry_bytes_;
+        reader_ += reader_step_;
     }
     void grow() noexcept;
     void drop_first() noexcept;
@@ -116,7 +116,7 @@ private:
     // Where the call that reads has room left, while it makes progress: what completes meanwhile
     // goes there, and never sees the ring.
     char *reader_ = nullptr, *reader_end_ = nullptr;
-    std::size_t entry_bytes_;
+    std::size_t reader_step_ = 0;  // bytes of an entry there
     bool looked_ = false;  // the last read made progress and left nothing
     Waiter waiter_;
     Domain& domain_;

@@ -158,6 +158,7 @@ private:
     void send_failed(Space space, void* context, const fci_icl_status& status) noexcept;
     void receive_failed(const CompletionEntry& entry, const fci_icl_status& status) noexcept;
     void peer_failed(fci_icl_peer peer, const char** reason) noexcept;
+    Failure failure_of(int icl_code, fci_icl_peer peer) noexcept;
     /// A negative error for a call that the core did not take.
     ssize_t refused(int icl_code, fci_icl_peer peer) noexcept;
 

@@ -224,16 +224,19 @@ void RegionServer::answer(fci_icl_peer source, const Request& request, const cha
     }
 }
 
+int RegionServer::hand_over(fci_icl_peer to, const void* header, std::size_t header_bytes,
+                            std::uint32_t flags, Ranges data, Use* use) {
+    const fci_icl_completion completion{use != nullptr ? read : nullptr, use, this};
+    return fci_icl_am_send(endpoint_.icl_, to, kAnswerMessage, flags, header, header_bytes,
+                           data.data(), data.size(), &completion, nullptr);
+}
+
 /// A code of the core. `use`: the data stays where it is until that is released. What the core has
 /// no room for waits here; what goes to a peer that is lost is forgotten.
 int RegionServer::send(fci_icl_peer to, const void* header, std::size_t header_bytes,
                        std::uint32_t flags, Ranges data, Use* use) {
-    const fci_icl_completion completion{use != nullptr ? read : nullptr, use, this};
-    int result = FCI_ICL_EAGAIN;
-    if (late_.empty()) {
-        result = fci_icl_am_send(endpoint_.icl_, to, kAnswerMessage, flags, header, header_bytes,
-                                 data.data(), data.size(), &completion, nullptr);
-    }
+    const int result =
+        late_.empty() ? hand_over(to, header, header_bytes, flags, data, use) : FCI_ICL_EAGAIN;
     if (result != FCI_ICL_EAGAIN || (flags & FCI_ICL_BUFFERED) != 0) return result;
     if (late_.size() >= kLateMost) return FCI_ICL_ENOMEM;
     const auto* const bytes = static_cast<const char*>(header);
@@ -245,10 +248,8 @@ int RegionServer::send(fci_icl_peer to, const void* header, std::size_t header_b
 bool RegionServer::turn() noexcept {
     while (!late_.empty()) {
         LateAnswer& late = late_.front();
-        const fci_icl_completion completion{late.use != nullptr ? read : nullptr, late.use, this};
-        const int result = fci_icl_am_send(endpoint_.icl_, late.peer, kAnswerMessage, 0,
-                                           late.header.data(), late.header.size(), late.data.data(),
-                                           late.data.size(), &completion, nullptr);
+        const int result = hand_over(late.peer, late.header.data(), late.header.size(), 0,
+                                     late.data, late.use);
         if (result == FCI_ICL_EAGAIN) return true;
         if (result != FCI_ICL_OK && late.use != nullptr) fetched(*late.use, result);
         late_.pop_front();

@@ -62,6 +62,8 @@ private:
     void fetched(Use& use, int icl_code) noexcept;
     void refuse(fci_icl_peer source, const Request& request, Verdict verdict);
     void answer(fci_icl_peer source, const Request& request, const char* data, std::uint64_t bytes);
+    int hand_over(fci_icl_peer to, const void* header, std::size_t header_bytes,
+                  std::uint32_t flags, Ranges data, Use* use);
     int send(fci_icl_peer to, const void* header, std::size_t header_bytes, std::uint32_t flags,
              Ranges data, Use* use);
     Use* hold(MemoryRegion& region, fci_icl_peer source, const Request& request);

@@ -140,6 +140,13 @@ RemoteOperations::Operation* RemoteOperations::find(std::uint64_t number,
     return found.number == number && found.peer == peer ? &found : nullptr;
 }
 
+/// What failed first is what the program hears.
+void RemoteOperations::Operation::fail(int code) noexcept {
+    if (error != 0) return;
+    icl_code = code;
+    error = libfabric::error_of(code);
+}
+
 // --- asking ---
 
 ssize_t RemoteOperations::start(const RemoteCall& call) {
@@ -179,10 +186,7 @@ ssize_t RemoteOperations::start(const RemoteCall& call) {
         give_back(operation);
         return endpoint_.refused(result, peer);
     }
-    if (result < 0) {  // and what was asked for is answered still
-        operation.icl_code = result;
-        operation.error = libfabric::error_of(result);
-    }
+    if (result < 0) operation.fail(result);  // and what was asked for is answered still
     endpoint_.stalled_ = true;
     return 0;
 }
@@ -251,10 +255,7 @@ int RemoteOperations::post(Operation& operation, const void* header, std::size_t
 void RemoteOperations::sent(void* user, void* owner, const fci_icl_status* status) {
     Operation& operation = *static_cast<Operation*>(user);
     --operation.moving;
-    if (status->error != FCI_ICL_OK && operation.error == 0) {
-        operation.icl_code = status->error;
-        operation.error = libfabric::error_of(status->error);
-    }
+    if (status->error != FCI_ICL_OK) operation.fail(status->error);
     static_cast<RemoteOperations*>(owner)->end_if_done(operation);
 }
 
@@ -334,12 +335,10 @@ void RemoteOperations::end(Operation& operation) noexcept {
         if (operation.report) direction.queue->push(entry);
         return;
     }
-    Failure failure{error, icl_code == 0 ? FCI_ICL_EINVAL : icl_code, 0, ""};
-    if (concerns_peer(icl_code)) {
-        const char* reason = "";
-        endpoint_.peer_failed(operation.peer, &reason);
-        std::snprintf(failure.reason, sizeof failure.reason, "%s", reason);
-    } else {
+    Failure failure =
+        endpoint_.failure_of(icl_code == 0 ? FCI_ICL_EINVAL : icl_code, operation.peer);
+    failure.error = error;  // of what the target said, perhaps
+    if (!concerns_peer(icl_code)) {
         std::snprintf(failure.reason, sizeof failure.reason,
                       "%s: key 0x%llx, address 0x%llx, %llu bytes", text_of(error),
                       static_cast<unsigned long long>(operation.first.key),
@@ -378,10 +377,7 @@ void RemoteOperations::lose(fci_icl_peer peer, int icl_code) noexcept {
             if (operation.number == 0 || operation.peer != peer || operation.unanswered == 0) {
                 continue;
             }
-            if (operation.error == 0) {
-                operation.icl_code = icl_code;
-                operation.error = libfabric::error_of(icl_code);
-            }
+            operation.fail(icl_code);
             answers_came(operation, operation.unanswered);
             end_if_done(operation);
         }

@@ -66,6 +66,8 @@ private:
         fi_rma_iov first{};  // where, for the sentence in an error entry
         void* context = nullptr;
         std::vector<iovec> result;
+
+        void fail(int icl_code) noexcept;
     };
     /// How many requests a peer has not answered.
     struct Waiting {

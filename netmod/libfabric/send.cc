@@ -57,16 +57,13 @@ inline ssize_t Endpoint::inject(Space space, const void* data, std::size_t bytes
     Guard guard(domain_.lock());
     const fci_icl_peer peer = peer_of(to);
     if (peer == kNobody || bytes > kInjectBytes) [[unlikely]] return -FI_EINVAL;
-    if (bytes >= inject_room_) [[unlikely]] {
-        const iovec range{const_cast<void*>(data), bytes};
-        return send_copy({peer, space, flags, tag, immediate, &range, 1, {}}, bytes, nullptr,
-                         false);
+    int result = FCI_ICL_EHELD;
+    if (bytes < inject_room_) [[likely]] {
+        const fci_icl_completion completion{sent_call(space, false), nullptr, this};
+        fci_icl_order order;
+        result = fci_icl_send_bytes(icl_, peer, space, flags | FCI_ICL_BUFFERED, tag, immediate,
+                                    data, bytes, &completion, &order);
     }
-    const fci_icl_completion completion{sent_call(space, false), nullptr, this};
-    fci_icl_order order;
-    const int result =
-        fci_icl_send_bytes(icl_, peer, space, flags | FCI_ICL_BUFFERED, tag, immediate, data,
-                           bytes, &completion, &order);
     if (result == FCI_ICL_DONE) [[likely]] {
         send_completed(space, nullptr, false);
         return 0;
