@@ -12,15 +12,12 @@ namespace fci::api {
 
 namespace {
 
-std::uint64_t value(const Counters& counters, unsigned i) noexcept {
-    return reinterpret_cast<const std::uint64_t*>(&counters)[i];
-}
-
 std::string line_of(const Counters& counters) {
     std::string text = "counters of pid " + std::to_string(getpid()) + ":";
     for (unsigned i = 0; i < kCounters; ++i) {
-        if (value(counters, i) == 0) continue;
-        text += std::string(" ") + kCounterTexts[i].name + " " + std::to_string(value(counters, i));
+        const std::uint64_t value = counter_value(counters, i);
+        if (value == 0) continue;
+        text += std::string(" ") + kCounterTexts[i].name + " " + std::to_string(value);
     }
     return text;
 }
@@ -34,7 +31,7 @@ std::string json_of(const FinalReport& report, const Counters& counters,
                        "\",\"wait\":\"" + names.wait + "\",\"counters\":{";
     for (unsigned i = 0; i < kCounters; ++i) {
         text += std::string(i == 0 ? "\"" : ",\"") + kCounterTexts[i].name +
-                "\":" + std::to_string(value(counters, i));
+                "\":" + std::to_string(counter_value(counters, i));
     }
     return text + "}}\n";
 }

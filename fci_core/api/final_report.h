@@ -16,6 +16,8 @@ struct FinalReport {
     int rank = -1;           // as the launcher says; -1: it does not
     pid_t owner = getpid();  // a child of fork() has nothing to say
 
+    [[nodiscard]] bool asked() const noexcept { return as_line || !file.empty(); }
+
     struct Names {
         std::string driver, protocol, wait;
     };

@@ -69,6 +69,7 @@ Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
 }
 
 Process::~Process() {
+    if (!final_report_.asked()) return;
     final_report_.tell(messages_.counters(),
                        {driver_, messages_.protocol().name, policy_.describe()});
 }
@@ -230,8 +231,7 @@ void Process::set_handler(std::uint32_t id, fci_icl_am_fn handler, void* user) {
 }
 
 std::uint64_t Process::counter(unsigned i) {
-    const auto* const words = reinterpret_cast<const std::uint64_t*>(&messages_.counters());
-    return words[i];
+    return counter_value(messages_.counters(), i);
 }
 
 std::string Process::wait_policy() const { return policy_.describe(); }

@@ -24,4 +24,9 @@ inline constexpr CounterText kCounterTexts[] = {
 inline constexpr unsigned kCounters = sizeof(kCounterTexts) / sizeof(kCounterTexts[0]);
 static_assert(sizeof(Counters) == kCounters * sizeof(std::uint64_t));
 
+/// That with the name and text number `i`.
+inline std::uint64_t counter_value(const Counters& counters, unsigned i) noexcept {
+    return reinterpret_cast<const std::uint64_t*>(&counters)[i];
+}
+
 }  // namespace fci

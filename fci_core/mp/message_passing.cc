@@ -123,10 +123,10 @@ template <bool kDataInRing>
     const std::byte* const data =
         kDataInRing ? peer.in.ring(bytes)
                     : reinterpret_cast<const std::byte*>(line.word + 1 + has_immediate);
-    if (!kDataInRing || received <= kInlineBytes + 8) {
-        copy_short(order.data, data, received);
+    if (kDataInRing) {
+        copy(order.data, data, received);
     } else {
-        std::memcpy(order.data, data, received);
+        copy_short(order.data, data, received);
     }
     peer.in.advance();
     peer.in.dispose(kSlotCharge + bytes);
@@ -202,7 +202,7 @@ unsigned MessagePassing::tell_finished() {
 
 bool MessagePassing::ready() const noexcept {
     return busy_ || std::any_of(active_.begin(), active_.end(),
-                       [](const Peer* from) { return from->in.ready(); });
+                                [](const Peer* from) { return from->in.ready(); });
 }
 
 unsigned MessagePassing::sleeping_peers() const noexcept {

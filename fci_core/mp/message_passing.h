@@ -33,6 +33,15 @@ struct Limits {
     CopyPath::Policy copy = CopyPath::Policy::measure;
 };
 inline constexpr std::uint64_t kInlineBytes = 40;  // with an immediate word; 48 without
+/// A message of any length, most of which are short.
+[[gnu::always_inline]] inline void copy(std::byte* to, const std::byte* from,
+                                        std::uint64_t bytes) noexcept {
+    if (bytes <= kInlineBytes + 8) {
+        copy_short(to, from, bytes);
+    } else {
+        std::memcpy(to, from, bytes);
+    }
+}
 inline constexpr std::uint64_t kEagerMost = 32768;
 inline constexpr std::uint64_t kHeaderMost = 1024;
 inline constexpr std::uint64_t kSlotCharge = 64;  // unexpected memory of an empty message

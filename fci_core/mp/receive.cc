@@ -14,15 +14,6 @@ std::uint64_t total(std::span<const iovec> ranges) noexcept {
     return bytes;
 }
 
-[[gnu::always_inline]] inline void copy(std::byte* to, const std::byte* from,
-                                        std::uint64_t bytes) noexcept {
-    if (bytes <= kInlineBytes + 8) {
-        copy_short(to, from, bytes);
-    } else {
-        std::memcpy(to, from, bytes);
-    }
-}
-
 /// As much as there is room for; the bytes copied.
 std::uint64_t scatter(std::span<const iovec> to, const std::byte* from,
                       std::uint64_t bytes) noexcept {

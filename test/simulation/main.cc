@@ -49,7 +49,7 @@ bool run(std::uint64_t seed, bool verbose, Totals* totals) {
     const fci::Counters counters = simulation.counters();
     for (unsigned i = 0; i < fci::kCounters; ++i) {
         reinterpret_cast<std::uint64_t*>(&totals->counters)[i] +=
-            reinterpret_cast<const std::uint64_t*>(&counters)[i];
+            fci::counter_value(counters, i);
     }
     if (verbose || !failure.empty()) {
         std::printf("seed %llu: %s\n    %s\n", static_cast<unsigned long long>(seed),
@@ -104,8 +104,7 @@ int main(int argc, char** argv) {
                 static_cast<unsigned long long>(totals.messages));
     for (unsigned i = 0; i < fci::kCounters; ++i) {
         std::printf("    %-20s %llu\n", fci::kCounterTexts[i].name,
-                    static_cast<unsigned long long>(
-                        reinterpret_cast<const std::uint64_t*>(&totals.counters)[i]));
+                    static_cast<unsigned long long>(fci::counter_value(totals.counters, i)));
     }
     return failed == 0 ? 0 : 1;
 }

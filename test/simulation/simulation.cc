@@ -55,8 +55,7 @@ Counters Simulation::counters() const {
     auto* const to = reinterpret_cast<std::uint64_t*>(&sum);
     for (const Endpoint& end : ends_) {
         if (end.mp == nullptr) continue;
-        const auto* const from = reinterpret_cast<const std::uint64_t*>(&end.mp->counters());
-        for (unsigned i = 0; i < kCounters; ++i) to[i] += from[i];
+        for (unsigned i = 0; i < kCounters; ++i) to[i] += counter_value(end.mp->counters(), i);
     }
     return sum;
 }

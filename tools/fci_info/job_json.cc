@@ -45,8 +45,9 @@ ordered_json context_json(const JobContext& one) {
                         {"received", one.received()}};
     all.update(figures_json(head.figures));
     all["counters"] = ordered_json::object();
-    const auto* const words = reinterpret_cast<const std::uint64_t*>(&one.report.counters);
-    for (unsigned i = 0; i < kCounters; ++i) all["counters"][kCounterTexts[i].name] = words[i];
+    for (unsigned i = 0; i < kCounters; ++i) {
+        all["counters"][kCounterTexts[i].name] = counter_value(one.report.counters, i);
+    }
     return all;
 }
 

@@ -107,10 +107,10 @@ std::string counters_text(const Job& job) {
         text += "\n  counters of " +
                 (one.rank < 0 ? std::string() : "rank " + std::to_string(one.rank) + ", ") +
                 "pid " + std::to_string(one.pid) + "\n";
-        const auto* const words = reinterpret_cast<const std::uint64_t*>(&one.report.counters);
         for (unsigned i = 0; i < kCounters; ++i) {
-            if (words[i] == 0) continue;
-            text += "    " + padded(kCounterTexts[i].name, 22) + std::to_string(words[i]) + "\n";
+            const std::uint64_t value = counter_value(one.report.counters, i);
+            if (value == 0) continue;
+            text += "    " + padded(kCounterTexts[i].name, 22) + std::to_string(value) + "\n";
         }
     }
     return text;
