@@ -59,11 +59,13 @@ test_drivers_SOURCES = \
 	test/unit/drivers/shm_greeting_test.cc \
 	test/unit/drivers/shm_hostile_test.cc \
 	test/unit/drivers/shm_party.h \
+	test/unit/drivers/shm_places_test.cc \
 	test/unit/drivers/shm_process_test.cc \
 	test/unit/drivers/shm_region_test.cc \
 	test/unit/drivers/shm_store_test.cc \
 	test/unit/drivers/shm_wake_test.cc \
 	test/unit/drivers/sim_ideal_test.cc \
+	test/unit/drivers/tap_fault_shm_test.cc \
 	test/unit/drivers/tap_fault_test.cc
 test_drivers_LDADD = libfci_tap.la libfci_sim.la libfci_shm.la libfci_base.la $(GTEST_LIBS)
 
@@ -76,6 +78,7 @@ test_progress_LDADD = libfci_progress.la libfci_base.la $(GTEST_LIBS)
 # gcs and mp are tried over the simulated network, which is below them.
 unit_tests += test_gcs
 test_gcs_SOURCES = \
+	test/unit/gcs/piece_pool_test.cc \
 	test/unit/gcs/request_block_test.cc
 test_gcs_LDADD = libfci_sim.la libfci_base.la $(GTEST_LIBS)
 
@@ -89,9 +92,11 @@ test_mp_SOURCES = \
 	test/unit/mp/hostile_test.cc \
 	test/unit/mp/key_index_test.cc \
 	test/unit/mp/matching_test.cc \
+	test/unit/mp/matching_young_test.cc \
 	test/unit/mp/message_passing_test.cc \
 	test/unit/mp/offers_test.cc \
 	test/unit/mp/pair.h \
+	test/unit/mp/pool_test.cc \
 	test/unit/mp/records_test.cc \
 	test/unit/mp/starved_test.cc
 test_mp_LDADD = libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la $(GTEST_LIBS)
@@ -106,8 +111,12 @@ test_conformance_LDADD = libfci_tap.la libfci_sim.la libfci_shm.la libfci_base.l
 
 unit_tests += test_api
 test_api_SOURCES = \
+	test/unit/api/context.h \
+	test/unit/api/faults_test.cc \
+	test/unit/api/pool_test.cc \
+	test/unit/api/process_test.cc \
 	test/unit/api/report_test.cc
-test_api_LDADD = $(libfci_rooms) $(GTEST_LIBS)
+test_api_LDADD = libfci_tap.la $(libfci_rooms) $(GTEST_LIBS)
 
 unit_tests += test_tools
 test_tools_SOURCES = \

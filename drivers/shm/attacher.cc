@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
 
@@ -49,6 +50,11 @@ Attacher::~Attacher() {
         if (!entry.peer) continue;
         for (const int link : entry.peer->links) (void)send_record(link, &bye, sizeof bye, {});
     }
+    // Who still stands at the door hears it, too: for him it would be a death otherwise.
+    (void)shutdown(own_.listening.get(), SHUT_RD);
+    while (const Descriptor visitor = accept_from(own_.listening.get())) {
+        (void)send_record(visitor.get(), &bye, sizeof bye, {});
+    }
     for (int link = 0; link < static_cast<int>(links_.size()); ++link) {
         if (links_[static_cast<std::size_t>(link)].open) drop(link);
     }
@@ -93,7 +99,8 @@ std::size_t Attacher::block_first_bytes() const noexcept {
 
 MemoryUse Attacher::memory() const noexcept {
     MemoryUse use = peers_memory_;
-    use.shared = own_.hub.size() + use.shared_peers;
+    const bool later = own_.settings.communication_later && Region::provides();
+    use.shared = (later ? page_round(kHubBytes) : own_.hub.size()) + use.shared_peers;
     use.fixed += sizeof *this;
     use.known += roster_.memory();
     use.connected += links_.capacity() * sizeof(Link);
@@ -253,7 +260,7 @@ void Attacher::lose(nhi::Rank rank, Status why, std::string reason) {
     notices_.push_back({rank, why, std::move(reason)});
 }
 
-void Attacher::on_closed(int fd) {
+void Attacher::on_closed(int fd, bool in_order) {
     const Link link = links_[static_cast<std::size_t>(fd)];
     const nhi::Rank rank = link.rank;
     drop(fd);
@@ -268,6 +275,10 @@ void Attacher::on_closed(int fd) {
         // Whoever was there has gone; the one that is meant may still come.
         forget_process(*entry.peer);
         return later(rank);
+    }
+    // In good order: whoever waits for others only need not hear of it.
+    if (in_order) {
+        return lose(rank, Status::not_found, describe(rank) + " has closed its connection");
     }
     lose(rank, Status::lost,
          describe(rank) + (entry.peer->greeted

@@ -105,7 +105,7 @@ private:
     Status examine(const Hello& hello, Received& received, Arrival* arrival,
                    std::string* error);
     void attach(nhi::Rank rank, const Hello& hello, Arrival arrival, const Identity& identity);
-    void on_closed(int link);
+    void on_closed(int link, bool in_order = false);
     void on_exit(nhi::Rank rank);
 
     // Going away.

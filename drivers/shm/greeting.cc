@@ -124,7 +124,7 @@ std::string objection_text(const Refusal& theirs, const ddi::Settings& settings,
 
 Status objection_status(Objection objection) noexcept {
     switch (objection) {
-        case Objection::replaced: return Status::lost;
+        case Objection::replaced: return Status::unreachable;  // it was never met
         case Objection::resources: return Status::exhausted;
         default: return Status::mismatch;
     }

@@ -18,7 +18,7 @@
 namespace fci::shm {
 
 inline constexpr std::uint64_t kGreetingMagic = 0x4d48532049434631ull;
-inline constexpr std::uint32_t kVersion = 1;  // of everything in this directory that is shared
+inline constexpr std::uint32_t kVersion = 2;  // of everything in this directory that is shared
 inline constexpr unsigned kHelloFiles = 3;
 
 enum class Kind : std::uint16_t { hello = 1, refusal = 2, bye = 3 };

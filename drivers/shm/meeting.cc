@@ -47,7 +47,12 @@ Status Attacher::connect(nhi::Rank rank) {
         return Status::ok;
     }
     std::string error;
-    const Status status = prepare(entry, &error);
+    Status status = prepare(entry, &error);
+    if (!is_here(entry.card)) {
+        status = Status::unreachable;
+        error = "that is no address of this host, and this driver reaches no other; use one that "
+                "does, or start all processes on one host";
+    }
     entry.state = State::connecting;
     Peer& peer = *entry.peer;
     peer.asked = true;
@@ -112,7 +117,8 @@ bool Attacher::nobody_there(nhi::Rank rank, int error) {
     lose(rank, Status::unreachable,
          "no process of user " + std::to_string(geteuid()) + " listens at " +
              place_text(entry.card) + " (tried for " + std::to_string(waited / 1'000'000) +
-             " ms): it has exited, or runs in another container or network namespace, or as "
+             " ms" + (entry.card.incarnation == 0 ? ", FCI_CONNECT_MS" : "") +
+             "): it has exited, or runs in another container or network namespace, or as "
              "another user; start all processes of the job in one container and as one user, or "
              "use a driver that reaches between them");
     return false;
@@ -222,10 +228,7 @@ void Attacher::on_record(int fd, Received& received) {
     if (ours && prologue.kind == Kind::hello) return on_hello(fd, received);
     if (rank == nhi::kNoRank) return drop(fd);
     if (ours && prologue.kind == Kind::refusal) return on_refusal(fd, received);
-    if (ours && prologue.kind == Kind::bye) {
-        // In good order: whoever waits for others only need not hear of it.
-        return lose(rank, Status::not_found, describe(rank) + " has closed its connection");
-    }
+    if (ours && prologue.kind == Kind::bye) return on_closed(fd, true);
     lose(rank, Status::mismatch,
          describe(rank) + " does not speak the protocol of this driver; is it another program?");
 }
@@ -348,7 +351,8 @@ Status Attacher::examine(const Hello& hello, Received& received, Arrival* arriva
                          std::string* error) {
     const std::size_t block = page_round(own_.settings.block_bytes);
     Status status =
-        Region::adopt(received.files[0].get(), kHubBytes, kHubMost, &arrival->hub, error);
+        Region::adopt(received.files[0].get(), kHubBytes, kHubMost, &arrival->hub, error,
+                      kHubBytes);
     if (status == Status::ok) {
         status = Region::adopt(received.files[1].get(), block, block, &arrival->block, error,
                                block_first_bytes());

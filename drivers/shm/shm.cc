@@ -6,7 +6,8 @@ namespace fci::shm {
 
 std::unique_ptr<ddi::Device> open_shm(const ddi::Settings& settings, Status* status,
                                       std::string* error) {
-    return open_shm(settings, Tuning{}, status, error);
+    const Tuning tuning{.patience_typed = Nanoseconds{settings.connect_ms} * 1'000'000};
+    return open_shm(settings, tuning, status, error);
 }
 
 std::unique_ptr<ddi::Device> open_shm(const ddi::Settings& settings, const Tuning& tuning,

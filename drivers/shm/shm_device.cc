@@ -46,9 +46,11 @@ Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
     }
     barrier_ = SystemBarrier(tuning.system_barrier);
     own_.settings = settings;
-    own_.card = settings.wanted;
-    own_.card.family = AF_INET;
-    if (own_.card.host == 0) own_.card.host = htonl(INADDR_LOOPBACK);
+    own_.card = place_here(settings.wanted);
+    if (!is_here(own_.card)) {
+        *error = "cannot listen at " + place_text(own_.card) + ": no address of this host";
+        return Status::invalid;
+    }
     do {
         if (!draw(&own_.card.incarnation)) {
             *error = system_text("no random numbers (getrandom)");
@@ -56,8 +58,10 @@ Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
         }
     } while (own_.card.incarnation == 0);
 
-    Status status = Region::create("fci-hub", kHubBytes + settings.communication_bytes, &own_.hub,
-                                   &own_.hub_file, error);
+    Status status =
+        Region::create("fci-hub", kHubBytes + settings.communication_bytes, &own_.hub,
+                       &own_.hub_file, error,
+                       settings.communication_later ? kHubBytes : Region::kAll);
     if (status != Status::ok) return status;
     own_.hub.hide_from_children(kHubBytes);
     auto& hub = *reinterpret_cast<Hub*>(own_.hub.data());
@@ -106,9 +110,7 @@ Status ShmDevice::listen(std::string* error) {
 }
 
 Status ShmDevice::add_peer(const ddi::Card& card, nhi::Rank* rank) {
-    ddi::Card named = card;
-    named.family = AF_INET;
-    if (named.host == 0) named.host = htonl(INADDR_LOOPBACK);
+    const ddi::Card named = place_here(card);
     if (named.port == 0) return Status::invalid;
     *rank = roster_.find(named);
     if (*rank == nhi::kNoRank) *rank = roster_.add(named);
@@ -132,7 +134,7 @@ std::span<std::byte> ShmDevice::communication_memory() noexcept {
 
 MemoryUse ShmDevice::memory() const noexcept {
     MemoryUse use = attacher_->memory();
-    use.shared += network_->provided();
+    use.shared += network_->provided() + network_->provided_here();
     use.shared_peers += network_->provided();
     return use;
 }

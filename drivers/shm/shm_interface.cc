@@ -14,7 +14,7 @@ namespace fci::shm {
 
 namespace {
 
-constexpr unsigned kIdlePollEvery = 64;
+constexpr unsigned kIdlePollEvery = 128;
 
 void compiler_barrier() noexcept { asm volatile("" ::: "memory"); }
 
@@ -305,7 +305,12 @@ Status ShmInterface::provide(nhi::Rank rank, nhi::LcsAddress address, std::size_
     if (!Region::provides()) return Status::ok;  // it was there from the start
     const std::size_t before = reinterpret_cast<std::uintptr_t>(place) % page_round(1);
     if (!Region::provide(place - before, bytes + before)) return Status::exhausted;
-    if (rank != nhi::kSelf) provided_ += bytes;
+    const bool in_block = static_cast<std::uint64_t>(address) < nhi::kPairLimit;
+    if (rank == nhi::kSelf) {
+        if (!in_block) provided_here_ += bytes;
+    } else if (in_block) {
+        provided_ += bytes;
+    }
     return Status::ok;
 }
 

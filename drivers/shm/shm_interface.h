@@ -60,6 +60,8 @@ public:
                 std::size_t bytes) noexcept override;
     /// Bytes that were added to blocks at the peers.
     [[nodiscard]] std::uint64_t provided() const noexcept { return provided_; }
+    /// Bytes that were added to the own communication memory.
+    [[nodiscard]] std::uint64_t provided_here() const noexcept { return provided_here_; }
 
     /// The waker was heard. What it announced is seen by whoever looks after this.
     void woken() noexcept;
@@ -86,7 +88,7 @@ private:
     std::uint32_t enabled_ = 0, masked_ = 0, counting_ = 0;
     std::uint32_t cycle_ = 1;
     bool woken_ = false;
-    std::uint64_t provided_ = 0;
+    std::uint64_t provided_ = 0, provided_here_ = 0;
     std::vector<std::vector<nhi::Rank>> groups_;  // empty: free
 };
 

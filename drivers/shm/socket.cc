@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -162,6 +164,26 @@ Reception receive_record(int socket, Received* received) noexcept {
     if (length == 0) return Reception::closed;
     received->length = (message.msg_flags & MSG_TRUNC) != 0 ? 0 : static_cast<std::size_t>(length);
     return Reception::record;
+}
+
+bool is_here(const ddi::Card& card) noexcept { return card.host == htonl(INADDR_LOOPBACK); }
+
+ddi::Card place_here(const ddi::Card& card) noexcept {
+    ddi::Card here = card;
+    here.family = AF_INET;
+    bool own = card.host == 0 || ntohl(card.host) >> 24 == IN_LOOPBACKNET;
+    ifaddrs* all = nullptr;
+    if (!own && getifaddrs(&all) == 0) {
+        for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+            if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
+            sockaddr_in address;
+            std::memcpy(&address, one->ifa_addr, sizeof address);
+            own = own || address.sin_addr.s_addr == card.host;
+        }
+        freeifaddrs(all);
+    }
+    if (own) here.host = htonl(INADDR_LOOPBACK);
+    return here;
 }
 
 std::string place_text(const ddi::Card& card) {

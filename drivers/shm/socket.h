@@ -54,6 +54,11 @@ struct Received {
 enum class Reception : std::uint8_t { record, nothing, closed };
 Reception receive_record(int socket, Received* received) noexcept;
 
+/// A typed card as it is known here: all addresses of this host are one, its loopback address. The
+/// others stay as they are.
+ddi::Card place_here(const ddi::Card& card) noexcept;
+[[nodiscard]] bool is_here(const ddi::Card& card) noexcept;
+
 std::string place_text(const ddi::Card& card);  // "127.0.0.1:40001"
 
 }  // namespace fci::shm

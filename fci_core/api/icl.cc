@@ -6,18 +6,15 @@
 #include <new>
 #include <string>
 
-#include "fci_core/api/process.h"
+#include "fci_core/api/icl_context.h"
 #include "fci_core/api/version.h"
 
+using fci::api::guarded;
+using fci::api::messages_of;
 using fci::api::Process;
+using fci::api::process_of;
 namespace mp = fci::mp;
 
-struct fci_icl_context {
-    std::unique_ptr<Process> process;
-    mp::MessagePassing* messages = nullptr;  // of the process, one step nearer
-    std::string summary;
-    std::string wait_policy;
-};
 // A claimed message is mp's own object under another name.
 struct fci_icl_message;
 
@@ -46,9 +43,9 @@ static_assert(FCI_ICL_ANY_SOURCE == mp::kAnySource && FCI_ICL_SPACES == mp::kAct
 static_assert(FCI_ICL_CARD_BYTES == sizeof(fci::ddi::Card));
 
 mp::Completion completion_of(const fci_icl_completion* given) noexcept {
-    mp::Completion completion{};
-    if (given != nullptr) std::memcpy(&completion, given, sizeof completion);
-    return completion;
+    if (given == nullptr) return {};
+    using Done = void (*)(void*, void*, const mp::Outcome*);
+    return {reinterpret_cast<Done>(given->done), given->user, given->owner};
 }
 
 mp::Outcome* outcome_of(fci_icl_status* status) noexcept {
@@ -60,53 +57,42 @@ int with_order(int result, std::uint32_t handle, fci_icl_order* order) noexcept 
     return result;
 }
 
-/// Runs what may allocate; running out of memory becomes a code.
-template <class F>
-int guarded(F&& call) noexcept {
-    try {
-        return call();
-    } catch (const std::bad_alloc&) {
-        return FCI_ICL_ENOMEM;
-    } catch (...) {
-        return FCI_ICL_EINVAL;
-    }
-}
-
 char* duplicate(const std::string& text) noexcept { return strdup(text.c_str()); }
 
-/// Apart, so that the straight path saves no registers for it.
+/// Apart, so that the straight path saves no registers for it; nor loads what it does not need.
 [[gnu::noinline]] int send_with_order(fci_icl_context* context, fci_icl_peer peer, uint32_t space,
                                       uint32_t flags, uint64_t match, uint64_t immediate,
                                       const void* buffer, size_t bytes,
-                                      const fci_icl_completion* completion,
-                                      fci_icl_order* order) noexcept {
-    if (context->messages->send_eager(peer, space, flags, match, immediate, buffer, bytes)) {
+                                      const fci_icl_completion* const& completion,
+                                      fci_icl_order* const& order) noexcept {
+    if (messages_of(context).send_eager(peer, space, flags, match, immediate, buffer, bytes)) {
         return FCI_ICL_DONE;
     }
     return guarded([&]() -> int {
         std::uint32_t handle = 0;
         const iovec range{const_cast<void*>(buffer), bytes};
-        const int result = context->messages->send(
+        const int result = messages_of(context).send(
             {peer, space, flags, match, immediate, {&range, 1}}, completion_of(completion),
             &handle);
         return with_order(result, handle, order);
     });
 }
 
-mp::Pattern pattern_of(const struct fci_icl_receive& receive) noexcept {
-    return {receive.source, receive.space, receive.match, receive.ignore};
-}
-
 /// Apart, as above.
-[[gnu::noinline]] int receive_any_way(fci_icl_context* context,
-                                      const struct fci_icl_receive* receive, fci_icl_order* order,
-                                      fci_icl_status* status) noexcept {
+[[gnu::noinline]] int receive_with_search(fci_icl_context* context, fci_icl_peer source,
+                                          uint32_t space, uint64_t match, uint64_t ignore,
+                                          void* const& buffer, const size_t& bytes,
+                                          const fci_icl_completion* const& completion,
+                                          fci_icl_order* const& order,
+                                          fci_icl_status* const& status) noexcept {
     return guarded([&]() -> int {
         std::uint32_t handle = 0;
-        const int result = context->messages->receive(
-            pattern_of(*receive), {receive->iov, receive->iov_count},
-            completion_of(&receive->completion), &handle, outcome_of(status));
-        return with_order(result, handle, order);
+        const iovec range{buffer, bytes};
+        const int result =
+            messages_of(context).receive({source, space, match, ignore}, {&range, 1},
+                                         completion_of(completion), &handle, outcome_of(status));
+        if (result == FCI_ICL_OK && order != nullptr) *order = handle;
+        return result;
     });
 }
 
@@ -142,16 +128,13 @@ int fci_icl_open(const struct fci_icl_config* config, fci_icl_context** context,
         std::memcpy(&wishes.card, config->card, sizeof wishes.card);
         if (config->user_agent != nullptr) wishes.user_agent = config->user_agent;
         fci::Status status = fci::Status::ok;
-        auto opened = std::make_unique<fci_icl_context>();
-        opened->process = fci::api::open_process(wishes, &status, &error);
-        if (opened->process == nullptr) {
+        std::unique_ptr<Process> opened = fci::api::open_process(wishes, &status, &error);
+        if (opened == nullptr) {
             if (error_text != nullptr) *error_text = duplicate(error);
             return fci::api::code_of(status);
         }
-        opened->messages = &opened->process->messages();
-        opened->summary = opened->process->summary();
-        opened->wait_policy = opened->process->wait_policy();
-        *context = opened.release();
+        opened->keep_texts();
+        *context = reinterpret_cast<fci_icl_context*>(opened.release());
         return FCI_ICL_OK;
     });
 }
@@ -159,18 +142,18 @@ int fci_icl_open(const struct fci_icl_config* config, fci_icl_context** context,
 int fci_icl_close(fci_icl_context* context, int64_t linger_ns) {
     if (context == nullptr) return FCI_ICL_EINVAL;
     const int result = guarded([&] {
-        return context->process->drain(linger_ns) ? FCI_ICL_OK : FCI_ICL_EAGAIN;
+        return process_of(context).drain(linger_ns) ? FCI_ICL_OK : FCI_ICL_EAGAIN;
     });
-    delete context;
+    delete &process_of(context);
     return result;
 }
 
 void fci_icl_card(const fci_icl_context* context, unsigned char card[FCI_ICL_CARD_BYTES]) {
-    std::memcpy(card, &context->process->device().card(), FCI_ICL_CARD_BYTES);
+    std::memcpy(card, &process_of(context).device().card(), FCI_ICL_CARD_BYTES);
 }
 
 void fci_icl_limits(const fci_icl_context* context, struct fci_icl_limits* limits) {
-    const mp::MessagePassing& messages = context->process->messages();
+    const mp::MessagePassing& messages = messages_of(context);
     const mp::Limits& known = messages.limits();
     limits->inline_bytes = mp::kInlineBytes;
     // Under a protocol that asks before it sends, nothing leaves the buffer at once.
@@ -179,13 +162,15 @@ void fci_icl_limits(const fci_icl_context* context, struct fci_icl_limits* limit
     limits->announce_bytes = known.announce_bytes;
     limits->am_header_bytes = mp::kHeaderMost;
     limits->unexpected_bytes = known.unexpected_bytes;
-    limits->cores = context->process->cores();
-    limits->driver = context->process->driver();
+    limits->cores = process_of(context).cores();
+    limits->driver = process_of(context).driver();
     limits->protocol = messages.protocol().name;
-    limits->wait_policy = context->wait_policy.c_str();
+    limits->wait_policy = process_of(context).kept_wait_policy();
 }
 
-const char* fci_icl_summary(const fci_icl_context* context) { return context->summary.c_str(); }
+const char* fci_icl_summary(const fci_icl_context* context) {
+    return process_of(context).kept_summary();
+}
 
 const char* fci_icl_strerror(int code) {
     switch (code) {
@@ -209,7 +194,7 @@ const char* fci_icl_strerror(int code) {
 }
 
 const char* fci_icl_peer_reason(const fci_icl_context* context, fci_icl_peer peer) {
-    return context->process->messages().reason(peer);
+    return messages_of(context).reason(peer);
 }
 
 // --- peers ---
@@ -219,20 +204,20 @@ int fci_icl_add_peer(fci_icl_context* context, const unsigned char card[FCI_ICL_
     return guarded([&]() -> int {
         fci::ddi::Card there;
         std::memcpy(&there, card, sizeof there);
-        return fci::api::code_of(context->process->add_peer(there, peer));
+        return fci::api::code_of(process_of(context).add_peer(there, peer));
     });
 }
 
 int fci_icl_peer_card(const fci_icl_context* context, fci_icl_peer peer,
                       unsigned char card[FCI_ICL_CARD_BYTES]) {
-    const fci::ddi::Card* const known = context->process->device().card_of(peer);
+    const fci::ddi::Card* const known = process_of(context).device().card_of(peer);
     if (known == nullptr) return FCI_ICL_ENOENT;
     std::memcpy(card, known, FCI_ICL_CARD_BYTES);
     return FCI_ICL_OK;
 }
 
 void fci_icl_on_death(fci_icl_context* context, fci_icl_died_fn died, void* user) {
-    context->messages->on_death(died, user);
+    messages_of(context).on_death(died, user);
 }
 
 // --- tagged messages ---
@@ -241,13 +226,22 @@ int fci_icl_send_bytes(fci_icl_context* context, fci_icl_peer peer, uint32_t spa
                        uint64_t match, uint64_t immediate, const void* buffer, size_t bytes,
                        const struct fci_icl_completion* completion, fci_icl_order* order) {
     if (space >= FCI_ICL_SPACES) return FCI_ICL_EINVAL;
-    if (order != nullptr) *order = 0;
-    if (context->messages->send_line(peer, space, flags, match, immediate, buffer, bytes))
+    if (messages_of(context).send_line(peer, space, flags, match, immediate, buffer, bytes))
         [[likely]] {
         return FCI_ICL_DONE;
     }
     return send_with_order(context, peer, space, flags, match, immediate, buffer, bytes,
                            completion, order);
+}
+
+int fci_icl_send_short(fci_icl_context* context, fci_icl_peer peer, uint64_t match,
+                       const void* buffer, size_t bytes) {
+    if (messages_of(context).send_line(peer, 0, FCI_ICL_BUFFERED, match, 0, buffer, bytes))
+        [[likely]] {
+        return FCI_ICL_DONE;
+    }
+    return send_with_order(context, peer, 0, FCI_ICL_BUFFERED, match, 0, buffer, bytes, nullptr,
+                           nullptr);
 }
 
 int fci_icl_send(fci_icl_context* context, const struct fci_icl_send* send, fci_icl_order* order) {
@@ -258,7 +252,7 @@ int fci_icl_send(fci_icl_context* context, const struct fci_icl_send* send, fci_
                                           send->flags, send->match,
                                           send->immediate, {send->iov, send->iov_count}};
         const int result =
-            context->messages->send(arguments, completion_of(&send->completion), &handle);
+            messages_of(context).send(arguments, completion_of(&send->completion), &handle);
         return with_order(result, handle, order);
     });
 }
@@ -266,17 +260,38 @@ int fci_icl_send(fci_icl_context* context, const struct fci_icl_send* send, fci_
 int fci_icl_receive(fci_icl_context* context, const struct fci_icl_receive* receive,
                     fci_icl_order* order, struct fci_icl_status* status) {
     if (receive->space >= FCI_ICL_SPACES) return FCI_ICL_EINVAL;
-    if (receive->iov_count == 1 && context->messages->lacks(pattern_of(*receive))) [[likely]] {
+    return guarded([&]() -> int {
+        std::uint32_t handle = 0;
+        const mp::Pattern pattern{receive->source, receive->space, receive->match,
+                                  receive->ignore};
+        const int result = messages_of(context).receive(
+            pattern, {receive->iov, receive->iov_count}, completion_of(&receive->completion),
+            &handle, outcome_of(status));
+        return with_order(result, handle, order);
+    });
+}
+
+int fci_icl_receive_bytes(fci_icl_context* context, fci_icl_peer source, uint32_t space,
+                          uint64_t match, uint64_t ignore, void* buffer, size_t bytes,
+                          const struct fci_icl_completion* completion, fci_icl_order* order,
+                          struct fci_icl_status* status) {
+    if (space >= FCI_ICL_SPACES) return FCI_ICL_EINVAL;
+    const mp::Pattern pattern{source, space, match, ignore};
+    mp::MessagePassing& messages = messages_of(context);
+    if (completion != nullptr && messages.lacks(pattern)) [[likely]] {
         const std::uint32_t handle =
-            context->messages->post(pattern_of(*receive), receive->iov->iov_base,
-                                    receive->iov->iov_len, completion_of(&receive->completion));
-        if (handle != 0) [[likely]] return with_order(FCI_ICL_OK, handle, order);
+            messages.post(pattern, buffer, bytes, completion_of(completion));
+        if (handle != 0) [[likely]] {
+            if (order != nullptr) *order = handle;
+            return FCI_ICL_OK;
+        }
     }
-    return receive_any_way(context, receive, order, status);
+    return receive_with_search(context, source, space, match, ignore, buffer, bytes, completion,
+                               order, status);
 }
 
 int fci_icl_cancel(fci_icl_context* context, fci_icl_order order) {
-    return guarded([&] { return context->messages->cancel(static_cast<std::uint32_t>(order)); });
+    return guarded([&] { return messages_of(context).cancel(static_cast<std::uint32_t>(order)); });
 }
 
 int fci_icl_probe(fci_icl_context* context, fci_icl_peer source, uint32_t space, uint64_t match,
@@ -285,7 +300,7 @@ int fci_icl_probe(fci_icl_context* context, fci_icl_peer source, uint32_t space,
     return guarded([&]() -> int {
         mp::Arrived* message = nullptr;
         const int result =
-            context->messages->probe({source, space, match, ignore}, outcome_of(status),
+            messages_of(context).probe({source, space, match, ignore}, outcome_of(status),
                                      claimed != nullptr ? &message : nullptr);
         if (claimed != nullptr) *claimed = reinterpret_cast<fci_icl_message*>(message);
         return result;
@@ -298,7 +313,7 @@ int fci_icl_receive_claimed(fci_icl_context* context, fci_icl_message* message,
                             struct fci_icl_status* status) {
     return guarded([&]() -> int {
         std::uint32_t handle = 0;
-        const int result = context->process->messages().receive_claimed(
+        const int result = messages_of(context).receive_claimed(
             *claimed_of(message), {iov, iov_count}, completion_of(completion), &handle,
             outcome_of(status));
         return with_order(result, handle, order);
@@ -307,7 +322,7 @@ int fci_icl_receive_claimed(fci_icl_context* context, fci_icl_message* message,
 
 int fci_icl_discard_claimed(fci_icl_context* context, fci_icl_message* message) {
     return guarded([&]() -> int {
-        context->process->messages().discard_claimed(*claimed_of(message));
+        messages_of(context).discard_claimed(*claimed_of(message));
         return FCI_ICL_OK;
     });
 }
@@ -316,7 +331,7 @@ int fci_icl_discard_claimed(fci_icl_context* context, fci_icl_message* message) 
 
 int fci_icl_am_register(fci_icl_context* context, uint32_t id, fci_icl_am_fn handler, void* user) {
     if (id >= FCI_ICL_AM_HANDLERS) return FCI_ICL_EINVAL;
-    context->process->set_handler(id, handler, user);
+    process_of(context).set_handler(id, handler, user);
     return FCI_ICL_OK;
 }
 
@@ -330,7 +345,7 @@ int fci_icl_am_send(fci_icl_context* context, fci_icl_peer peer, uint32_t id, ui
     }
     return guarded([&]() -> int {
         std::uint32_t handle = 0;
-        const int result = context->process->messages().send_active(
+        const int result = messages_of(context).send_active(
             peer, id, flags, {static_cast<const std::byte*>(header), header_bytes},
             {iov, iov_count}, completion_of(completion), &handle);
         return with_order(result, handle, order);
@@ -340,61 +355,21 @@ int fci_icl_am_send(fci_icl_context* context, fci_icl_peer peer, uint32_t id, ui
 // --- progress ---
 
 int fci_icl_progress(fci_icl_context* context) {
-    return guarded([&]() -> int { return static_cast<int>(context->process->progress()); });
+    return process_of(context).progress();
 }
 
 int fci_icl_wait(fci_icl_context* context, int64_t timeout_ns) {
-    return guarded([&]() -> int { return static_cast<int>(context->process->wait(timeout_ns)); });
+    return guarded([&] { return process_of(context).wait(timeout_ns); });
 }
 
 int fci_icl_wait_fd(const fci_icl_context* context) {
-    return context->process->device().wait_fd();
+    return process_of(context).device().wait_fd();
 }
+
+void fci_icl_share(fci_icl_context* context) { process_of(context).share(); }
 
 int fci_icl_arm(fci_icl_context* context) {
-    return guarded([&]() -> int {
-        return context->process->arm() ? FCI_ICL_OK : FCI_ICL_EAGAIN;
-    });
+    return guarded([&] { return process_of(context).arm() ? FCI_ICL_OK : FCI_ICL_EAGAIN; });
 }
-
-// --- observation ---
-
-const char* fci_icl_counter_name(unsigned i, const char** help) {
-    if (i >= fci::kCounters) return nullptr;
-    if (help != nullptr) *help = fci::kCounterTexts[i].help;
-    return fci::kCounterTexts[i].name;
-}
-
-uint64_t fci_icl_counter(const fci_icl_context* context, unsigned i) {
-    if (i >= fci::kCounters) return 0;
-    return context->process->counter(i);
-}
-
-int fci_icl_option(unsigned i, struct fci_icl_option* option) {
-    if (i >= fci::parameter_count()) return FCI_ICL_ENOENT;
-    return guarded([&]() -> int {
-        static thread_local std::string value;
-        bool from_env = false;
-        value = fci::parameter_value(i, &from_env);
-        const fci::ParameterText& text = fci::parameter_text(i);
-        *option = {text.name, text.env, text.fallback, value.c_str(), text.help,
-                   from_env ? "environment" : "default"};
-        return FCI_ICL_OK;
-    });
-}
-
-int fci_icl_driver(unsigned i, struct fci_icl_driver* driver) {
-    return guarded([&]() -> int {
-        static thread_local std::string reason;
-        const fci::ddi::Driver* const known = fci::ddi::driver(i);
-        if (known == nullptr) return FCI_ICL_ENOENT;
-        reason.clear();
-        const bool usable = known->probe(&reason);
-        *driver = {known->name, known->summary, usable ? 1 : 0, reason.c_str()};
-        return FCI_ICL_OK;
-    });
-}
-
-const char* fci_icl_library_version(void) { return FCI_VERSION_TEXT; }
 
 }  // extern "C"

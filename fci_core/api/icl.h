@@ -159,12 +159,18 @@ struct fci_icl_send {
  * FCI_ICL_DONE is the usual answer for short messages. */
 FCI_ICL_API int fci_icl_send(fci_icl_context *context, const struct fci_icl_send *send,
                              fci_icl_order *order);
-/* The same for one contiguous buffer, without a struct on the way. */
+/* The same for one contiguous buffer, without a struct on the way; *order is left alone unless
+ * FCI_ICL_OK is returned. */
 FCI_ICL_API int fci_icl_send_bytes(fci_icl_context *context, fci_icl_peer peer, uint32_t space,
                                    uint32_t flags, uint64_t match, uint64_t immediate,
                                    const void *buffer, size_t bytes,
                                    const struct fci_icl_completion *completion,
                                    fci_icl_order *order);
+
+/* The same for the commonest of all sends: in space 0, FCI_ICL_BUFFERED, without an immediate word.
+ * FCI_ICL_DONE, or why not: then nothing happened. */
+FCI_ICL_API int fci_icl_send_short(fci_icl_context *context, fci_icl_peer peer, uint64_t match,
+                                   const void *buffer, size_t bytes);
 
 struct fci_icl_receive {
     fci_icl_peer source;      /* or FCI_ICL_ANY_SOURCE */
@@ -179,6 +185,13 @@ struct fci_icl_receive {
  * too). FCI_ICL_OK: the completion follows. */
 FCI_ICL_API int fci_icl_receive(fci_icl_context *context, const struct fci_icl_receive *receive,
                                 fci_icl_order *order, struct fci_icl_status *status);
+/* The same for one contiguous buffer, without a struct on the way; *order is left alone unless
+ * FCI_ICL_OK is returned. `completion` may be NULL: nobody asks. */
+FCI_ICL_API int fci_icl_receive_bytes(fci_icl_context *context, fci_icl_peer source,
+                                      uint32_t space, uint64_t match, uint64_t ignore,
+                                      void *buffer, size_t bytes,
+                                      const struct fci_icl_completion *completion,
+                                      fci_icl_order *order, struct fci_icl_status *status);
 
 /* Asks for a receive, or a send that waits for its match, to be taken back. Its completion then
  * comes from progress, exactly once: FCI_ICL_ECANCELED, or success where the match was first.
@@ -226,6 +239,9 @@ FCI_ICL_API int fci_icl_am_send(fci_icl_context *context, fci_icl_peer peer, uin
 /* One bounded turn. Returns the number of things that happened. After many empty turns, and only
  * where there are more ranks than cores, it gives the processor away as the wait policy says. */
 FCI_ICL_API int fci_icl_progress(fci_icl_context *context);
+/* Other threads wait for the caller's lock meanwhile: from now on progress gives the processor away
+ * for half a millisecond at most, however long nothing has happened. */
+FCI_ICL_API void fci_icl_share(fci_icl_context *context);
 /* Turns until something happened or the time is over (< 0: no limit). Returns as progress does. */
 FCI_ICL_API int fci_icl_wait(fci_icl_context *context, int64_t timeout_ns);
 /* A descriptor for poll(2) and epoll; -1 where the driver has none. Before sleeping on it call

@@ -67,7 +67,7 @@ int rank_from_launcher() {
 }  // namespace
 
 mp::Limits limits_for(const Parameters& parameters, std::uint32_t local_ranks) {
-    // A few coarse steps, so that jobs that meet later have the same: few ranks get rings that are
+    // A few coarse steps, so that jobs that meet later have the same: few ranks get pools that are
     // larger than an L2, many ranks share what is there.
     const bool many = local_ranks > 16, crowd = local_ranks > 64;
     mp::Limits limits;
@@ -76,15 +76,24 @@ mp::Limits limits_for(const Parameters& parameters, std::uint32_t local_ranks) {
                                                 : crowd              ? 64
                                                                      : 128,
                                                 8, 32768)));
+    const std::uint64_t eager_bytes =
+        std::min(parameters.eager_bytes != 0 ? parameters.eager_bytes : 8 * kKiB, mp::kEagerMost);
+    // A ring serves one pair, and what it has no room for finds it in the pool. That is slower, so
+    // a few ranks get rings for a whole window of messages, where they are used as such.
+    const std::uint64_t ring_bytes = many ? 64 * kKiB : kMiB;
     limits.layout.ring_bytes = std::bit_ceil(std::clamp<std::uint64_t>(
-        parameters.ring_bytes != 0 ? parameters.ring_bytes : crowd ? 64 * kKiB
-                                                         : many    ? 128 * kKiB
-                                                                   : kMiB,
+        parameters.ring_bytes != 0 ? parameters.ring_bytes
+                                   : std::max(ring_bytes, 4 * (eager_bytes + mp::kHeaderMost)),
         16 * kKiB, 256 * kMiB));
-    const std::uint64_t eager_most =
-        std::min(mp::kEagerMost, limits.layout.ring_bytes / 4 - mp::kHeaderMost);
     limits.eager_bytes =
-        std::min(parameters.eager_bytes != 0 ? parameters.eager_bytes : 8 * kKiB, eager_most);
+        std::min(eager_bytes, limits.layout.ring_bytes / 4 - mp::kHeaderMost);
+    const std::uint64_t pool_bytes = std::clamp<std::uint64_t>(
+        parameters.pool_bytes != 0 ? parameters.pool_bytes : crowd ? kMiB
+                                                         : many    ? 2 * kMiB
+                                                                   : 4 * kMiB,
+        8 * gcs::Layout::kPieceBytes, 256 * kMiB);
+    limits.layout.pool_bytes =
+        pool_bytes / gcs::Layout::kPieceBytes * gcs::Layout::kPieceBytes;
     limits.announce_bytes =
         std::max(parameters.announce_bytes != 0 ? parameters.announce_bytes : 32 * kKiB,
                  limits.eager_bytes + 1);
@@ -122,10 +131,14 @@ std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std:
     ddi::Settings settings;
     settings.block_bytes = limits.layout.block_bytes();
     settings.block_first_bytes = limits.layout.block_first_bytes();
+    settings.communication_bytes = limits.layout.pool_bytes;
+    settings.communication_later = true;
     settings.layout_digest =
         limits.layout.digest(limits.eager_bytes * 2 + protocol->offer_named_receives);
     settings.job = job_cookie(wishes, parameters);
     settings.wanted = wishes.card;
+    settings.connect_ms = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(parameters.connect_ms, 0x7fffffff));
     std::unique_ptr<ddi::Device> device = driver->open(settings, status, error);
     if (device == nullptr) return nullptr;
     auto process = Process::make(

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "fci_core/api/version.h"
@@ -14,6 +15,8 @@ namespace fci::api {
 namespace {
 
 constexpr unsigned kLookForSleepersEvery = 16;
+// Who always has work looks up now and then, to hear of deaths and to open to strangers.
+constexpr Nanoseconds kBusyPollEvery = 200'000;
 constexpr Nanoseconds kReportEvery = 50'000'000;  // while nothing happens
 constexpr unsigned kReportsBeforeMeeting = 20;
 constexpr nhi::Rank kMeetMost = 128;  // each takes memory and three descriptors of this process
@@ -62,34 +65,32 @@ Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
       until_poll_(idle_poll_every_),
       messages_(*device_, protocol, limits) {
     FCI_ASSERT(&messages_.counters() == &report_.report().counters);
+    messages_.mark_credit(&alert_);
     nhi::NetworkInterface& network = device_->network();
     // Failing here would only mean that a sleeper is not woken at once; sleeps are bounded.
     (void)network.configure_event(gcs::kWakeEvent, {false, true});
     (void)network.mask_event_interrupt(gcs::kWakeEvent, true);
+    fork_watch_.emplace(*this);
 }
 
 Process::~Process() {
+    fork_watch_.reset();
     if (!final_report_.asked()) return;
     final_report_.tell(messages_.counters(),
                        {driver_, messages_.protocol().name, policy_.describe()});
 }
 
-unsigned Process::progress() {
-    if (armed_) [[unlikely]] disarm();
-    const unsigned work = messages_.turn();
-    if (work != 0) [[likely]] {
-        empty_turns_ = 0;
-        return work;
-    }
-    ++empty_turns_;
-    if (--until_poll_ != 0 && empty_turns_ <= policy_.spins()) [[likely]] return 0;
-    return idle();
+/// Between two turns that both had work.
+[[gnu::noinline]] void Process::look_up() noexcept try {
+    alert_ &= kAlways;
+    if (device_->now() - polled_ >= kBusyPollEvery) (void)poll_network();
+} catch (const std::bad_alloc&) {  // it comes back
 }
 
 /// The network's own work: arrivals, departures. Not in every turn where that costs a system call.
 unsigned Process::poll_network() {
     until_poll_ = idle_poll_every_;
-    const Nanoseconds now = device_->now();
+    const Nanoseconds now = polled_ = device_->now();
     const unsigned work = device_->network().poll(now);
     if (work != 0 || now >= report_due_) {
         if (now >= report_due_) look_for_strangers();
@@ -117,19 +118,74 @@ void Process::look_for_strangers() {
     }
 }
 
-/// An empty turn: now and then the network's own work, and the wait policy's advice.
-unsigned Process::idle() {
-    if (until_poll_ == 0) {
-        if (const unsigned work = poll_network()) {
-            empty_turns_ = 0;
-            return work;
-        }
+/// As many empty turns as nobody need be asked for.
+void Process::plan_idle() noexcept {
+    const unsigned spins = policy_.spins();
+    const bool crowded = spins != ~0u;
+    if (crowded != crowded_) empty_turns_ = 0;
+    crowded_ = crowded;
+    alert_ = armed_ || crowded_ ? kAlways : 0;
+    row_ = crowded_ ? spins + 1 : ~0u;
+    const unsigned left = row_ > empty_turns_ ? row_ - empty_turns_ : 1;
+    until_idle_ = planned_ = armed_ ? 1 : std::min(until_poll_, crowded_ ? left : ~0u);
+}
+
+/// The row of empty turns is broken.
+inline void Process::worked() noexcept {
+    if (armed_) [[unlikely]] {
+        disarm();
+        plan_idle();
     }
-    if (empty_turns_ <= policy_.spins()) return 0;
-    if (empty_turns_ % kLookForSleepersEvery == 0) policy_.set_asleep(messages_.sleeping_peers());
-    follow(policy_.turn(empty_turns_, device_->now()), -1);
-    policy_.resumed(device_->now());
-    return 0;
+    const unsigned passed = planned_ - until_idle_;
+    until_poll_ = passed < until_poll_ ? until_poll_ - passed : 1;
+    empty_turns_ = 0;
+    until_idle_ = planned_ = std::min(until_poll_, row_);
+}
+
+int Process::take_alerted() noexcept {
+    worked();
+    const int work = messages_.take_arrivals();
+    if ((alert_ & kLookUp) != 0) look_up();
+    return work;
+}
+
+int Process::take_more() noexcept {
+    const int work = messages_.take_more();
+    if (work == 0) return --until_idle_ != 0 ? 0 : idle();
+    if (alert_ != 0) worked();
+    if ((alert_ & kLookUp) != 0) look_up();
+    return work;
+}
+
+/// An empty turn: now and then the network's own work, and the wait policy's advice.
+int Process::idle() noexcept try {
+    if (childs_) [[unlikely]] {
+        until_idle_ = 1;
+        return kOfParent;
+    }
+    if (armed_) disarm();
+    empty_turns_ += planned_;
+    until_poll_ -= std::min(planned_, until_poll_);
+    unsigned work = 0;
+    if (until_poll_ == 0) work = poll_network();
+    if (work != 0) {
+        empty_turns_ = 0;
+    } else if (empty_turns_ > policy_.spins()) {
+        if (empty_turns_ % kLookForSleepersEvery == 0) {
+            policy_.set_asleep(messages_.sleeping_peers());
+        }
+        if (policy_.wants_used_time()) policy_.used_time(progress::used_time());
+        const progress::WaitStep step = policy_.turn(empty_turns_, device_->now());
+        const bool waits_here = step.action != progress::WaitAction::sleep ||
+                                (!shared_ && messages_.is_waited_for());
+        follow(step, waits_here ? -1 : progress::kShortSleep);
+        policy_.resumed(device_->now());
+    }
+    plan_idle();
+    return static_cast<int>(work);
+} catch (const std::bad_alloc&) {
+    plan_idle();
+    return mp::kNoMemory;
 }
 
 /// Does what the policy says. `most`: of a sleep; < 0: as the policy says.
@@ -157,11 +213,17 @@ void Process::sleep(Nanoseconds timeout) {
 }
 
 bool Process::arm() {
+    if (childs_) return false;
     armed_ = true;
     (void)device_->network().mask_event_interrupt(gcs::kWakeEvent, false);
-    if (!messages_.ready()) return true;
-    disarm();
-    return false;
+    if (messages_.ready()) {
+        disarm();
+        return false;
+    }
+    alert_ |= kAlways;
+    planned_ -= until_idle_ - 1;  // the next turn, with or without work, disarms
+    until_idle_ = 1;
+    return true;
 }
 
 void Process::disarm() noexcept {
@@ -169,15 +231,17 @@ void Process::disarm() noexcept {
     (void)device_->network().mask_event_interrupt(gcs::kWakeEvent, true);
 }
 
-unsigned Process::wait(Nanoseconds timeout) {
+int Process::wait(Nanoseconds timeout) {
     const Nanoseconds begin = device_->now();
     for (unsigned empty = 1;; ++empty) {
-        unsigned work = messages_.turn();
-        if (work == 0 && --until_poll_ == 0) work = poll_network();
+        int work = messages_.turn();
+        if (work == 0 && --until_poll_ == 0) work = static_cast<int>(poll_network());
         if (work != 0) {
             empty_turns_ = 0;
+            if ((alert_ & kLookUp) != 0) look_up();
             return work;
         }
+        if (childs_) return kOfParent;
         const Nanoseconds waited = device_->now() - begin;
         if (timeout >= 0 && waited >= timeout) return 0;
         follow(policy_.wait(empty, waited), timeout < 0 ? -1 : timeout - waited);
@@ -185,6 +249,7 @@ unsigned Process::wait(Nanoseconds timeout) {
 }
 
 bool Process::drain(Nanoseconds timeout) {
+    if (childs_) return false;
     const Nanoseconds begin = device_->now();
     while (!messages_.drained() || !messages_.sends_taken()) {
         const Nanoseconds left = timeout - (device_->now() - begin);
@@ -192,6 +257,13 @@ bool Process::drain(Nanoseconds timeout) {
         wait(left < 1'000'000 ? left : 1'000'000);
     }
     return true;
+}
+
+void Process::became_childs() noexcept {
+    childs_ = true;
+    armed_ = false;
+    until_idle_ = 1;
+    messages_.sever();
 }
 
 void Process::show(std::uint64_t job) {

@@ -5,10 +5,12 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "fci_core/api/final_report.h"
+#include "fci_core/api/fork.h"
 #include "fci_core/api/icl.h"
 #include "fci_core/base/counters.h"
 #include "fci_core/base/parameters.h"
@@ -45,15 +47,27 @@ public:
     void show(std::uint64_t job);
     Status add_peer(const ddi::Card& card, nhi::Rank* rank);
 
-    /// One bounded turn; where there are more ranks than cores, a long idle caller loses its core
-    /// for a moment.
-    unsigned progress();
+    /// One bounded turn: what was done, or an error. Where there are more ranks than cores, a long
+    /// idle caller loses its core for a moment.
+    int progress() noexcept {
+        if (messages_.arrived()) {
+            return alert_ != 0 ? take_alerted() : messages_.take_arrivals();
+        }
+        if (messages_.has_more()) [[unlikely]] return take_more();
+        return --until_idle_ != 0 ? 0 : idle();
+    }
     /// Turns until something happened or the time is over (< 0: none).
-    unsigned wait(Nanoseconds timeout);
+    int wait(Nanoseconds timeout);
+    /// Other threads wait while this one is in progress().
+    void share() noexcept { shared_ = true; }
     /// Before sleeping on the device's descriptor: false when there is work.
     bool arm();
     /// Writes out what was accepted; false when time ran out.
     bool drain(Nanoseconds timeout);
+    /// In a child of fork(): no memory that was shared is touched any more, and what needs a peer
+    /// fails. Progress and waiting answer with this.
+    void became_childs() noexcept;
+    static constexpr int kOfParent = FCI_ICL_EUNREACHABLE;
 
     void set_handler(std::uint32_t id, fci_icl_am_fn handler, void* user);
     [[nodiscard]] std::uint64_t counter(unsigned i);
@@ -64,14 +78,25 @@ public:
     [[nodiscard]] unsigned cores() const noexcept { return policy_.cores(); }
     /// "0.1.0, driver shm, protocol enhanced-mixed, wait spin (2 local ranks on 2 cores)".
     [[nodiscard]] std::string summary() const;
+    /// Both as they were in the beginning, for callers in C.
+    void keep_texts() { kept_wait_policy_ = wait_policy(), kept_summary_ = summary(); }
+    [[nodiscard]] const char* kept_wait_policy() const noexcept {
+        return kept_wait_policy_.c_str();
+    }
+    [[nodiscard]] const char* kept_summary() const noexcept { return kept_summary_.c_str(); }
 
 private:
     Process(std::unique_ptr<ddi::Device> device, const char* driver, const mp::Protocol& protocol,
             const mp::Limits& limits, const progress::WaitPolicy& policy);
     static void* operator new(std::size_t bytes);
 
-    unsigned idle();
+    int take_alerted() noexcept;
+    int take_more() noexcept;
+    int idle() noexcept;
+    void worked() noexcept;
+    void plan_idle() noexcept;
     unsigned poll_network();
+    void look_up() noexcept;
     void look_for_strangers();
     void follow(const progress::WaitStep& step, Nanoseconds most);
     void sleep(Nanoseconds timeout);
@@ -83,13 +108,25 @@ private:
     std::unique_ptr<ddi::Device> device_;
     progress::WaitPolicy policy_;
     unsigned idle_poll_every_;
-    unsigned empty_turns_ = 0;
+    unsigned until_idle_ = 1;   // empty turns in which there is nothing to do but to count them
+    unsigned planned_ = 1;      // what that was in the beginning
+    unsigned row_ = ~0u;        // so many in a row, and the wait policy is asked
+    unsigned empty_turns_ = 0;  // in a row, those not counted that are left of planned_
     unsigned until_poll_;
+    Nanoseconds polled_ = 0;
     Nanoseconds report_due_ = 0;
     nhi::Rank job_size_ = 0;
     unsigned reports_waiting_ = 0;  // in a row, with a receive from any source posted
     bool armed_ = false;
+    bool crowded_ = false;  // the wait policy asks to hear of every row of empty turns
+    std::uint8_t alert_ = 0;  // the next turn with work is not one like others:
+    static constexpr std::uint8_t kAlways = 1;  // one of both
+    static constexpr std::uint8_t kLookUp = mp::MessagePassing::kCreditReturned;
+    bool childs_ = false;
+    std::optional<ForkWatch> fork_watch_;  // until it begins to end
+    bool shared_ = false;
     FinalReport final_report_;
+    std::string kept_wait_policy_, kept_summary_;
     struct Handler {
         fci_icl_am_fn call = nullptr;
         void* user = nullptr;

@@ -9,11 +9,13 @@
 
 namespace fci {
 
-/// T has a member `std::uint32_t handle`. It keeps the object's present number; 0 while free.
+/// T has a member `std::uint32_t handle`: index, generation, and on top of these a bit that is set
+/// while the object is in use, so a number that is given out is never 0.
 template <class T>
 class HandlePool {
 public:
     static constexpr unsigned kIndexBits = 20;
+    static constexpr std::uint32_t kInUse = 1u << kIndexBits;  // the generation follows above it
     static constexpr std::uint32_t kIndexMask = (1u << kIndexBits) - 1;
     static constexpr std::size_t kChunk = 64;
     static constexpr std::size_t kMost = kIndexMask;
@@ -26,29 +28,32 @@ public:
         if (first_free_ == nullptr) [[unlikely]] return nullptr;
         Slot& slot = *first_free_;
         first_free_ = slot.next_free;
-        slot.last_handle += 1u << kIndexBits;  // the next generation; 0 is none
-        if (slot.last_handle <= kIndexMask) slot.last_handle += 1u << kIndexBits;
-        slot.handle = slot.last_handle;
-        ++used_;
+        slot.handle += kInUse;
         return &slot;
     }
 
     void give_back(T& object) noexcept {
         Slot& slot = static_cast<Slot&>(object);
-        slot.handle = 0;
+        slot.handle += kInUse;  // carries: the next generation
         slot.next_free = first_free_;
         first_free_ = &slot;
-        --used_;
     }
 
     [[nodiscard]] T* find(std::uint32_t handle) noexcept {
         const std::uint32_t index = handle & kIndexMask;
-        if (handle == 0 || index >= chunks_.size() * kChunk) return nullptr;
+        if ((handle & kInUse) == 0 || index >= chunks_.size() * kChunk) return nullptr;
         T& object = chunks_[index / kChunk][index % kChunk];
         return object.handle == handle ? &object : nullptr;
     }
 
-    [[nodiscard]] std::size_t used() const noexcept { return used_; }
+    /// Looks at all of them.
+    [[nodiscard]] std::size_t used() const noexcept {
+        std::size_t used = 0;
+        for (const auto& chunk : chunks_) {
+            for (std::size_t i = 0; i < kChunk; ++i) used += (chunk[i].handle & kInUse) != 0;
+        }
+        return used;
+    }
     [[nodiscard]] std::size_t memory() const noexcept {  // bytes
         return chunks_.size() * kChunk * sizeof(Slot);
     }
@@ -59,14 +64,13 @@ public:
         for (std::size_t c = 0; c < chunks_.size(); ++c) {
             for (std::size_t i = 0; i < kChunk; ++i) {
                 T& object = chunks_[c][i];
-                if (object.handle != 0) visit(object);
+                if ((object.handle & kInUse) != 0) visit(object);
             }
         }
     }
 
 private:
     struct Slot final : T {
-        std::uint32_t last_handle = 0;  // generation and index
         Slot* next_free = nullptr;
     };
 
@@ -76,7 +80,7 @@ private:
         chunks_.push_back(std::make_unique<Slot[]>(kChunk));
         for (std::size_t i = kChunk; i-- > 0;) {
             Slot& slot = chunks_.back()[i];
-            slot.last_handle = static_cast<std::uint32_t>(first + i);
+            slot.handle = static_cast<std::uint32_t>(first + i);
             slot.next_free = first_free_;
             first_free_ = &slot;
         }
@@ -85,7 +89,6 @@ private:
 
     std::vector<std::unique_ptr<Slot[]>> chunks_;
     Slot* first_free_ = nullptr;
-    std::size_t used_ = 0;
 };
 
 }  // namespace fci

@@ -37,7 +37,9 @@ struct Settings {
     std::uint64_t layout_digest = 0;      // of everything that fixes how the block is used
     std::uint64_t job = 0;                // cookie: processes of another job are refused
     std::size_t communication_bytes = 0;  // memory for windows of one's own
+    bool communication_later = false;     // which is there only where it is asked for (provide)
     Card wanted{};                        // port 0: any free one
+    std::uint32_t connect_ms = 30'000;    // for which a typed place is tried where nobody listens
     std::uint64_t seed = 1;               // of a simulated network's chance
 };
 

@@ -1,6 +1,6 @@
 // Layout: where things lie in a request block, the memory that a process keeps for each peer
-// (§2.6.6, fig. 2.41). Both sides compute it from the same numbers; the digest is compared when
-// they meet.
+// (§2.6.6, fig. 2.41), and in its pool of pieces, which all of its peers read. Both sides compute
+// it from the same numbers; the digest is compared when they meet.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,21 @@ inline constexpr std::size_t kLineBytes = 64;
 struct Layout {
     std::uint32_t slots = 0;       // requests that may be under way to the owner; a power of two
     std::uint64_t ring_bytes = 0;  // data that may be under way to the owner; a power of two
+    std::uint64_t pool_bytes = 0;  // of whole pieces; 0: there is no pool, nor in any peer
 
     static constexpr unsigned kClaims = 16;  // long messages that both sides copy at the same time
 
+    static constexpr std::uint64_t kPieceBytes = 16384;  // of the pool, at most in one request
+    // The pool is a window of its owner.
+    static constexpr nhi::WindowNumber kPoolWindow = 0;
+    static constexpr nhi::LcsAddress kPool{nhi::kPairLimit};
+
     // The writer tells here what it has taken of the requests that the owner sent to it.
     [[nodiscard]] static constexpr nhi::LcsAddress credit() noexcept { return at(0); }
+    // In the same line: how many pieces of the owner's pool it has given back.
+    [[nodiscard]] static constexpr nhi::LcsAddress returned() noexcept {
+        return at(kLineBytes / 2);
+    }
     // Words from which both sides claim pieces of a long message.
     [[nodiscard]] static constexpr nhi::LcsAddress claim(unsigned i) noexcept {
         return at(kLineBytes * (1 + i));
@@ -43,11 +53,16 @@ struct Layout {
     [[nodiscard]] constexpr std::size_t block_first_bytes() const noexcept {
         return ring_at() + ring_first_bytes();
     }
+    /// Pieces of one pool that one peer may hold.
+    [[nodiscard]] constexpr std::uint64_t pool_share() const noexcept {
+        const std::uint64_t pieces = pool_bytes / kPieceBytes;
+        return pieces < 8 ? 1 : pieces / 4;
+    }
     /// Of all that the two sides must share to understand each other's requests.
     [[nodiscard]] constexpr std::uint64_t digest(std::uint64_t more) const noexcept {
-        std::uint64_t d = 0x46434931;  // changes with every change of the records
+        std::uint64_t d = 0x46434932;  // changes with every change of the records
         for (const std::uint64_t v :
-             {std::uint64_t{slots}, ring_bytes, std::uint64_t{kClaims}, more}) {
+             {std::uint64_t{slots}, ring_bytes, std::uint64_t{kClaims}, pool_bytes, more}) {
             d = (d ^ v) * 0x9e3779b97f4a7c15ull;
             d ^= d >> 29;
         }

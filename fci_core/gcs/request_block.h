@@ -10,6 +10,7 @@
 // RequestIn reads the own one and writes the credit at the peer. Neither can write the other's.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -79,14 +80,9 @@ public:
         if (reach->attention != nullptr) attention_ = reach->attention;
     }
 
-    [[nodiscard]] bool slot_free() noexcept {
-        if (slots_ != slots_until_) [[likely]] return true;
-        // What the peer says there can only be wrong; it then loses requests, and nobody else does.
-        const std::uint64_t taken = flag::look(credit_->slots);
-        if (slots_ - taken >= layout_.slots) return false;
-        slots_until_ = taken + layout_.slots;
-        return true;
-    }
+    [[nodiscard]] bool slot_free() noexcept { return slot_known() || look_for_slots(); }
+    /// A slot is free, as far as is known without a look at the credit.
+    [[nodiscard]] bool slot_known() const noexcept { return slots_ != slots_until_; }
     [[nodiscard]] bool ring_free(nhi::NetworkInterface& network, std::uint64_t bytes) noexcept {
         const std::uint64_t end = ring_place(ring_, bytes, layout_.ring_bytes).end;
         if (end <= ring_until_) [[likely]] return true;
@@ -163,6 +159,13 @@ public:
     }
 
 private:
+    [[gnu::noinline]] bool look_for_slots() noexcept {
+        // What the peer says there can only be wrong; it then loses requests, and nobody else does.
+        const std::uint64_t taken = flag::look(credit_->slots);
+        if (slots_ - taken >= layout_.slots) return false;
+        slots_until_ = taken + layout_.slots;
+        return true;
+    }
     /// In its first lap the ring grows by doubling, as far as it is needed.
     [[gnu::noinline]] bool look_for_room(nhi::NetworkInterface& network,
                                          std::uint64_t end) noexcept {
@@ -195,12 +198,13 @@ private:
         return status;
     }
 
-    Line* next_ = &staging_;  // where the next request is prepared
-    Line* lines_ = nullptr;   // the peer's slots, where they can be reached
-    Line* end_ = nullptr;     // of them
     static constexpr std::uint64_t kAwake = 0;
-    const std::uint64_t* attention_ = &kAwake;
+
+    Line* next_ = &staging_;  // where the next request is prepared
     std::uint64_t slots_ = 0, slots_until_ = 0;  // sent, may be sent
+    Line* end_ = nullptr;     // of the slots
+    const std::uint64_t* attention_ = &kAwake;
+    Line* lines_ = nullptr;   // the peer's slots, where they can be reached
     Layout layout_{};
     const Credit* credit_ = nullptr;
     std::uint64_t ring_ = 0, ring_until_ = 0;    // written, may be written
@@ -218,25 +222,30 @@ public:
                 std::uint64_t unexpected_bytes) noexcept {
         peer_ = peer;
         layout_ = layout;
-        half_ = {layout.slots / 2, layout.ring_bytes / 2, unexpected_bytes / 2};
+        // Whole messages in a line add to `disposed`, too, and only their number is looked at.
+        const std::uint64_t lines = unexpected_bytes / 4 / kDisposedByLineMost;
+        half_ = {std::clamp<std::uint64_t>(lines, 1, layout.slots / 2), layout.ring_bytes / 2,
+                 unexpected_bytes / 2};
         due_ = half_;
         slots_at_ = reinterpret_cast<const Line*>(
             own_block.data() + static_cast<std::uint64_t>(Layout::slot(0)));
         ring_at_ = own_block.data() + static_cast<std::uint64_t>(layout.ring(0));
         slots_end_ = slots_at_ + layout.slots;
         next_ = slots_at_;
-        expected_ = 1;
     }
+
+    /// What a message that lies in its line may dispose of.
+    static constexpr std::uint64_t kDisposedByLineMost = 2 * kLineBytes;
 
     /// The next request is here.
     [[nodiscard]] bool ready() const noexcept {
-        return static_cast<std::uint32_t>(flag::look(next_->control) >> 32) == expected_;
+        return static_cast<std::uint32_t>(flag::look(next_->control) >> 32) ==
+               static_cast<std::uint32_t>(number_);
     }
     /// It, where it lies, until advance(): the peer may still scribble on it.
     [[nodiscard]] const Line& next() const noexcept { return *next_; }
     void advance() noexcept {
-        ++slots_;
-        ++expected_;
+        ++number_;
         if (++next_ == slots_end_) next_ = slots_at_;
     }
     /// Copies it out, once: what the peer may still scribble is not looked at again.
@@ -252,32 +261,37 @@ public:
         return ring_at_ + (place.begin & (layout_.ring_bytes - 1));
     }
     void dispose(std::uint64_t bytes) noexcept { disposed_ += bytes; }
-    [[nodiscard]] std::uint64_t taken() const noexcept { return slots_; }
+    [[nodiscard]] std::uint64_t taken() const noexcept { return number_ - 1; }
 
     /// Half of something was used up since the peer was last told (once per half ring).
     [[nodiscard]] bool credit_due() const noexcept {
-        return slots_ >= due_.slots || ring_ >= due_.ring || disposed_ >= due_.disposed;
+        return line_credit_due() || ring_ >= due_.ring || disposed_ >= due_.disposed;
     }
+    /// The same, where nothing but lines was taken since it was last asked.
+    [[nodiscard]] bool line_credit_due() const noexcept { return number_ > due_.slots; }
     Status return_credit(nhi::NetworkInterface& network) noexcept {
-        const Credit now{slots_, ring_, disposed_};
+        const Credit now{taken(), ring_, disposed_};
         nhi::Transfer transfer(peer_);
         transfer.put(Layout::credit(), &now, sizeof now).raise(kWakeEvent);
         const Status status = network.initiate_transfer(transfer);
         if (status == Status::ok) {
-            due_ = {slots_ + half_.slots, ring_ + half_.ring, disposed_ + half_.disposed};
+            due_ = {taken() + half_.slots, ring_ + half_.ring, disposed_ + half_.disposed};
         }
         return status;
     }
 
 private:
-    const Line* next_ = nullptr;
-    std::uint32_t expected_ = 0;  // the upper half of its control word
+    static constexpr Line kNothing{};
+
+    const Line* next_ = &kNothing;
+    std::uint64_t number_ = 1;  // of the next request; the upper half of its control word
+    Credit due_{};
+    std::uint64_t disposed_ = 0, ring_ = 0;
+    const Line *slots_end_ = nullptr, *slots_at_ = nullptr;
+    const std::byte* ring_at_ = nullptr;
     nhi::Rank peer_ = nhi::kNoRank;
     Layout layout_{};
-    const Line *slots_at_ = nullptr, *slots_end_ = nullptr;
-    const std::byte* ring_at_ = nullptr;
-    std::uint64_t slots_ = 0, ring_ = 0, disposed_ = 0;
-    Credit due_{}, half_{};
+    Credit half_{};
 };
 
 }  // namespace fci::gcs

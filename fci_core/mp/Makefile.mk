@@ -20,4 +20,5 @@ libfci_mp_la_SOURCES = \
 	%D%/protocol.h \
 	%D%/receive.cc \
 	%D%/records.h \
-	%D%/send.cc
+	%D%/send.cc \
+	%D%/turn.cc

@@ -19,6 +19,7 @@ int MessagePassing::cancel(std::uint32_t handle) {
                 tell(*peers_[order->pattern.source], Kind::withdraw, handle);
             } else {
                 posted_.remove(*order);
+                order->peer = order->pattern.source;
                 finish_later(*order, kCanceled);
             }
             break;

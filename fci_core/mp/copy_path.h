@@ -3,6 +3,7 @@
 // and then, and the cheapest for that length is used. No clock here: the caller measures.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -42,7 +43,7 @@ public:
         if (known == 0 || per_byte < known) {
             known = per_byte;
         } else {
-            known += (per_byte < 4 * known ? per_byte - known : 3 * known) / 8;
+            known += std::min(per_byte - known, 3 * known) / 8;
         }
     }
 

@@ -1,7 +1,7 @@
 // Long messages: asked for once their receive is known, then moved by the path that is cheapest for
 // this peer and length (figs. 2.20, 2.40).
 //
-//   ring    receiver: request  ->  sender: piece, piece, ...
+//   ring    receiver: request  ->  sender: piece, piece, ...  (each in its pool, or in the ring)
 //   pull    receiver copies    ->  receiver: taken
 //   shared  receiver: request, both copy from their end; who finished says sent / taken
 #include <algorithm>
@@ -121,7 +121,7 @@ void MessagePassing::start_sending(Order& order, Peer& peer, std::uint16_t claim
         order.piece_bytes = std::min(order.piece_bytes, ring_piece());
         peer.streams.push_back(order);
         order.in_list = true;
-        busy_ = true;
+        more_ |= kBusy;
         return;
     }
     order.claims = reinterpret_cast<std::uint64_t*>(network_.map(
@@ -134,13 +134,17 @@ void MessagePassing::start_sending(Order& order, Peer& peer, std::uint16_t claim
 /// As many pieces as there is room for. True when the message is through.
 bool MessagePassing::stream(Peer& peer, Order& order) {
     for (unsigned n = 0; n < kPiecesPerTurn && order.moved < order.wanted; ++n) {
-        const std::uint64_t bytes =
-            std::min<std::uint64_t>(order.piece_bytes, order.wanted - order.moved);
-        if (!peer.out.slot_free() || !peer.out.ring_free(network_, bytes)) return false;
-        peer.out.prepare().word[0] = order.peer_handle;
-        const Control control{Kind::piece, kInRing, static_cast<std::uint16_t>(bytes)};
-        const gcs::RequestOut::Part part{order.data + order.moved, bytes};
-        if (peer.out.put(network_, control.word(), {&part, 1}, bytes) != Status::ok) return false;
+        if (!peer.out.slot_free()) return false;
+        std::uint64_t bytes = 0;
+        if (!pool_.is_open()) {
+            bytes = piece_in_ring(peer, order);
+        } else if (pool_.may_give(peer.pieces_out, active_.size())) {
+            const gcs::PiecePool::Piece piece = pool_.next(network_);
+            // Where others hold all of it, they may do so for long.
+            bytes = piece.data != nullptr ? piece_in_pool(peer, order, piece)
+                                          : piece_in_ring(peer, order);
+        }
+        if (bytes == 0) return false;
         order.moved += bytes;
         counters_.ring_bytes += bytes;
     }
@@ -149,18 +153,58 @@ bool MessagePassing::stream(Peer& peer, Order& order) {
     return true;
 }
 
+/// The bytes that went out; 0: there is no room.
+std::uint64_t MessagePassing::piece_in_pool(Peer& peer, const Order& order,
+                                            const gcs::PiecePool::Piece& piece) {
+    const std::uint64_t bytes = std::min(gcs::Layout::kPieceBytes, order.wanted - order.moved);
+    std::memcpy(piece.data, order.data + order.moved, bytes);
+    gcs::Line& line = peer.out.prepare();
+    line.word[0] = order.peer_handle;
+    line.word[1] = piece.offset;
+    const Control control{Kind::piece, kInPool, static_cast<std::uint16_t>(bytes)};
+    if (peer.out.put(network_, control.word()) != Status::ok) return 0;
+    pool_.give(peer.pieces_out);
+    counters_.pool_bytes += bytes;
+    return bytes;
+}
+
+/// Likewise.
+std::uint64_t MessagePassing::piece_in_ring(Peer& peer, const Order& order) {
+    const std::uint64_t bytes =
+        std::min<std::uint64_t>(order.piece_bytes, order.wanted - order.moved);
+    if (!peer.out.ring_free(network_, bytes)) return 0;
+    peer.out.prepare().word[0] = order.peer_handle;
+    const Control control{Kind::piece, kInRing, static_cast<std::uint16_t>(bytes)};
+    const gcs::RequestOut::Part part{order.data + order.moved, bytes};
+    return peer.out.put(network_, control.word(), {&part, 1}, bytes) == Status::ok ? bytes : 0;
+}
+
 void MessagePassing::on_piece(Peer& peer, const gcs::Line& line) {
+    const auto record = unpack<PieceRecord>(line);
     const std::uint64_t bytes = Control::of(line).bytes;
-    Order* const order =
-        find(static_cast<std::uint32_t>(unpack<HandleRecord>(line).handle), peer, false);
+    const bool in_pool = (Control::of(line).flags & kInPool) != 0;
+    Order* const order = find(static_cast<std::uint32_t>(record.receive), peer, false);
     if (order == nullptr || order->state != OrderState::moving || order->path != Path::ring ||
-        bytes > order->wanted - order->moved || bytes > ring_piece()) {
+        bytes > order->wanted - order->moved || (!in_pool && bytes > ring_piece())) {
         return bad_request(peer);
     }
-    std::memcpy(order->data + order->moved, peer.in.ring(bytes), bytes);
+    const std::byte* const data =
+        in_pool ? peer.pieces_in.at(network_, peer.rank, limits_.layout, record.offset, bytes)
+                : peer.in.ring(bytes);
+    if (data == nullptr) return bad_request(peer);
+    std::memcpy(order->data + order->moved, data, bytes);
     order->moved += bytes;
     counters_.ring_bytes += bytes;
+    if (in_pool) {
+        counters_.pool_bytes += bytes;
+        give_back_piece(peer);
+    }
     if (order->moved == order->wanted) receive_done(*order);
+}
+
+void MessagePassing::give_back_piece(Peer& peer) {
+    peer.pieces_in.give_back(limits_.layout);
+    if (peer.pieces_in.owes()) more_ |= kBusy;
 }
 
 // --- kernel copy ---
@@ -194,7 +238,7 @@ void MessagePassing::join_copy(Order& order) {
     }
     copies_.push_back(order);
     order.in_list = true;
-    busy_ = true;
+    more_ |= kBusy;
 }
 
 /// One piece of one kernel copy.

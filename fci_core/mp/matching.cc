@@ -43,6 +43,7 @@ PostedList::PostedList() noexcept = default;
 PostedList::~PostedList() = default;
 
 bool PostedList::enter(PostedNode& node) noexcept {
+    node.stamp_ = ++stamp_;  // in the order of posting: the young ones enter one after the other
     unsigned slot = Index::kExtra;
     for (unsigned i = 0; i < kClassesMax; ++i) {
         if (index_->keys[i].empty()) {
@@ -88,6 +89,19 @@ void PostedList::build_index() noexcept {
 void PostedList::leave_index() noexcept {
     for_each([this](PostedNode& each) { leave(each); });
     indexed_ = false;
+    young_ = nullptr;
+    absent_.source = kAnySource;
+}
+
+/// It is about to be removed, and there is an index.
+void PostedList::leaving(PostedNode& node) noexcept {
+    if (node.slot_ == PostedNode::kNoSlot) {
+        if (young_ == &node) young_ = nodes_.after(node);
+        --young_count_;
+    } else {
+        leave(node);
+    }
+    if (nodes_.size() <= kHashUntil + 1) leave_index();
 }
 
 void PostedList::leave(PostedNode& node) noexcept {

@@ -21,6 +21,7 @@
 namespace fci::mp {
 
 inline constexpr nhi::Rank kAnySource = nhi::kNoRank;
+inline constexpr std::uint32_t kNoSpace = ~0u;  // no message is of it
 
 struct Envelope {
     nhi::Rank source;
@@ -36,8 +37,12 @@ struct Pattern {
     friend bool operator==(const Pattern&, const Pattern&) = default;
 
     [[nodiscard]] bool fits(const Envelope& message) const noexcept {
-        return ((message.match ^ match) & ~ignore) == 0 && message.space == space &&
-               (source == message.source || source == kAnySource);
+        return fits(message.source, message.space, message.match);
+    }
+    [[nodiscard]] bool fits(nhi::Rank from, std::uint32_t its_space,
+                            std::uint64_t its_match) const noexcept {
+        return ((its_match ^ match) & ~ignore) == 0 && its_space == space &&
+               (__builtin_expect(source == from, true) || source == kAnySource);
     }
     /// Some message would fit both.
     [[nodiscard]] bool overlaps(const Pattern& other) const noexcept {
@@ -53,7 +58,7 @@ inline constexpr unsigned kClassesMax = 4;     // indices of one list; more clas
 inline constexpr unsigned kYoungMost = 8;      // receives that are not in the index yet
 inline constexpr std::size_t kLookBack = 64;   // how far blocks_announcement() looks
 
-/// Place in a list; null while in none.
+/// Place in a list.
 struct MatchLink {
     MatchLink *next = nullptr, *previous = nullptr;
 };
@@ -64,7 +69,7 @@ public:
     Pattern pattern{};
     bool announced = false;  // its source was told where the data may go
 
-    [[nodiscard]] bool listed() const noexcept { return next != nullptr; }
+    void fits_nothing() noexcept { pattern.space = kNoSpace; }
 
 private:
     friend class PostedList;
@@ -73,7 +78,7 @@ private:
     static constexpr std::uint8_t kNoSlot = 0xff;
     std::uint8_t slot_ = kNoSlot;  // class that indexes it
     std::uint32_t entry_ = 0;      // where in there
-    std::uint64_t stamp_ = 0;      // order of posting
+    std::uint64_t stamp_ = 0;      // order of posting, of those in the index
 };
 
 /// A message that waits for its receive. In one list at most, and not moved meanwhile.
@@ -81,7 +86,7 @@ class ArrivedNode : private MatchLink {
 public:
     Envelope envelope{};
 
-    [[nodiscard]] bool listed() const noexcept { return next != nullptr; }
+    void fits_nothing() noexcept { envelope.space = kNoSpace; }
 
 private:
     friend class ArrivedList;
@@ -96,38 +101,47 @@ static_assert(sizeof(PostedNode) <= 64 && sizeof(ArrivedNode) <= 64);
 template <class Node>
 class MatchSequence {
 public:
-    MatchSequence() noexcept { ends_.next = ends_.previous = &ends_; }
+    MatchSequence() noexcept {
+        end().next = end().previous = &end();
+        end_.fits_nothing();
+    }
     MatchSequence(const MatchSequence&) = delete;
     MatchSequence& operator=(const MatchSequence&) = delete;
 
-    [[nodiscard]] Node* head() const noexcept { return node(ends_.next); }
-    [[nodiscard]] Node* after(const Node& of) const noexcept { return node(of.next); }
+    /// The oldest, or a node that fits nothing.
+    [[nodiscard]] Node& first() const noexcept { return *static_cast<Node*>(end().next); }
+    [[nodiscard]] bool is_end(const Node& node) const noexcept { return &node == &end_; }
+    [[nodiscard]] Node* head() const noexcept { return node(end().next); }
+    [[nodiscard]] Node* after(const Node& of) const noexcept {
+        return node(static_cast<const MatchLink&>(of).next);
+    }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
     void append(Node& added) noexcept {
         MatchLink& link = added;
-        FCI_ASSERT(link.next == nullptr);
-        link.next = &ends_;
-        link.previous = ends_.previous;
-        ends_.previous->next = &link;
-        ends_.previous = &link;
+        MatchLink* const last = end().previous;
+        link.next = &end();
+        link.previous = last;
+        last->next = &link;
+        end().previous = &link;
         ++size_;
     }
     void remove(Node& removed) noexcept {
-        MatchLink& link = removed;
-        FCI_ASSERT(link.next != nullptr);
-        link.next->previous = link.previous;
-        link.previous->next = link.next;
-        link.next = link.previous = nullptr;
+        const MatchLink& link = removed;
+        MatchLink *const next = link.next, *const previous = link.previous;
+        next->previous = previous;
+        previous->next = next;
         --size_;
     }
 
 private:
+    [[nodiscard]] MatchLink& end() noexcept { return end_; }
+    [[nodiscard]] const MatchLink& end() const noexcept { return end_; }
     [[nodiscard]] Node* node(MatchLink* link) const noexcept {
-        return link == &ends_ ? nullptr : static_cast<Node*>(link);
+        return link == &end() ? nullptr : static_cast<Node*>(link);
     }
 
-    MatchLink ends_;
+    Node end_;
     std::size_t size_ = 0;
 };
 
@@ -138,7 +152,6 @@ public:
     ~PostedList();
 
     void append(PostedNode& node) noexcept {
-        node.stamp_ = ++stamp_;
         nodes_.append(node);
         if (!indexed_) [[likely]] return;
         if (young_ == nullptr) young_ = &node;
@@ -150,17 +163,20 @@ public:
     }
     /// The oldest receive that the message fits, or nullptr.
     [[nodiscard]] PostedNode* find(const Envelope& message) noexcept {
-        PostedNode* const head = nodes_.head();
-        if (head == nullptr || head->pattern.fits(message)) return head;
-        return search(message);
+        PostedNode& first = nodes_.first();
+        if (first.pattern.fits(message)) return &first;
+        return nodes_.is_end(first) ? nullptr : search(message);
     }
-    /// It, if the way there is short: it is the oldest of all, or there is an index.
-    [[nodiscard]] PostedNode* within_reach(const Envelope& message) noexcept {
-        PostedNode* const head = nodes_.head();
-        if (head != nullptr && head->pattern.fits(message)) [[likely]] return head;
-        if (!indexed_) [[likely]] return nullptr;
-        if (message == absent_ && young_ != nullptr && young_->pattern.fits(message)) return young_;
-        return search(message);
+    /// It, if it is found without a search: the oldest of all, or the oldest that is not in the
+    /// index where nothing in there fits. Else nullptr, and find() knows.
+    [[nodiscard]] PostedNode* at_hand(nhi::Rank source, std::uint32_t space,
+                                      std::uint64_t match) const noexcept {
+        PostedNode& first = nodes_.first();
+        if (first.pattern.fits(source, space, match)) [[likely]] return &first;
+        const bool young = match == absent_.match && source == absent_.source &&
+                           space == absent_.space && young_ != nullptr &&
+                           young_->pattern.fits(source, space, match);
+        return young ? young_ : nullptr;
     }
     /// The same, and removes it.
     [[nodiscard]] PostedNode* take(const Envelope& message) noexcept {
@@ -204,16 +220,7 @@ private:
     void leave(PostedNode& node) noexcept;
     [[nodiscard]] bool enter(PostedNode& node) noexcept;
     void leave_index() noexcept;
-    /// It is about to be removed.
-    void leaving(PostedNode& node) noexcept {
-        if (node.slot_ == PostedNode::kNoSlot) {
-            if (young_ == &node) young_ = nodes_.after(node);
-            --young_count_;
-        } else {
-            leave(node);
-        }
-        if (nodes_.size() <= kHashUntil + 1) leave_index();
-    }
+    void leaving(PostedNode& node) noexcept;
 
     MatchSequence<PostedNode> nodes_;
     std::uint64_t stamp_ = 0;
@@ -243,8 +250,8 @@ public:
     }
     /// The oldest message that fits the receive, or nullptr.
     [[nodiscard]] ArrivedNode* find(const Pattern& pattern) const noexcept {
-        ArrivedNode* const head = nodes_.head();
-        if (head == nullptr || pattern.fits(head->envelope)) return head;
+        ArrivedNode& first = nodes_.first();
+        if (pattern.fits(first.envelope)) return &first;
         if (surely_lacks(pattern)) return nullptr;
         return search(pattern);
     }

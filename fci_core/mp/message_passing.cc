@@ -1,19 +1,19 @@
-// The turn, losses, and which request goes where (§2.6.10: what a process does while it waits).
+// Who comes and goes, which request goes where, and how orders end.
 #include "fci_core/mp/message_passing.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace fci::mp {
 
-namespace {
-constexpr unsigned kRequestsPerTurn = 32;  // of one peer, so that no peer starves another
-}
-
 MessagePassing::MessagePassing(ddi::Device& device, const Protocol& protocol, const Limits& limits)
-    : device_(device), network_(device.network()), protocol_(protocol), limits_(limits) {
+    : device_(device), network_(device.network()), protocol_(protocol), limits_(limits),
+      nobody_(std::make_unique<Peer>()), first_(nobody_.get()) {
     FCI_ASSERT(limits_.eager_bytes <= kEagerMost);
     FCI_ASSERT(limits_.eager_bytes + kHeaderMost <= limits_.layout.ring_bytes / 4);
+    FCI_ASSERT(limits_.layout.pool_bytes % gcs::Layout::kPieceBytes == 0);
+    pool_.open(network_, limits_.layout, device_.communication_memory());
     scratch_.resize(limits_.eager_bytes + kHeaderMost);
     active_.reserve(16);
     device_.set_listener(this);
@@ -37,17 +37,25 @@ void MessagePassing::peer_attached(nhi::Rank rank) {
     nhi::Reach reach;
     const bool reached = network_.reach(rank, &reach);
     arrived->out.attach(rank, limits_.layout, block, reached ? &reach : nullptr);
-    arrived->attached = true;
+    arrived->pieces_out.attach(block);
+    arrived->attached = arrived->present = true;
     active_.push_back(arrived);
+    order_peers();
     if (rank != nhi::kSelf) ++counters_.peers_attached;
-    busy_ = true;  // what waited for the connection
+    more_ |= kBusy;  // what waited for the connection
+}
+
+/// `active_` has changed.
+void MessagePassing::order_peers() noexcept {
+    first_ = active_.empty() ? nobody_.get() : active_.front();
+    more_ = static_cast<std::uint8_t>((more_ & kBusy) | (active_.size() > 1 ? kSeveral : 0));
 }
 
 void MessagePassing::peer_lost(nhi::Rank rank, Status why, const std::string& reason) {
     Peer* const gone = peer(rank);
     if (gone == nullptr || gone->lost) return;
     // What it wrote before it went is still delivered.
-    while (gone->attached && !gone->lost && gone->in.ready()) drain(*gone, kRequestsPerTurn);
+    while (gone->attached && !gone->lost && gone->in.ready()) drain(*gone, 1);
     if (gone->lost) return;
     reasons_[rank] = reason;
     gone->failure = why == Status::unreachable ? kUnreachable
@@ -60,11 +68,13 @@ void MessagePassing::peer_lost(nhi::Rank rank, Status why, const std::string& re
 /// waits for anybody must hear of it too, now or as soon as somebody does.
 void MessagePassing::fail_peer(Peer& peer, bool died) {
     peer.lost = true;
-    peer.straight = false;
+    peer.straight = peer.present = false;
     ++counters_.peers_lost;
     peer.control.clear();
     peer.offers.clear();
+    pool_.take_back(peer.pieces_out);
     std::erase(active_, &peer);
+    order_peers();
     if (died) untold_ = peer.rank;
     orders_.for_each([&](Order& order) {
         if (order.state == OrderState::finished) return;
@@ -99,117 +109,6 @@ void MessagePassing::bad_request(Peer& peer) {
     fail_peer(peer, true);
 }
 
-/// The straight path: a whole message for a receive that is found at once. False: nothing
-/// happened, dispatch() knows what it is. Each word of the line is read once, so the peer cannot
-/// change it between a look and a use.
-template <bool kDataInRing>
-[[gnu::always_inline]] inline bool MessagePassing::take_message(Peer& peer,
-                                                                std::uint32_t control) {
-    static_assert(kImmediate == 1 && kSendImmediate == 1);
-    const gcs::Line& line = peer.in.next();
-    const std::uint64_t bytes = control >> 16;
-    const std::uint32_t has_immediate = control >> 8 & 1;
-    const std::uint64_t most =
-        kDataInRing ? limits_.eager_bytes : kInlineBytes + 8 - 8 * has_immediate;
-    if (bytes > most) return false;
-    const Envelope envelope{peer.rank, line_space(control), flag::glance(line.word[0])};
-    PostedNode* const node = posted_.within_reach(envelope);
-    if (node == nullptr) return false;
-    Order& order = static_cast<Order&>(*node);
-    if (order.offered || order.baggage != nullptr) return false;
-    posted_.remove(order);
-    const std::uint64_t immediate = has_immediate != 0 ? flag::glance(line.word[1]) : 0;
-    const std::uint64_t received = std::min(bytes, order.bytes);
-    const std::byte* const data =
-        kDataInRing ? peer.in.ring(bytes)
-                    : reinterpret_cast<const std::byte*>(line.word + 1 + has_immediate);
-    if (kDataInRing) {
-        copy(order.data, data, received);
-    } else {
-        copy_short(order.data, data, received);
-    }
-    peer.in.advance();
-    peer.in.dispose(kSlotCharge + bytes);
-    ++peer.seen;
-    ++counters_.received_expected;
-    const Completion completion = order.completion;
-    orders_.give_back(order);
-    const Outcome outcome{received < bytes ? kTruncated : kSuccess,
-                          peer.rank,
-                          has_immediate,
-                          envelope.match,
-                          immediate,
-                          bytes,
-                          received};
-    if (completion.done != nullptr) completion.done(completion.user, completion.owner, &outcome);
-    return true;
-}
-
-/// Whole messages in the ring, and all that is copied out first.
-[[gnu::noinline]] void MessagePassing::take_other(Peer& peer, std::uint32_t control) {
-    if (is_plain_send<true>(control) && take_message<true>(peer, control)) return;
-    const gcs::Line line = peer.in.take();
-    dispatch(peer, line);
-}
-
-/// Of a peer whose next request is here.
-[[gnu::always_inline]] inline unsigned MessagePassing::drain(Peer& peer, unsigned most) {
-    unsigned taken = 0;
-    do {
-        ++taken;
-        const auto control = static_cast<std::uint32_t>(flag::glance(peer.in.next().control));
-        if (!is_plain_send<false>(control) || !take_message<false>(peer, control)) {
-            take_other(peer, control);
-        }
-        if (peer.in.credit_due() && !peer.lost) [[unlikely]] return_credit(peer);
-    } while (peer.in.ready() && taken < most && !peer.lost);
-    return taken;
-}
-
-/// The next request of peer `first` is here.
-unsigned MessagePassing::turn_from(std::size_t first) {
-    unsigned work = 0;
-    std::size_t i = first;
-    // By index: a callback may attach peers, and a peer may be lost on the way.
-    do {
-        Peer* const from = active_[i];
-        if (i != first && !from->in.ready()) continue;
-        work += drain(*from, kRequestsPerTurn);
-        if (i > 0 && i < active_.size() && active_[i] == from) {
-            std::swap(active_[i], active_[i - 1]);
-        }
-    } while (++i < active_.size());
-    return busy_ ? work + go_on() : work;
-}
-
-/// All that is not to look for requests.
-[[gnu::noinline]] unsigned MessagePassing::go_on() {
-    unsigned work = push();
-    if (!finished_.empty()) work += tell_finished();
-    busy_ = busy_ || !copies_.empty() || !finished_.empty();
-    return work;
-}
-
-unsigned MessagePassing::tell_finished() {
-    unsigned told = 0;
-    while (Order* order = finished_.pop_front()) {
-        order->in_list = false;
-        finish(*order);
-        ++told;
-    }
-    return told;
-}
-
-bool MessagePassing::ready() const noexcept {
-    return busy_ || std::any_of(active_.begin(), active_.end(),
-                                [](const Peer* from) { return from->in.ready(); });
-}
-
-unsigned MessagePassing::sleeping_peers() const noexcept {
-    return static_cast<unsigned>(std::count_if(active_.begin(), active_.end(),
-                                               [](const Peer* to) { return to->out.asleep(); }));
-}
-
 void MessagePassing::dispatch(Peer& peer, const gcs::Line& line) {
     switch (Control::of(line).kind) {
         case Kind::send: return on_send(peer, line);
@@ -229,37 +128,6 @@ void MessagePassing::dispatch(Peer& peer, const gcs::Line& line) {
     bad_request(peer);
 }
 
-/// Goes on with everything that waited for room; and one piece of every kernel copy.
-unsigned MessagePassing::push() {
-    unsigned work = 0;
-    copies_.for_each([&](Order& order) { work += copy_piece(order); });
-    busy_ = false;
-    for (std::size_t i = 0; i < active_.size(); ++i) {
-        Peer* const to = active_[i];
-        const std::uint64_t before = to->out.sent();
-        if (push(*to)) busy_ = true;
-        work += to->out.sent() != before;
-    }
-    return work;
-}
-
-/// True while something is left.
-bool MessagePassing::push(Peer& peer) {
-    if (peer.credit_owed) return_credit(peer);
-    while (!peer.control.empty() && peer.out.slot_free()) {
-        if (peer.out.put(network_, peer.control.front()) != Status::ok) return true;
-        peer.control.pop_front();
-    }
-    // Messages that somebody waits for, before those that nobody may have asked for yet.
-    peer.streams.for_each([&](Order& order) { stream(peer, order); });
-    while (peer.control.empty() && !peer.pending.empty()) {
-        Order& order = peer.pending.front();
-        if (emit(peer, order) != Status::ok) return true;
-    }
-    return peer.credit_owed || !peer.control.empty() || !peer.pending.empty() ||
-           !peer.streams.empty();
-}
-
 void MessagePassing::put_control(Peer& peer, const gcs::Line& line) {
     if (peer.lost) return;
     if (peer.control.empty() && peer.attached && peer.out.slot_free()) {
@@ -267,20 +135,21 @@ void MessagePassing::put_control(Peer& peer, const gcs::Line& line) {
     }
     peer.control.push_back(line);
     peer.straight = false;
-    busy_ = true;
+    more_ |= kBusy;
 }
 
 void MessagePassing::tell(Peer& peer, Kind kind, std::uint64_t handle, std::uint8_t flags) {
     put_control(peer, pack(Control{kind, flags, 0}, HandleRecord{handle}));
 }
 
-void MessagePassing::return_credit(Peer& peer) {
+[[gnu::noinline]] void MessagePassing::return_credit(Peer& peer) {
     peer.credit_owed = peer.in.return_credit(network_) == Status::again;
     if (peer.credit_owed) {
-        busy_ = true;
+        more_ |= kBusy;
     } else {
         ++counters_.credits_returned;
     }
+    if (credit_mark_ != nullptr) *credit_mark_ |= kCreditReturned;
 }
 
 /// The order that the peer names, if it may name it.
@@ -339,7 +208,7 @@ void MessagePassing::finish_later(Order& order, int error) {
     order.state = OrderState::finished;
     finished_.push_back(order);
     order.in_list = true;
-    busy_ = true;
+    more_ |= kBusy;
 }
 
 void MessagePassing::give_back(Order& order) {
@@ -351,8 +220,8 @@ void MessagePassing::give_back(Order& order) {
 
 bool MessagePassing::drained() noexcept {
     if (!copies_.empty()) return false;
-    return std::none_of(peers_.begin(), peers_.end(), [](const std::unique_ptr<Peer>& to) {
-        return to && !to->lost &&
+    return std::none_of(made_.begin(), made_.end(), [](const std::unique_ptr<Peer>& to) {
+        return !to->lost &&
                !(to->control.empty() && to->pending.empty() && to->streams.empty());
     });
 }

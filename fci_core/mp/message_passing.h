@@ -1,9 +1,9 @@
 // MessagePassing: tagged and active messages between processes (§2.6), by one engine whose protocol
 // is a policy. Used by one thread; driven by turn().
 //
-// The files: message_passing.cc (the turn, dispatch, losses), peers.cc, send.cc, receive.cc,
-// long_message.cc (announced messages and their data), offers.cc (one-sided receives), active.cc,
-// cancel.cc.
+// The files: message_passing.cc (dispatch, losses, how orders end), turn.cc, peers.cc, send.cc,
+// receive.cc, long_message.cc (announced messages and their data), offers.cc (one-sided receives),
+// active.cc, cancel.cc.
 #pragma once
 
 #include <array>
@@ -99,17 +99,30 @@ public:
 
     /// A receive from any source is among the oldest that are posted.
     [[nodiscard]] bool waits_for_anybody() const noexcept;
+    /// Somebody waits for what a message brings, or has probed for one since this was last
+    /// asked. A receive of whatever comes from anybody is a mailbox: nobody need stand at it.
+    [[nodiscard]] bool is_waited_for() noexcept;
     /// Connects to all of the first `peers` whose cards were given by themselves: only who met a
     /// process hears of its death.
     void meet(nhi::Rank peers);
 
-    /// One bounded turn over requests and data; not over the network interface's own work.
-    unsigned turn() {
-        for (std::size_t i = 0; i < active_.size(); ++i) {
-            if (active_[i]->in.ready()) return turn_from(i);
-        }
-        return busy_ ? go_on() : 0;
+    /// From now on no memory of a peer is touched, and operations with any fail: what was mapped is
+    /// gone, as in a child of fork().
+    void sever() noexcept;
+
+    /// One bounded turn over requests and data; not over the network interface's own work. What was
+    /// done, or an error: out of memory.
+    int turn() noexcept {
+        return arrived() ? take_arrivals() : has_more() ? take_more() : 0;
     }
+    /// The parts of a turn: a request of the peer that sent last, and all other things.
+    [[nodiscard]] bool arrived() const noexcept { return first_->in.ready(); }
+    [[nodiscard]] bool has_more() const noexcept { return more_ != 0; }
+    int take_arrivals() noexcept;
+    int take_more() noexcept;
+    /// Whenever credit goes back, once in half a ring of arrivals, kCreditReturned is set in *word.
+    static constexpr std::uint8_t kCreditReturned = 2;
+    void mark_credit(std::uint8_t* word) noexcept { credit_mark_ = word; }
     /// Something would be done by the next turn.
     [[nodiscard]] bool ready() const noexcept;
     /// Peers that sleep until a request wakes them, as far as can be seen without asking.
@@ -139,16 +152,23 @@ private:
     // peers.cc
     Peer* peer(nhi::Rank rank);
     Peer* connected(nhi::Rank rank);
+    template <class Question>
+    bool posted_before(Question question) const noexcept;
 
-    // message_passing.cc
-    unsigned turn_from(std::size_t first);
+    // turn.cc
     unsigned go_on();
     template <bool kDataInRing>
     bool take_message(Peer& peer, std::uint32_t control);
-    void take_other(Peer& peer, std::uint32_t control);
+    void take_other(Peer& peer);
+    void take_one(Peer& peer);
     unsigned drain(Peer& peer, unsigned most);
+    int take_rest(Peer& peer);
     unsigned push();
     bool push(Peer& peer);
+    unsigned tell_finished();
+
+    // message_passing.cc
+    void order_peers() noexcept;
     void dispatch(Peer& peer, const gcs::Line& line);
     void bad_request(Peer& peer);
     void fail_peer(Peer& peer, bool died);
@@ -156,7 +176,6 @@ private:
     void tell(Peer& peer, Kind kind, std::uint64_t handle, std::uint8_t flags = 0);
     void return_credit(Peer& peer);
     Order* find(std::uint32_t handle, const Peer& from, bool is_send) noexcept;
-    unsigned tell_finished();
     void finish(Order& order);
     void finish(Order& order, const Outcome& outcome);
     static void unpack_bounce(const Order& order, std::uint64_t bytes) noexcept;
@@ -169,6 +188,9 @@ private:
     int send_order(Peer& peer, const SendArguments& send, std::uint64_t bytes,
                    const Completion& completion, std::uint32_t* handle);
     Status put_send(Peer& peer, const SendArguments& send, std::uint64_t bytes, Order* order);
+    Status put_in_ring(Peer& peer, const SendArguments& send, Control control,
+                       std::uint64_t bytes);
+    Status put_in_pool(Peer& peer, const SendArguments& send, Control control, unsigned word);
     Status emit(Peer& peer, Order& order);
     Status emit_announce(Peer& peer, Order& order);
     void send_one_sided(Peer& peer, Order& order, const OfferRecord& offer);
@@ -178,6 +200,8 @@ private:
 
     // receive.cc
     void on_send(Peer& peer, const gcs::Line& line);
+    struct Short;
+    void take_short(Peer& peer, const Short& message);
     void on_announce(Peer& peer, const gcs::Line& line);
     int take_arrived(Arrived& message, std::span<const iovec> to, const Completion& completion,
                      std::uint32_t* handle, Outcome* outcome);
@@ -194,6 +218,10 @@ private:
     void on_sent(Peer& peer, const gcs::Line& line);
     void on_taken(Peer& peer, const gcs::Line& line);
     bool stream(Peer& peer, Order& order);
+    std::uint64_t piece_in_pool(Peer& peer, const Order& order,
+                                const gcs::PiecePool::Piece& piece);
+    std::uint64_t piece_in_ring(Peer& peer, const Order& order);
+    void give_back_piece(Peer& peer);
     bool copy_piece(Order& order);
     void own_share_done(Order& order, Peer& peer);
     void receive_done(Order& order);
@@ -226,12 +254,19 @@ private:
     nhi::NetworkInterface& network_;
     const Protocol& protocol_;
     Limits limits_;
-    std::vector<std::unique_ptr<Peer>> peers_;  // by rank
-    std::vector<std::string> reasons_;          // by rank
-    std::vector<Peer*> active_;                 // attached, most recently used first
-    std::size_t peers_made_ = 0;                // objects in peers_
-    bool busy_ = false;  // some peer has control, pending or streams, or owes credit; or the lists
-                         // below are not empty
+    static constexpr std::uint8_t kBusy = 1;  // some peer has control, pending or streams, or owes
+                                              // credit; or the lists below are not empty
+    static constexpr std::uint8_t kSeveral = 2;  // peers are active
+
+    const std::unique_ptr<Peer> nobody_;      // not present, never has a request
+    Peer* first_;                             // of the active ones, or nobody_
+    std::uint8_t more_ = 0;                   // kBusy, kSeveral
+    nhi::Rank known_ = 0;                     // peers_.size()
+    std::vector<Peer*> peers_;                // by rank; nobody_ where nothing is known
+    std::vector<std::string> reasons_;        // by rank
+    std::vector<Peer*> active_;               // attached, most recently used first
+    std::vector<std::unique_ptr<Peer>> made_; // all but nobody_
+    gcs::PiecePool pool_;
     HandlePool<Order> orders_;
     PostedList posted_;
     ArrivedList arrived_;
@@ -240,6 +275,8 @@ private:
     IntrusiveList<Order> finished_;  // completions to be told in the next turn
     std::vector<std::byte> scratch_; // short messages of several ranges are gathered here
 
+    std::uint8_t* credit_mark_ = nullptr;
+
     struct Handler {
         ActiveHandler call = nullptr;
         void* user = nullptr;
@@ -247,27 +284,23 @@ private:
     std::array<Handler, 256> handlers_{};
     void (*died_)(void* user, nhi::Rank peer) = nullptr;
     void* died_user_ = nullptr;
+    bool severed_ = false;
+    bool probed_ = false;                       // in vain
     nhi::Rank untold_ = kAnySource;  // died while nobody waited for anybody: the next one hears it
     // Last, so that an owner can put the object where they can be seen (api/process.cc).
     Counters counters_;
 };
 
-/// The receiver has room for the message even if nobody asks for it there (G9).
-inline bool MessagePassing::may_send_data(Peer& peer, std::uint64_t charge) noexcept {
-    if (peer.charged + charge <= peer.may_charge) [[likely]] return true;
-    peer.may_charge = peer.out.disposed() + limits_.unexpected_bytes;
-    return peer.charged + charge <= peer.may_charge;
-}
-
 [[gnu::always_inline]] inline bool MessagePassing::send_line(
     nhi::Rank rank, std::uint32_t space, std::uint32_t flags, std::uint64_t match,
     std::uint64_t immediate, const void* data, std::uint64_t bytes) noexcept {
-    if (rank >= peers_.size() || peers_[rank] == nullptr) [[unlikely]] return false;
+    if (rank >= known_) [[unlikely]] return false;
     Peer& to = *peers_[rank];
-    const std::uint64_t before = (flags & kSendImmediate) * 8;
+    const std::uint32_t before = (flags & kSendImmediate) * 8;
+    const std::uint64_t charge = kSlotCharge + bytes;
     if (!to.straight || before + bytes > kInlineBytes + 8 || (flags & kSendSynchronous) != 0 ||
-        !may_send_data(to, kSlotCharge + bytes) || !to.out.slot_free()) [[unlikely]] {
-        return false;
+        charge > to.room || !to.out.slot_known()) [[unlikely]] {
+        return false;  // send() looks for room
     }
     // In hand from here on: for all the compiler knows, the data could be written over it.
     const gcs::RequestOut::Slot slot = to.out.slot();
@@ -275,10 +308,10 @@ inline bool MessagePassing::may_send_data(Peer& peer, std::uint64_t charge) noex
     slot.line->word[1] = immediate;
     copy_short(reinterpret_cast<std::byte*>(slot.line->word + 1) + before,
                static_cast<const std::byte*>(data), bytes);
-    to.charged += kSlotCharge + bytes;
-    to.notes[to.sends++ % Peer::kSentNotes] = {match, space, false};
+    to.room -= charge;
+    to.note(slot.number, match, space, false);
     ++counters_.sent_inline;
-    to.out.send(network_, slot, line_control(space, flags, bytes));
+    to.out.send(network_, slot, line_control(space, before, bytes));
     return true;
 }
 
@@ -288,19 +321,17 @@ inline bool MessagePassing::may_send_data(Peer& peer, std::uint64_t charge) noex
     noexcept {
     if (bytes >= limits_.announce_bytes) [[unlikely]] return 0;
     if (pattern.source != kAnySource) {
-        const Peer* const source =
-            pattern.source < peers_.size() ? peers_[pattern.source].get() : nullptr;
-        if (source == nullptr || !source->attached || source->lost) [[unlikely]] return 0;
+        if (pattern.source >= known_ || !peers_[pattern.source]->present) [[unlikely]] return 0;
     } else if (untold_ != kAnySource) [[unlikely]] {
         return 0;
     }
     Order* const order = orders_.take_free();
     if (order == nullptr) [[unlikely]] return 0;
-    order->reset(false, OrderState::posted, completion);
+    order->reset(false, OrderState::posted, completion, true);
     order->data = static_cast<std::byte*>(data);
     order->bytes = bytes;
     order->pattern = pattern;
-    order->peer = pattern.source;
+    order->announced = false;
     posted_.append(*order);
     return order->handle;
 }

@@ -8,8 +8,8 @@
 //    every message that the offer fits, the receiver's answer is "the oldest offer that fits".
 //  - The sender asks the offers, oldest first, for every send request it puts out, long or short.
 //  - Send requests that were under way when the offer was made are found by number: the offer says
-//    how many the receiver had seen, the sender keeps notes of the last kSentNotes. One of them
-//    that fits has used up the offer.
+//    how many requests the receiver had taken, the sender keeps notes of the sends among the last
+//    kSentNotes, from the first offer on. One of them that fits has used up the offer.
 //  - Where the notes do not reach back, the sender declines, and refuses all offers until the
 //    receiver, having heard of it, starts a new epoch in which those receives count as not offered.
 //  - A cancelled receive that was offered waits for the sender's word: withdraw, withdrawn.
@@ -26,6 +26,7 @@ namespace fci::mp {
 
 void MessagePassing::offer(Order& order, Peer& peer) {
     order.offered = true;
+    order.plain = false;
     ++peer.offers_out;
     ++counters_.receives_announced;
     order.path = Path::ring;
@@ -44,7 +45,7 @@ void MessagePassing::offer(Order& order, Peer& peer) {
                              reinterpret_cast<std::uint64_t>(order.data),
                              order.bytes,
                              order.handle,
-                             peer.seen,
+                             static_cast<std::uint32_t>(peer.in.taken()),
                              order.piece_bytes,
                              claim,
                              static_cast<std::uint8_t>(order.path),
@@ -109,11 +110,21 @@ void MessagePassing::on_offer(Peer& peer, const gcs::Line& line) {
         return bad_request(peer);
     }
     if (record.epoch == peer.declined_epoch) return;
-    const std::uint32_t unseen = peer.sends - record.seen;
-    if (unseen > Peer::kSentNotes) return decline(peer, record.epoch);
-    for (std::uint32_t number = record.seen; number != peer.sends; ++number) {
+    const auto sent = static_cast<std::uint32_t>(peer.out.sent());
+    if (!peer.takes_notes) {
+        peer.takes_notes = true;
+        peer.noted_from = sent;
+    }
+    const std::uint32_t unseen = sent - record.seen;
+    if (unseen > std::min(Peer::kSentNotes, sent - peer.noted_from)) {
+        return decline(peer, record.epoch);
+    }
+    for (std::uint32_t number = record.seen; number++ != sent;) {
         SentNote& note = peer.notes[number % Peer::kSentNotes];
-        if (note.used || !pattern.fits({nhi::kSelf, note.space, note.match})) continue;
+        if (note.number != number || note.used ||
+            !pattern.fits(nhi::kSelf, note.space, note.match)) {
+            continue;
+        }
         note.used = true;
         return;
     }

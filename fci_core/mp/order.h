@@ -63,8 +63,9 @@ enum class OrderState : std::uint8_t {
 };
 
 struct Order : PostedNode, ListLink {
-    // Set for every order.
+    // Set for every order; what reset() sets lies together.
     std::uint32_t handle = 0;
+    int error = kSuccess;
     OrderState state = OrderState::queued;
     bool is_send = false;
     bool offered = false;      // receive: its offer may be in use at the source
@@ -72,7 +73,7 @@ struct Order : PostedNode, ListLink {
     bool has_immediate = false;
     std::int8_t claim_index = -1;  // receive: the claim word it holds in its peer's block
     Path path = Path::ring;
-    int error = kSuccess;
+    bool plain = false;        // receive: one range, neither offered nor taken apart
     nhi::Rank peer = nhi::kNoRank;  // send: destination; receive: the source once matched
     std::uint32_t space = 0;     // of a send
     std::byte* data = nullptr;   // the user's buffer, or the bounce
@@ -100,19 +101,22 @@ struct Order : PostedNode, ListLink {
         return (wanted + piece_bytes - 1) / piece_bytes;
     }
     /// For a new use; what belongs to moving data is set by begin_moving().
-    void reset(bool send, OrderState first, const Completion& told) noexcept {
+    void reset(bool send, OrderState first, const Completion& told,
+               bool plain_receive = false) noexcept {
+        error = kSuccess;
         state = first;
         is_send = send;
-        offered = announced = has_immediate = false;
+        offered = false;
+        in_list = false;
+        has_immediate = false;
         claim_index = -1;
         path = Path::ring;
-        error = kSuccess;
-        wanted = 0;
-        started = 0;
+        plain = plain_receive;
         completion = told;
     }
     void begin_moving() noexcept {
         state = OrderState::moving;
+        started = 0;
         moved = own_pieces = own_claims = 0;
         own_share_done = peer_share_done = false;
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fci_core/base/intrusive_list.h"
+#include "fci_core/gcs/piece_pool.h"
 #include "fci_core/gcs/request_block.h"
 #include "fci_core/mp/copy_path.h"
 #include "fci_core/mp/order.h"
@@ -22,7 +23,8 @@ struct Offer {
 /// A send that went out before the peer's offers could be known. It may have used one of them up.
 struct SentNote {
     std::uint64_t match = 0;
-    std::uint32_t space = 0;
+    std::uint32_t number = 0;  // of the request; 0: none
+    std::uint8_t space = 0;
     bool used = true;  // matched with an offer, known to both sides
 };
 
@@ -33,20 +35,24 @@ struct Peer {
 
     gcs::RequestIn in;
     gcs::RequestOut out;
+    std::uint64_t room = 0;      // unexpected memory at the peer that may still be used, at least
+    std::uint64_t granted = 0;   // all of it that was ever allowed; `room` is what is left of that
     nhi::Rank rank = nhi::kNoRank;
+    bool straight = false;       // see is_straight()
+    bool takes_notes = false;    // the peer makes offers
     bool attached = false;
     bool lost = false;
-    int failure = kPeerLost;  // what operations with a lost peer end with
+    bool present = false;        // attached and not lost
     bool connecting = false;
     bool credit_owed = false;
-    bool straight = false;
+    int failure = kPeerLost;     // what operations with a lost peer end with
 
     // Sending.
-    std::uint64_t charged = 0;     // unexpected memory used at the peer, ever
-    std::uint64_t may_charge = 0;  // as far as known what is free again
     std::deque<gcs::Line> control;     // requests that found no free slot
     IntrusiveList<Order> pending;      // sends that wait for a slot, in order
     IntrusiveList<Order> streams;      // sends whose pieces go through the ring
+    gcs::PiecesOut pieces_out;         // of the own pool, at the peer
+    gcs::PiecesIn pieces_in;           // of the peer's pool
     CopyPath path;
     bool copy_checked = false;         // whether the kernel lets this process copy
     bool copy_allowed = false;
@@ -55,16 +61,27 @@ struct Peer {
     // One-sided: the peer's offers here, and the sends that they must be checked against.
     std::vector<Offer> offers;
     std::array<SentNote, kSentNotes> notes{};
-    std::uint32_t sends = 0;           // send requests sent to the peer, low half
+    std::uint32_t noted_from = 0;      // requests before the first of which a note was taken
     int declined_epoch = -1;           // offers of it are refused
 
     // One-sided: own offers at the peer.
-    std::uint32_t seen = 0;            // send requests handled, low half
     std::uint8_t offer_epoch = 0;      // grows with every decline
     unsigned offers_out = 0;
 
     bool data_with_send_request = false;  // of the protocol
 
+    /// Request `number` is a send. `used`: it was matched with an offer.
+    [[gnu::always_inline]] void note(std::uint64_t number, std::uint64_t match,
+                                     std::uint32_t space, bool used) noexcept {
+        if (!takes_notes) [[likely]] return;
+        const auto low = static_cast<std::uint32_t>(number);
+        notes[low % kSentNotes] = {match, low, static_cast<std::uint8_t>(space), used};
+    }
+    void sever() noexcept {
+        lost = true;
+        attached = present = straight = credit_owed = false;
+        failure = kUnreachable;
+    }
     /// A short message can go out at once, with nothing to look up. Whatever gets in its way clears
     /// `straight`; the next send that goes out at once asks this again.
     [[nodiscard]] bool is_straight() const noexcept {

@@ -1,28 +1,39 @@
 // Which peers there are, and what is held for them; how they come and go is in message_passing.cc.
 #include <algorithm>
+#include <utility>
 
+#include "fci_core/base/log.h"
 #include "fci_core/mp/message_passing.h"
 
 namespace fci::mp {
 
+namespace {
+constexpr char kSevered[] =
+    "a child of fork() uses what its parent opened, without the memory that it shares: it can "
+    "neither send nor receive. Let it call exec() or _exit(), or fork before MPI is started";
+}
+
 Peer* MessagePassing::peer(nhi::Rank rank) {
-    if (rank < peers_.size() && peers_[rank]) return peers_[rank].get();
+    if (rank < known_ && peers_[rank] != nobody_.get()) return peers_[rank];
     if (rank >= device_.peers()) return nullptr;
-    if (rank >= peers_.size()) {
-        peers_.resize(rank + 1);
+    if (rank >= known_) {
         reasons_.resize(rank + 1);
+        peers_.resize(rank + 1, nobody_.get());
+        known_ = rank + 1;
     }
-    peers_[rank] = std::make_unique<Peer>();
-    ++peers_made_;
-    peers_[rank]->rank = rank;
-    peers_[rank]->path.set_policy(limits_.copy);
-    peers_[rank]->data_with_send_request = protocol_.data_with_send_request;
-    peers_[rank]->may_charge = limits_.unexpected_bytes;
-    return peers_[rank].get();
+    made_.push_back(std::make_unique<Peer>());
+    Peer* const made = peers_[rank] = made_.back().get();
+    made->rank = rank;
+    made->path.set_policy(limits_.copy);
+    made->data_with_send_request = protocol_.data_with_send_request;
+    made->granted = made->room = limits_.unexpected_bytes;
+    if (severed_) made->sever();
+    return made;
 }
 
 /// The peer, with its connection at least begun.
 Peer* MessagePassing::connected(nhi::Rank rank) {
+    if (severed_) [[unlikely]] log::hint_once(true, kSevered);
     Peer* const found = peer(rank);
     if (found != nullptr && !found->attached && !found->lost && !found->connecting) {
         found->connecting = true;
@@ -39,14 +50,27 @@ Peer* MessagePassing::connected(nhi::Rank rank) {
     return found;
 }
 
-bool MessagePassing::waits_for_anybody() const noexcept {
-    constexpr unsigned kLookedAt = 64;  // asked now and then, however many there are
+/// Among the oldest that are posted: this is asked now and then, however many there are.
+template <class Question>
+bool MessagePassing::posted_before(Question question) const noexcept {
+    constexpr unsigned kLookedAt = 64;
     unsigned looked = 0;
     for (const PostedNode* node = posted_.oldest(); node != nullptr && looked++ < kLookedAt;
          node = posted_.after(*node)) {
-        if (node->pattern.source == kAnySource) return true;
+        if (question(node->pattern)) return true;
     }
     return false;
+}
+
+bool MessagePassing::waits_for_anybody() const noexcept {
+    return posted_before([](const Pattern& wanted) { return wanted.source == kAnySource; });
+}
+
+bool MessagePassing::is_waited_for() noexcept {
+    const bool probed = std::exchange(probed_, false);
+    return probed || orders_.used() > posted_.size() || posted_before([](const Pattern& wanted) {
+               return wanted.source != kAnySource || ~wanted.ignore != 0;
+           });
 }
 
 void MessagePassing::meet(nhi::Rank peers) {
@@ -56,23 +80,33 @@ void MessagePassing::meet(nhi::Rank peers) {
     }
 }
 
+void MessagePassing::sever() noexcept {
+    severed_ = true;
+    for (const auto& known : made_) known->sever();
+    while (Order* const order = copies_.pop_front()) order->in_list = false;
+    active_.clear();
+    order_peers();
+    untold_ = nhi::kSelf;
+}
+
 const char* MessagePassing::reason(nhi::Rank rank) const noexcept {
+    if (severed_) return kSevered;
     return rank < reasons_.size() ? reasons_[rank].c_str() : "";
 }
 
 MemoryUse MessagePassing::memory() const noexcept {
     MemoryUse use;
-    use.fixed = scratch_.capacity() + orders_.memory();
+    use.fixed = scratch_.capacity() + orders_.memory() + pool_.memory();
     use.known = peers_.capacity() * sizeof peers_[0] + reasons_.capacity() * sizeof reasons_[0];
-    use.connected = active_.capacity() * sizeof active_[0] + peers_made_ * Peer::kBytes;
+    use.known += made_.capacity() * sizeof made_[0];
+    use.connected = active_.capacity() * sizeof active_[0] + made_.size() * Peer::kBytes;
     for (const Peer* const peer : active_) use.connected += peer->offers.capacity() * sizeof(Offer);
     use.unexpected = arrived_pool_.memory();
     return use;
 }
 
 std::size_t MessagePassing::connected_peers() const noexcept {
-    const bool self = !peers_.empty() && peers_[nhi::kSelf] != nullptr &&
-                      peers_[nhi::kSelf]->attached;
+    const bool self = !peers_.empty() && peers_[nhi::kSelf]->attached;
     return active_.size() - self;
 }
 

@@ -36,7 +36,7 @@ std::uint64_t scatter(std::span<const iovec> to, const std::byte* from,
 Order* MessagePassing::new_receive(std::span<const iovec> to, const Completion& completion) {
     Order* const order = orders_.take();
     if (order == nullptr) return nullptr;
-    order->reset(false, OrderState::posted, completion);
+    order->reset(false, OrderState::posted, completion, to.size() <= 1);
     if (to.size() == 1) [[likely]] {
         order->data = static_cast<std::byte*>(to[0].iov_base);
         order->bytes = to[0].iov_len;
@@ -66,8 +66,8 @@ int MessagePassing::receive(const Pattern& pattern, std::span<const iovec> to,
     }
     Peer* source = nullptr;
     if (pattern.source != kAnySource) {
-        source = pattern.source < peers_.size() ? peers_[pattern.source].get() : nullptr;
-        if (source == nullptr || !source->attached || source->lost) [[unlikely]] {
+        source = pattern.source < known_ ? peers_[pattern.source] : nobody_.get();
+        if (!source->present) [[unlikely]] {
             source = connected(pattern.source);
             if (source == nullptr) return kNoEntry;
             if (source->lost) return source->failure;
@@ -79,7 +79,7 @@ int MessagePassing::receive(const Pattern& pattern, std::span<const iovec> to,
     order->peer = pattern.source;
     if (handle != nullptr) *handle = order->handle;
     if (source == nullptr && untold_ != kAnySource) [[unlikely]] {
-        order->peer = std::exchange(untold_, kAnySource);
+        order->peer = std::exchange(untold_, severed_ ? untold_ : kAnySource);
         finish_later(*order, kPeerLost);
         return kAccepted;
     }
@@ -141,64 +141,83 @@ void MessagePassing::dispose(Arrived& message) {
     arrived_pool_.give_back(message);
 }
 
-void MessagePassing::on_send(Peer& peer, const gcs::Line& line) {
-    const Control control = Control::of(line);
-    const std::uint32_t space = control.space();
-    const std::uint64_t match = line.word[0];
-    unsigned word = 1;
-    const bool has_immediate = (control.flags & kImmediate) != 0;
-    const std::uint64_t immediate = has_immediate ? line.word[word++] : 0;
-    const bool wants_taken = (control.flags & kWantsTaken) != 0;
-    const auto send = wants_taken ? static_cast<std::uint32_t>(line.word[word++]) : 0;
-    const std::uint64_t bytes = control.bytes;
-    const std::byte* data = reinterpret_cast<const std::byte*>(line.word + word);
-    if ((control.flags & kInRing) != 0) {
-        if (bytes > limits_.eager_bytes + kHeaderMost) return bad_request(peer);
-        data = peer.in.ring(bytes);
-    } else if (bytes > 8 * (7 - word)) {
-        return bad_request(peer);
-    }
+/// A message that came with its send request.
+struct MessagePassing::Short {
+    Control control;
+    Envelope envelope;
+    std::uint64_t immediate, bytes;
+    std::uint32_t send;  // the sender's order, which wants `taken`; or 0
+    const std::byte* data;
+};
+
+[[gnu::always_inline]] inline void MessagePassing::take_short(Peer& peer, const Short& message) {
+    const Envelope& envelope = message.envelope;
+    const std::uint64_t bytes = message.bytes;
+    const bool has_immediate = (message.control.flags & kImmediate) != 0;
+    const bool wants_taken = (message.control.flags & kWantsTaken) != 0;
     const std::uint64_t charge = kSlotCharge + bytes;
-    if (space >= kActiveSpace) {
-        if (space > kActiveSpace) return bad_request(peer);
-        on_active(peer, control, match, data);
+    if (envelope.space == kActiveSpace) {
+        on_active(peer, message.control, envelope.match, message.data);
         peer.in.dispose(charge);
-        if (wants_taken) tell(peer, Kind::taken, send);
+        if (wants_taken) tell(peer, Kind::taken, message.send);
         return;
     }
-    ++peer.seen;
-    const Envelope envelope{peer.rank, space, match};
     if (PostedNode* const node = posted_.take(envelope)) {
         Order& order = static_cast<Order&>(*node);
         ++counters_.received_expected;
         peer.in.dispose(charge);
-        if (wants_taken) [[unlikely]] tell(peer, Kind::taken, send);
+        if (wants_taken) [[unlikely]] tell(peer, Kind::taken, message.send);
         const std::uint64_t received = std::min(bytes, order.bytes);
-        copy(order.data, data, received);
+        copy(order.data, message.data, received);
         const Outcome outcome{received < bytes ? kTruncated : kSuccess,
                               peer.rank,
                               has_immediate ? kSendImmediate : 0,
-                              match,
-                              immediate,
+                              envelope.match,
+                              message.immediate,
                               bytes,
                               received};
         return finish(order, outcome);
     }
-    Arrived* const message = arrived_pool_.take(static_cast<std::uint32_t>(bytes));
-    if (message == nullptr) {
+    Arrived* const arrived = arrived_pool_.take(static_cast<std::uint32_t>(bytes));
+    if (arrived == nullptr) {
         reasons_[peer.rank] = "no memory for a message from " + device_.describe(peer.rank) +
                               " that nobody had asked for yet";
         return fail_peer(peer, true);
     }
     ++counters_.received_unexpected;
-    message->envelope = envelope;
-    message->immediate = immediate;
-    message->has_immediate = has_immediate;
-    message->length = bytes;
-    message->send = send;
-    message->charge = static_cast<std::uint32_t>(charge);
-    copy(message->data(), data, bytes);
-    arrived_.append(*message);
+    arrived->envelope = envelope;
+    arrived->immediate = message.immediate;
+    arrived->has_immediate = has_immediate;
+    arrived->length = bytes;
+    arrived->send = message.send;
+    arrived->charge = static_cast<std::uint32_t>(charge);
+    copy(arrived->data(), message.data, bytes);
+    arrived_.append(*arrived);
+}
+
+void MessagePassing::on_send(Peer& peer, const gcs::Line& line) {
+    const Control control = Control::of(line);
+    Short message{control, {peer.rank, control.space(), line.word[0]}, 0, control.bytes, 0,
+                  nullptr};
+    if (control.space() > kActiveSpace) return bad_request(peer);
+    unsigned word = 1;
+    if ((control.flags & kImmediate) != 0) message.immediate = line.word[word++];
+    if ((control.flags & kWantsTaken) != 0) {
+        message.send = static_cast<std::uint32_t>(line.word[word++]);
+    }
+    if ((control.flags & (kInRing | kInPool)) == 0) [[likely]] {
+        if (message.bytes > 8 * (7 - word)) return bad_request(peer);
+        message.data = reinterpret_cast<const std::byte*>(line.word + word);
+        return take_short(peer, message);
+    }
+    if (message.bytes > limits_.eager_bytes + kHeaderMost) return bad_request(peer);
+    const bool in_pool = (control.flags & kInPool) != 0;
+    message.data = in_pool ? peer.pieces_in.at(network_, peer.rank, limits_.layout,
+                                               line.word[word], message.bytes)
+                           : peer.in.ring(message.bytes);
+    if (message.data == nullptr) return bad_request(peer);
+    take_short(peer, message);
+    if (in_pool) give_back_piece(peer);
 }
 
 void MessagePassing::on_announce(Peer& peer, const gcs::Line& line) {
@@ -213,7 +232,6 @@ void MessagePassing::on_announce(Peer& peer, const gcs::Line& line) {
             (control.flags & kInRing) != 0 ? peer.in.ring(control.bytes) : nullptr;
         return on_active_announce(peer, record, header, header != nullptr ? control.bytes : 0);
     }
-    ++peer.seen;
     const bool has_immediate = (control.flags & kImmediate) != 0;
     const Envelope envelope{peer.rank, space, record.match};
     if (PostedNode* const node = posted_.find(envelope)) {
@@ -248,7 +266,10 @@ void MessagePassing::on_announce(Peer& peer, const gcs::Line& line) {
 
 int MessagePassing::probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed) {
     ArrivedNode* const node = arrived_.empty() ? nullptr : arrived_.find(pattern);
-    if (node == nullptr) return kNoMessage;
+    if (node == nullptr) {
+        probed_ = true;
+        return kNoMessage;
+    }
     Arrived& message = static_cast<Arrived&>(*node);
     if (outcome != nullptr) {
         fill(outcome, message, message.length);

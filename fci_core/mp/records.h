@@ -36,6 +36,7 @@ inline constexpr std::uint8_t kInRing = 2;     // the data, or its attached part
 inline constexpr std::uint8_t kWantsTaken = 4; // send: answer with `taken` once it is matched
 inline constexpr std::uint8_t kFailed = 8;     // sent, taken: the copying failed
 inline constexpr std::uint8_t kAll = 16;       // sent: I copied everything, no answer needed
+inline constexpr std::uint8_t kInPool = 32;    // send, piece: the data is in the sender's pool
 inline constexpr unsigned kSpaceShift = 6;     // two bits: the matching space
 
 /// Spaces 0 and 1 are matched; this one holds active messages, handled on arrival.
@@ -69,10 +70,10 @@ struct Control {
     }
 };
 
-/// The control word of a whole message; `flags`: of the send, not synchronous.
-constexpr std::uint32_t line_control(std::uint32_t space, std::uint32_t flags,
+/// The control word of a whole message. `immediate_bytes`: 8, or 0 without one.
+constexpr std::uint32_t line_control(std::uint32_t space, std::uint32_t immediate_bytes,
                                      std::uint64_t bytes) noexcept {
-    return static_cast<std::uint32_t>(Kind::send) | (flags & kSendImmediate) << 8 |
+    return static_cast<std::uint32_t>(Kind::send) | immediate_bytes << 5 |
            space << (8 + kSpaceShift) | static_cast<std::uint32_t>(bytes) << 16;
 }
 constexpr std::uint32_t line_space(std::uint32_t control) noexcept {
@@ -88,7 +89,7 @@ constexpr bool is_plain_send(std::uint32_t control) noexcept {
 
 /// How the data of a long message travels.
 enum class Path : std::uint8_t {
-    ring,    // two pipelined copies: sender into the ring, receiver out of it
+    ring,    // two pipelined copies: sender into its pool or the ring, receiver out of it
     pull,    // the receiver copies all of it through the kernel
     shared,  // both copy through the kernel, from the two ends, claiming pieces
 };
@@ -113,26 +114,31 @@ struct OfferRecord {
     std::uint64_t match, ignore;
     std::uint64_t address, bytes;  // the receive buffer
     std::uint32_t receive;
-    std::uint32_t seen;            // requests of the sender that were handled before (low half)
+    std::uint32_t seen;            // requests of the sender that were taken before (low half)
     std::uint32_t piece_bytes;
     std::uint16_t claim;
     std::uint8_t path;
     std::uint8_t epoch;
 };
+struct PieceRecord {
+    std::uint64_t receive;
+    std::uint64_t offset;  // in the sender's pool, with kInPool
+};
 struct HandleRecord {  // all other kinds
-    std::uint64_t handle;  // piece, sent, withdrawn: a receive; taken, unsend, unsent: a send
+    std::uint64_t handle;  // sent, withdrawn: a receive; taken, unsend, unsent: a send
 };
 
 /// At most 48 bytes, without a call: moves that overlap where the length is no power of two.
-inline void copy_short(std::byte* to, const std::byte* from, std::uint64_t bytes) noexcept {
-    if (bytes >= 16) {
+[[gnu::always_inline]] inline void copy_short(std::byte* to, const std::byte* from,
+                                              std::uint64_t bytes) noexcept {
+    if (bytes - 8 <= 8) [[likely]] {
+        __builtin_memcpy(to, from, 8);
+        __builtin_memcpy(to + bytes - 8, from + bytes - 8, 8);
+    } else if (bytes > 16) {
         for (std::uint64_t at = 0; at + 16 <= bytes; at += 16) {
             __builtin_memcpy(to + at, from + at, 16);
         }
         __builtin_memcpy(to + bytes - 16, from + bytes - 16, 16);
-    } else if (bytes >= 8) {
-        __builtin_memcpy(to, from, 8);
-        __builtin_memcpy(to + bytes - 8, from + bytes - 8, 8);
     } else if (bytes >= 4) {
         __builtin_memcpy(to, from, 4);
         __builtin_memcpy(to + bytes - 4, from + bytes - 4, 4);
@@ -145,7 +151,7 @@ template <class T>
 concept WireRecord = std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T> &&
                      std::has_unique_object_representations_v<T> && sizeof(T) <= 56;
 static_assert(WireRecord<AnnounceRecord> && WireRecord<RequestRecord> && WireRecord<OfferRecord> &&
-              WireRecord<HandleRecord>);
+              WireRecord<PieceRecord> && WireRecord<HandleRecord>);
 
 template <WireRecord R>
 gcs::Line pack(Control control, const R& record) noexcept {

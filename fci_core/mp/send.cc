@@ -22,10 +22,19 @@ std::span<const std::byte> header_of(const Order& order) noexcept {
 
 }  // namespace
 
+/// The receiver has room for the message even if nobody asks for it there (G9).
+bool MessagePassing::may_send_data(Peer& peer, std::uint64_t charge) noexcept {
+    if (charge <= peer.room) [[likely]] return true;
+    const std::uint64_t granted = peer.out.disposed() + limits_.unexpected_bytes;
+    peer.room += granted - peer.granted;
+    peer.granted = granted;
+    return charge <= peer.room;
+}
+
 bool MessagePassing::send_eager(nhi::Rank rank, std::uint32_t space, std::uint32_t flags,
                                 std::uint64_t match, std::uint64_t immediate, const void* data,
                                 std::uint64_t bytes) noexcept {
-    if (rank >= peers_.size() || peers_[rank] == nullptr) return false;
+    if (rank >= known_) return false;
     Peer& to = *peers_[rank];
     // What fits into a line has been tried there.
     if (!to.straight || bytes <= kInlineBytes || bytes > limits_.eager_bytes ||
@@ -37,10 +46,11 @@ bool MessagePassing::send_eager(nhi::Rank rank, std::uint32_t space, std::uint32
     const gcs::RequestOut::Slot slot = to.out.slot();
     slot.line->word[0] = match;
     slot.line->word[1] = immediate;
-    to.charged += kSlotCharge + bytes;
-    to.notes[to.sends++ % Peer::kSentNotes] = {match, space, false};
+    to.room -= kSlotCharge + bytes;
+    to.note(slot.number, match, space, false);
     ++counters_.sent_eager;
-    to.out.send(network_, slot, line_control(space, flags, bytes) | kInRing << 8);
+    const std::uint32_t control = line_control(space, (flags & kSendImmediate) * 8, bytes);
+    to.out.send(network_, slot, control | kInRing << 8);
     return true;
 }
 
@@ -107,7 +117,7 @@ int MessagePassing::send_order(Peer& peer, const SendArguments& send, std::uint6
         emit(peer, *order) == Status::ok) {
         return kAccepted;
     }
-    busy_ = true;
+    more_ |= kBusy;
     return kAccepted;
 }
 
@@ -122,8 +132,8 @@ Status MessagePassing::put_send(Peer& peer, const SendArguments& send, std::uint
         return Status::exhausted;
     }
     const bool has_immediate = (send.flags & kSendImmediate) != 0;
-    Control control{Kind::send, control_flags(send.space, send.flags),
-                    static_cast<std::uint16_t>(bytes)};
+    const Control control{Kind::send, control_flags(send.space, send.flags),
+                          static_cast<std::uint16_t>(bytes)};
     gcs::Line& line = peer.out.prepare();
     unsigned word = 0;
     line.word[word++] = send.match;
@@ -136,26 +146,51 @@ Status MessagePassing::put_send(Peer& peer, const SendArguments& send, std::uint
         std::copy(send.header.begin(), send.header.end(), to);
         gather(to + send.header.size(), send.data);
         status = peer.out.put(network_, control.word());
+    } else if (peer.out.ring_free(network_, bytes)) {
+        status = put_in_ring(peer, send, control, bytes);
     } else {
-        if (!peer.out.ring_free(network_, bytes)) return Status::again;
-        gcs::RequestOut::Part parts[3]{{send.header.data(), send.header.size()}};
-        std::size_t count = 1;
-        if (send.data.size() <= 2) {
-            for (const iovec& range : send.data) parts[count++] = {range.iov_base, range.iov_len};
-        } else {
-            gather(scratch_.data(), send.data);
-            parts[count++] = {scratch_.data(), bytes - send.header.size()};
-        }
-        control.flags |= kInRing;
-        status = peer.out.put(network_, control.word(), {parts, count}, bytes);
+        status = put_in_pool(peer, send, control, word);
     }
     if (status != Status::ok) return status;
-    peer.charged += charge;
+    peer.room -= charge;
     ++(in_line ? counters_.sent_inline : counters_.sent_eager);
     if (send.space != kActiveSpace) {
-        const bool used = use_offer(peer, send.space, send.match);
-        peer.notes[peer.sends++ % Peer::kSentNotes] = {send.match, send.space, used};
+        peer.note(peer.out.sent(), send.match, send.space, use_offer(peer, send.space, send.match));
     }
+    return status;
+}
+
+/// The prepared request, and the message in the ring.
+Status MessagePassing::put_in_ring(Peer& peer, const SendArguments& send, Control control,
+                                   std::uint64_t bytes) {
+    gcs::RequestOut::Part parts[3]{{send.header.data(), send.header.size()}};
+    std::size_t count = 1;
+    if (send.data.size() <= 2) {
+        for (const iovec& range : send.data) parts[count++] = {range.iov_base, range.iov_len};
+    } else {
+        gather(scratch_.data(), send.data);
+        parts[count++] = {scratch_.data(), bytes - send.header.size()};
+    }
+    control.flags |= kInRing;
+    return peer.out.put(network_, control.word(), {parts, count}, bytes);
+}
+
+/// The ring is full: the message goes into a piece of the pool, and `word` of the request says
+/// where.
+Status MessagePassing::put_in_pool(Peer& peer, const SendArguments& send, Control control,
+                                   unsigned word) {
+    if (!pool_.is_open() || control.bytes > gcs::Layout::kPieceBytes ||
+        !pool_.may_give(peer.pieces_out, active_.size())) {
+        return Status::again;
+    }
+    const gcs::PiecePool::Piece piece = pool_.next(network_);
+    if (piece.data == nullptr) return Status::again;
+    std::copy(send.header.begin(), send.header.end(), piece.data);
+    gather(piece.data + send.header.size(), send.data);
+    peer.out.prepare().word[word] = piece.offset;
+    control.flags |= kInPool;
+    const Status status = peer.out.put(network_, control.word());
+    if (status == Status::ok) pool_.give(peer.pieces_out);
     return status;
 }
 
@@ -213,7 +248,7 @@ Status MessagePassing::emit_announce(Peer& peer, Order& order) {
                               : peer.out.put(network_, control.word());
     if (status != Status::ok) return status;
     if (order.space != kActiveSpace) {
-        peer.notes[peer.sends++ % Peer::kSentNotes] = {order.match, order.space, matched};
+        peer.note(peer.out.sent(), order.match, order.space, matched);
     }
     unlink(order);
     order.state = OrderState::announced;

@@ -69,7 +69,9 @@ public:
         return false;
     }
     /// Memory of the destination's block that is to be written next, beyond what was there when it
-    /// was attached (Settings::block_first_bytes), is there from now on. exhausted: not to be had.
+    /// was attached (Settings::block_first_bytes), is there from now on. Likewise that of a window:
+    /// its owner must ask (Settings::communication_later), as kSelf; others may, before they read
+    /// much of it. exhausted: not to be had.
     virtual Status provide(Rank rank, LcsAddress address, std::size_t bytes) noexcept {
         (void)rank, (void)address, (void)bytes;
         return Status::ok;

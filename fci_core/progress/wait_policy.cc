@@ -1,6 +1,7 @@
 #include "fci_core/progress/wait_policy.h"
 
 #include <sched.h>
+#include <time.h>
 
 #include <algorithm>
 
@@ -27,9 +28,17 @@ constexpr Nanoseconds kWatch = 20'000'000;
 constexpr long kSwitchesThatTell = 3;
 constexpr Nanoseconds kSharingLasts = 2'000'000'000;  // then spinning is tried again
 constexpr unsigned kYieldsBeforeSleep = 64;
-// Whoever comes back later than this after an empty turn had something else to do.
+// Whoever always uses more processor time than this from one empty turn to the next has something
+// else to do. Of so many, the least counts: switches cost time, too, caches may be cold, and an MPI
+// does more now and then.
 constexpr Nanoseconds kBusyCaller = 5'000;
-constexpr Nanoseconds kTurnSleep = 500'000;
+constexpr unsigned kAsksJudged = 4;
+// What does not wake a sleeper: another thread that completes what the caller waits for too, events
+// of the MPI above (a spawned job, a file), a flag in memory. Whoever has asked for so long in vain
+// can stand to hear of that later by a sixteenth; and not by more than the most, which is also how
+// often the report page is to be written. Messages, connections, deaths and timers wake it at once.
+constexpr Nanoseconds kShareOfWait = 16;
+constexpr Nanoseconds kTurnSleepMost = 50'000'000;
 constexpr Nanoseconds kWaitSleep = 100'000'000;
 constexpr Nanoseconds kSpinBeforeSleep = 1'000'000;  // of a blocking call with a core of its own
 }  // namespace
@@ -82,16 +91,31 @@ WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now) noexcept {
     const Nanoseconds pause = now - resumed_;
     if (empty_turns == spins_ + 1) {
         spun_ = 0;
-        eager_askers_ = 0;
+        asks_ = 0;
     } else if (pause < kPausingCaller) {
         spun_ += pause;
     }
     if (spun_ < kSpinBeforeYield && empty_turns <= spins_ + kPausesBeforeYield) return {};
-    eager_askers_ = pause < kBusyCaller ? eager_askers_ + 1 : 0;
-    if (act_ == WaitMode::sleep && eager_askers_ > kYieldsBeforeSleep) {
-        return {WaitAction::sleep, kTurnSleep};
+    if (asks_++ == 0) asks_since_ = now;
+    if (act_ != WaitMode::sleep || asks_ <= kYieldsBeforeSleep) return {WaitAction::yield, 0};
+    if (asks_ <= kYieldsBeforeSleep + kAsksJudged) return {};
+    if (least_used_ > kBusyCaller) {
+        asks_ = 0;
+        return {WaitAction::yield, 0};
     }
-    return {WaitAction::yield, 0};
+    asks_ = kYieldsBeforeSleep;
+    const Nanoseconds asked = now - asks_since_;
+    return {WaitAction::sleep, std::clamp(asked / kShareOfWait, kShortSleep, kTurnSleepMost)};
+}
+
+bool WaitPolicy::wants_used_time() const noexcept {
+    return act_ == WaitMode::sleep && asks_ >= kYieldsBeforeSleep;
+}
+
+void WaitPolicy::used_time(Nanoseconds used) noexcept {
+    const bool first = asks_ == kYieldsBeforeSleep;
+    least_used_ = first ? kBusyCaller + 1 : std::min(least_used_, used - used_);
+    used_ = used;
 }
 
 WaitStep WaitPolicy::wait(unsigned empty_turns, Nanoseconds waited_ns) const noexcept {
@@ -118,5 +142,11 @@ std::string WaitPolicy::describe() const {
 }
 
 void give_core_away() noexcept { sched_yield(); }
+
+Nanoseconds used_time() noexcept {
+    timespec used{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return Nanoseconds{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
+}
 
 }  // namespace fci::progress

@@ -21,15 +21,23 @@ struct WaitStep {
     Nanoseconds sleep_ns = 0;  // at most
 };
 
+/// The first sleep of a caller that only asks, and all sleeps of one that asks here by the way:
+/// what it waits for may come from elsewhere, and would not wake it.
+inline constexpr Nanoseconds kShortSleep = 500'000;
+
 class WaitPolicy {
 public:
     /// `mode` as FCI_WAIT says it. `local_ranks` 0: unknown, then what set_local_ranks() learns.
     WaitPolicy(std::string_view mode, unsigned local_ranks, unsigned cores) noexcept;
 
-    /// A nonblocking call found nothing, for the `empty_turns`-th time in a row. Sleeps are short
-    /// and only for callers that do nothing but ask: one that computes between two calls does not
-    /// lose its core.
+    /// A nonblocking call found nothing, for the `empty_turns`-th time in a row. Sleeps are for
+    /// callers that do nothing but ask: one that computes between two calls does not lose its core.
+    /// They grow as it goes on asking, and begin again short whenever something happened.
     WaitStep turn(unsigned empty_turns, Nanoseconds now) noexcept;
+    /// turn() wants to be told first how much processor time this thread has used so far: whoever
+    /// computes between two calls uses it, and who gives the core away there as well does not.
+    [[nodiscard]] bool wants_used_time() const noexcept;
+    void used_time(Nanoseconds used) noexcept;
     /// The caller is back from what turn() advised.
     void resumed(Nanoseconds now) noexcept { resumed_ = now; }
 
@@ -63,7 +71,10 @@ private:
     unsigned local_ranks_;
     unsigned cores_;
     unsigned asleep_ = 0;
-    unsigned eager_askers_ = 0;      // yields in a row without a pause between them
+    unsigned asks_ = 0;              // in a row, and back for some more after each sleep
+    Nanoseconds asks_since_ = 0;
+    Nanoseconds used_ = 0;           // when it was last asked for
+    Nanoseconds least_used_ = 0;     // from one ask to the next
     Nanoseconds spun_ = 0;           // in this row, by callers that did nothing else
     Nanoseconds resumed_ = 0;
     bool shares_core_ = false;
@@ -72,5 +83,7 @@ private:
 };
 
 void give_core_away() noexcept;
+/// Processor time of this thread.
+Nanoseconds used_time() noexcept;
 
 }  // namespace fci::progress

@@ -9,6 +9,7 @@
 
 #include "fci_core/api/icl.h"
 #include "netmod/libfabric/domain.h"
+#include "netmod/libfabric/endpoint.h"
 #include "netmod/libfabric/fork.h"
 #include "netmod/libfabric/provider.h"
 #include "netmod/libfabric/stubs.h"
@@ -164,41 +165,56 @@ ssize_t CompletionQueue::take_any(void* to, std::size_t count, fi_addr_t* source
 }
 
 template <class Entry>
-ssize_t CompletionQueue::read_from(fid_cq* fid, void* to, std::size_t count, fi_addr_t* sources) {
-    CompletionQueue& queue = of(fid);
-    Guard guard(queue.domain_.lock());
-    queue.waiter_.disarm();
-    if (queue.used_ == 0 || count == 0) {
+[[gnu::noinline]] ssize_t CompletionQueue::read_any_way(void* to, std::size_t count,
+                                                        fi_addr_t* sources) noexcept {
+    Guard guard(domain_.lock());
+    waiter_.disarm();
+    if (used_ == 0 || count == 0) {
         // Programs read until nothing is left; to look once more, right after a look, is not worth
         // the time.
-        if (std::exchange(queue.looked_, false)) return -FI_EAGAIN;
+        if (std::exchange(looked_, false)) return -FI_EAGAIN;
         if (sources == nullptr) {
-            if (const ssize_t given = queue.look<Entry>(to, count)) return given;
+            if (const ssize_t given = look<Entry>(to, count)) return given;
         } else {
-            queue.waiter_.progress();
+            waiter_.progress();
         }
-        if (queue.used_ == 0) return -FI_EAGAIN;
+        if (used_ == 0) return -FI_EAGAIN;
     }
-    return queue.take<Entry>(to, count, sources);
+    return take<Entry>(to, count, sources);
 }
 
 /// Progress; what completes by it is given at once. How many.
 template <class Entry>
-ssize_t CompletionQueue::look(void* to, std::size_t count) noexcept {
-    auto* const begin = static_cast<char*>(to);
-    reader_ = begin;
-    reader_end_ = begin + count * sizeof(Entry);
+[[gnu::always_inline]] inline ssize_t CompletionQueue::look(void* to, std::size_t count) noexcept {
+    reader_ = static_cast<char*>(to);
+    reader_left_ = count;
     reader_step_ = sizeof(Entry);
-    waiter_.progress();
-    const auto given = static_cast<std::size_t>(reader_ - begin) / sizeof(Entry);
-    reader_ = reader_end_ = nullptr;
-    looked_ = given != 0 && given < count;
-    return static_cast<ssize_t>(given);
+    for (Endpoint* const endpoint : waiter_.endpoints()) endpoint->progress();
+    const std::size_t left = std::exchange(reader_left_, 0);
+    looked_ = left != 0 && left != count;
+    return static_cast<ssize_t>(count - left);
+}
+
+void CompletionQueue::give_shorter(CompletionEntry entry) noexcept {
+    std::memcpy(reader_, &entry, reader_step_);
 }
 
 template <class Entry>
+ssize_t CompletionQueue::read_from(fid_cq* fid, void* to, std::size_t count, fi_addr_t* sources) {
+    return of(fid).read_any_way<Entry>(to, count, sources);
+}
+
+/// As read_any_way() does, in the order of what is likely.
+template <class Entry>
 ssize_t CompletionQueue::read(fid_cq* fid, void* to, std::size_t count) {
-    return read_from<Entry>(fid, to, count, nullptr);
+    CompletionQueue& queue = of(fid);
+    if (!queue.waiter_.quick() || queue.used_ != 0) [[unlikely]] {
+        return queue.read_any_way<Entry>(to, count, nullptr);
+    }
+    if (std::exchange(queue.looked_, false)) return -FI_EAGAIN;
+    const ssize_t given = queue.look<Entry>(to, count);
+    if (given != 0) [[likely]] return given;
+    return queue.used_ == 0 ? -FI_EAGAIN : queue.take<Entry>(to, count, nullptr);
 }
 
 ssize_t CompletionQueue::blocking_read(fid_cq* fid, void* to, std::size_t count,

@@ -55,12 +55,33 @@ public:
 
     /// Under the lock.
     void push(const CompletionEntry& entry) noexcept {
-        if (reader_ != reader_end_ && used_ == 0 && entry.failure == nullptr) {
-            return give_reader(entry);
+        if (entry.failure == nullptr && entry.buffer == nullptr &&
+            give(entry.context, entry.flags, entry.length, entry.data, entry.tag)) {
+            return;
         }
         if (used_ == capacity_) [[unlikely]] grow();
         ring_[(first_ + used_++) & (capacity_ - 1)] = entry;
         waiter_.wake();
+    }
+    /// Directly to the call that reads, if there is one with room left. Word by word: a copy of
+    /// what was just put together in words of other sizes would wait for these.
+    bool give(void* context, std::uint64_t flags, std::size_t length, std::uint64_t data,
+              std::uint64_t tag) noexcept {
+        if (reader_left_ == 0 || used_ != 0) return false;
+        if (reader_step_ == sizeof(fi_cq_tagged_entry)) [[likely]] {
+            auto& entry = *reinterpret_cast<fi_cq_tagged_entry*>(reader_);
+            entry.op_context = context;
+            entry.flags = flags;
+            entry.len = length;
+            entry.buf = nullptr;
+            entry.data = data;
+            entry.tag = tag;
+        } else {
+            give_shorter({context, flags, length, nullptr, data, tag, 0, nullptr});
+        }
+        reader_ += reader_step_;
+        --reader_left_;
+        return true;
     }
     /// `entry.failure` is made here.
     void push_failure(CompletionEntry entry, const Failure& failure) noexcept;
@@ -81,6 +102,8 @@ private:
     template <class Entry>
     ssize_t look(void* to, std::size_t count) noexcept;
     template <class Entry>
+    ssize_t read_any_way(void* to, std::size_t count, fi_addr_t* sources) noexcept;
+    template <class Entry>
     static fi_ops_cq operations() noexcept;
     template <class Entry>
     static ssize_t read(fid_cq* queue, void* to, std::size_t count);
@@ -97,14 +120,7 @@ private:
     static int close(fid_t object);
     static int control(fid_t object, int command, void* argument);
 
-    void give_reader(const CompletionEntry& entry) noexcept {
-        if (reader_step_ == sizeof(fi_cq_tagged_entry)) [[likely]] {
-            std::memcpy(reader_, &entry, sizeof(fi_cq_tagged_entry));
-        } else {
-            std::memcpy(reader_, &entry, reader_step_);
-        }
-        reader_ += reader_step_;
-    }
+    void give_shorter(CompletionEntry entry) noexcept;
     void grow() noexcept;
     void drop_first() noexcept;
 
@@ -115,8 +131,9 @@ private:
     std::size_t used_ = 0;
     // Where the call that reads has room left, while it makes progress: what completes meanwhile
     // goes there, and never sees the ring.
-    char *reader_ = nullptr, *reader_end_ = nullptr;
-    std::size_t reader_step_ = 0;  // bytes of an entry there
+    char* reader_ = nullptr;
+    std::size_t reader_left_ = 0;  // entries
+    std::size_t reader_step_ = 0;  // bytes of one
     bool looked_ = false;  // the last read made progress and left nothing
     Waiter waiter_;
     Domain& domain_;

@@ -36,7 +36,8 @@ std::int64_t linger_ns() noexcept {
 }  // namespace
 
 Endpoint::Endpoint(Domain& domain, const fi_info& info, void* context)
-    : domain_(domain), caps_(info.caps == 0 ? kAllCaps : info.caps) {
+    : locked_(domain.lock().needed()), domain_(domain),
+      caps_(info.caps == 0 ? kAllCaps : info.caps) {
     static fi_ops fid_operations = fid_ops(close, bind, control);
     fid = {FI_CLASS_EP, context, &fid_operations};
     ops = &option_operations;
@@ -49,6 +50,9 @@ Endpoint::Endpoint(Domain& domain, const fi_info& info, void* context)
     if ((caps_ & (FI_SEND | FI_RECV)) == 0) caps_ |= FI_SEND | FI_RECV;
     directed_ = (caps_ & FI_DIRECTED_RECV) != 0;
     in_context_ = (info.mode & kContextModes) != 0;
+    for (const Space space : {kTagged, kMessage}) {
+        injected_[space] = {sent_call(space, false), nullptr, this};
+    }
     if (info.tx_attr != nullptr) transmit_.op_flags = info.tx_attr->op_flags;
     if (info.rx_attr != nullptr) receive_.op_flags = info.rx_attr->op_flags;
     wanted_ = loopback_card();
@@ -196,6 +200,7 @@ int Endpoint::enable() {
         return -error_of(result);
     }
     icl_ = opened;
+    if (locked_) fci_icl_share(icl_);
     FCI_INFO(FI_LOG_EP_CTRL, "%s\n", fci_icl_summary(icl_));
     struct fci_icl_limits limits{};
     fci_icl_limits(icl_, &limits);
@@ -242,6 +247,7 @@ void Endpoint::became_childs() noexcept {
 int Endpoint::learn(fi_addr_t number, const Card& card) {
     if (icl_ == nullptr) return 0;  // enable() does it
     peers_.resize(std::max<std::size_t>(peers_.size(), number + 1), kNobody);
+    known_ = peers_.size();
     fci_icl_peer peer = kNobody;
     const int result =
         fci_icl_add_peer(icl_, reinterpret_cast<const unsigned char*>(&card), &peer);

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "fci_core/api/icl.h"
@@ -30,6 +31,7 @@
 #include "netmod/libfabric/region_server.h"
 #include "netmod/libfabric/remote_operations.h"
 #include "netmod/libfabric/space.h"
+#include "netmod/libfabric/waiter.h"
 
 namespace fci::libfabric {
 
@@ -113,7 +115,7 @@ private:
     static fi_ops_ep option_operations;
 
     [[nodiscard]] fci_icl_peer peer_of(fi_addr_t number) const noexcept {
-        return number < peers_.size() ? peers_[number] : kNobody;
+        return number < known_ ? peers_[number] : kNobody;
     }
     /// FCI_ICL_ANY_SOURCE unless the program receives by source.
     [[nodiscard]] fci_icl_peer source_wanted(fi_addr_t number) const noexcept {
@@ -130,7 +132,7 @@ private:
     static void received(void* user, void* owner, const fci_icl_status* status);
     static fci_icl_done_fn sent_call(Space space, bool report) noexcept;
     static fci_icl_done_fn received_call(Space space, bool report, bool in_context) noexcept;
-    void send_completed(Space space, void* context, bool report) noexcept {
+    [[gnu::always_inline]] void send_completed(Space space, void* context, bool report) noexcept {
         if (report) transmit_.queue->push({context, FI_SEND | kSpaceFlags[space], 0, nullptr, 0, 0,
                                            FI_ADDR_NOTAVAIL, nullptr});
         if (transmit_.counter != nullptr) transmit_.counter->count(true);
@@ -140,17 +142,33 @@ private:
         if (status.error != FCI_ICL_OK) [[unlikely]] {
             return receive_failed(received_entry(space, context, status), status);
         }
-        if (report) receive_.queue->push(received_entry(space, context, status));
+        if (report) report_received(space, context, status);
         if (receive_.counter != nullptr) receive_.counter->count(true);
+    }
+    void report_received(Space space, void* context, const fci_icl_status& status) noexcept {
+        // Who reads just now does not ask for the source.
+        if (receive_.queue->give(context, received_flags(space, status), status.received,
+                                 received_data(status), status.match)) [[likely]] {
+            return;
+        }
+        receive_.queue->push(received_entry(space, context, status));
+    }
+    [[nodiscard]] static std::uint64_t received_flags(Space space,
+                                                      const fci_icl_status& status) noexcept {
+        static_assert(FCI_ICL_IMMEDIATE == 1 && FI_REMOTE_CQ_DATA == 1u << 17);
+        return FI_RECV | kSpaceFlags[space] |
+               static_cast<std::uint64_t>(status.flags & FCI_ICL_IMMEDIATE) << 17;
+    }
+    [[nodiscard]] static std::uint64_t received_data(const fci_icl_status& status) noexcept {
+        return (status.flags & FCI_ICL_IMMEDIATE) != 0 ? status.immediate : 0;
     }
     [[nodiscard]] CompletionEntry received_entry(Space space, void* context,
                                                  const fci_icl_status& status) const noexcept {
-        const bool has_data = (status.flags & FCI_ICL_IMMEDIATE) != 0;
         return {context,
-                FI_RECV | kSpaceFlags[space] | (has_data ? FI_REMOTE_CQ_DATA : 0),
+                received_flags(space, status),
                 status.received,
                 nullptr,
-                has_data ? status.immediate : 0,
+                received_data(status),
                 status.match,
                 number_of(status.source),
                 nullptr};
@@ -162,17 +180,35 @@ private:
     /// A negative error for a call that the core did not take.
     ssize_t refused(int icl_code, fci_icl_peer peer) noexcept;
 
+    /// Calls with the domain's lock held.
+    template <class Call>
+    ssize_t guarded(Call call) noexcept {
+        if (!locked_) [[likely]] return call();
+        const Call copy = call;  // so that only this way needs it in memory
+        return locked(copy);
+    }
+    template <class Call>
+    [[gnu::noinline]] ssize_t locked(const Call& call) noexcept {
+        Guard guard(domain_.lock());
+        return call();
+    }
+
     // send.cc
     struct SendCopy;
     static constexpr std::size_t kCopiedMost = 1u << 20;  // then the program has to come again
+    static constexpr int kStuckMs = 1000;
     ssize_t send_bytes(Space space, const void* data, std::size_t bytes, fi_addr_t to,
                        std::uint32_t flags, std::uint64_t tag, std::uint64_t immediate,
                        void* context) noexcept;
     ssize_t inject(Space space, const void* data, std::size_t bytes, fi_addr_t to,
                    std::uint32_t flags, std::uint64_t tag, std::uint64_t immediate) noexcept;
+    ssize_t injected_late(Space space, const void* data, std::size_t bytes, fci_icl_peer peer,
+                          std::uint32_t flags, std::uint64_t tag, std::uint64_t immediate,
+                          int result) noexcept;
     ssize_t send_ranges(Space space, const fi_msg_tagged& message, std::uint64_t flags,
                         bool report) noexcept;
     void free_copies() noexcept;
+    bool may_copy() noexcept;
     ssize_t send_copy(const struct fci_icl_send& send, std::size_t bytes, void* context,
                       bool report) noexcept;
     static fi_ops_msg message_operations;
@@ -183,7 +219,11 @@ private:
     // receive.cc
     ssize_t receive(Space space, const ReceiveCall& call, bool report) noexcept;
     ssize_t receive_flagged(Space space, const ReceiveCall& call, std::uint64_t flags) noexcept;
+    ssize_t receive_range(Space space, void* data, std::size_t bytes, fi_addr_t from,
+                          std::uint64_t tag, std::uint64_t ignore, void* context) noexcept;
     ssize_t post(Space space, const ReceiveCall& call, bool report) noexcept;
+    ssize_t answered(Space space, int result, fci_icl_peer source, void* context,
+                     const fci_icl_status& status, bool report) noexcept;
     static ssize_t cancel(fid_t object, void* context);
     ssize_t cancel_pending(void* context) noexcept;
 
@@ -211,6 +251,12 @@ private:
 
     // The fast calls touch these.
     fci_icl_context* icl_ = nullptr;
+    fi_addr_t known_ = 0;              // numbers in peers_
+    const bool locked_;                // the domain's lock is needed
+    /// A receive of one range goes straight to the core, its order is noted in the context, and
+    /// this ends it. nullptr: not so.
+    std::array<fci_icl_done_fn, FCI_ICL_SPACES> straight_{};
+    fci_icl_completion injected_[FCI_ICL_SPACES];
     fci_icl_context* parents_icl_ = nullptr;  // in a child of fork(): what it must not touch
     std::vector<fci_icl_peer> peers_;  // by the program's number
     Domain& domain_;
@@ -245,6 +291,8 @@ private:
     bool resuming_ = false;
     std::size_t copied_bytes_ = 0;  // of sends that are pending in a copy
     SendCopy* copies_ = nullptr;    // these
+    std::size_t copied_most_ = kCopiedMost;
+    std::optional<Deadline> stuck_;  // since a send was refused nobody has taken one of them
     std::vector<Claim> claims_;
     std::vector<bool> told_;  // peers whose failure was logged
     std::vector<std::unique_ptr<MultiReceive>> multi_;

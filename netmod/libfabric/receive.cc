@@ -31,9 +31,7 @@ ssize_t Endpoint::post(Space space, const ReceiveCall& call, bool report) noexce
             return 0;
         }
         mark.owner = nullptr;
-        if (result != FCI_ICL_DONE) [[unlikely]] return refused(result, source);
-        receive_completed(space, call.context, status, report);
-        return 0;
+        return answered(space, result, source, call.context, status, report);
     }
     ReceiveRecord* const record = records_.take(call.context);
     if (record == nullptr) [[unlikely]] return -FI_ENOMEM;
@@ -41,12 +39,41 @@ ssize_t Endpoint::post(Space space, const ReceiveCall& call, bool report) noexce
     const int result = fci_icl_receive(icl_, &receive, &record->order, &status);
     if (result == FCI_ICL_OK) return 0;
     records_.give_back(*record);
+    return answered(space, result, source, call.context, status, report);
+}
+
+/// The core did not keep the receive: a message was there, or something is wrong.
+ssize_t Endpoint::answered(Space space, int result, fci_icl_peer source, void* context,
+                           const fci_icl_status& status, bool report) noexcept {
     if (result != FCI_ICL_DONE) [[unlikely]] return refused(result, source);
-    receive_completed(space, call.context, status, report);
+    receive_completed(space, context, status, report);
     return 0;
 }
 
-inline ssize_t Endpoint::receive(Space space, const ReceiveCall& call, bool report) noexcept {
+/// The straight path of receive() for one range.
+inline ssize_t Endpoint::receive_range(Space space, void* data, std::size_t bytes, fi_addr_t from,
+                                       std::uint64_t tag, std::uint64_t ignore,
+                                       void* context) noexcept {
+    const fci_icl_peer source = source_wanted(from);
+    const fci_icl_done_fn done = straight_[space];
+    if (done == nullptr || context == nullptr || source == kNobody) [[unlikely]] {
+        const iovec range{data, bytes};
+        return receive(space, {&range, 1, from, tag, ignore, context}, receive_.report);
+    }
+    ContextMark& mark = *static_cast<ContextMark*>(context);
+    const fci_icl_completion completion{done, context, this};
+    fci_icl_status status;
+    const int result = fci_icl_receive_bytes(icl_, source, space, tag, ignore, data, bytes,
+                                             &completion, &mark.order, &status);
+    if (result == FCI_ICL_OK) [[likely]] {
+        mark.owner = this;
+        return 0;
+    }
+    mark.owner = nullptr;
+    return answered(space, result, source, context, status, receive_.report);
+}
+
+ssize_t Endpoint::receive(Space space, const ReceiveCall& call, bool report) noexcept {
     Guard guard(domain_.lock());
     if (slow_[space]) [[unlikely]] {
         return no_throw([&] {
@@ -92,9 +119,7 @@ ssize_t Endpoint::cancel_pending(void* context) noexcept {
 
 ssize_t Receives::tagged(fid_ep* ep, void* data, std::size_t bytes, void*, fi_addr_t from,
                          std::uint64_t tag, std::uint64_t ignore, void* context) {
-    Endpoint& self = Endpoint::of(ep);
-    const iovec range{data, bytes};
-    return self.receive(kTagged, {&range, 1, from, tag, ignore, context}, self.receive_.report);
+    return Endpoint::of(ep).receive_range(kTagged, data, bytes, from, tag, ignore, context);
 }
 
 ssize_t Receives::tagged_vector(fid_ep* ep, const iovec* ranges, void**, std::size_t count,
@@ -114,9 +139,7 @@ ssize_t Receives::tagged_message(fid_ep* ep, const fi_msg_tagged* message, std::
 
 ssize_t Receives::plain(fid_ep* ep, void* data, std::size_t bytes, void*, fi_addr_t from,
                         void* context) {
-    Endpoint& self = Endpoint::of(ep);
-    const iovec range{data, bytes};
-    return self.receive(kMessage, {&range, 1, from, 0, ~0ull, context}, self.receive_.report);
+    return Endpoint::of(ep).receive_range(kMessage, data, bytes, from, 0, ~0ull, context);
 }
 
 ssize_t Receives::plain_vector(fid_ep* ep, const iovec* ranges, void**, std::size_t count,

@@ -20,7 +20,10 @@ struct Endpoint::SendCopy {
 
     static void sent(void* user, void* owner, const fci_icl_status* status) {
         auto* const copy = static_cast<SendCopy*>(user);
-        static_cast<Endpoint*>(owner)->copied_bytes_ -= sizeof(SendCopy) + copy->bytes;
+        Endpoint& self = *static_cast<Endpoint*>(owner);
+        self.copied_bytes_ -= sizeof(SendCopy) + copy->bytes;
+        if (self.copied_bytes_ == 0) self.copied_most_ = kCopiedMost;
+        self.stuck_.reset();
         *copy->here = copy->next;
         if (copy->next != nullptr) copy->next->here = copy->here;
         copy->then.done(copy->then.user, owner, status);
@@ -36,7 +39,6 @@ void Endpoint::free_copies() noexcept {
 inline ssize_t Endpoint::send_bytes(Space space, const void* data, std::size_t bytes, fi_addr_t to,
                                     std::uint32_t flags, std::uint64_t tag,
                                     std::uint64_t immediate, void* context) noexcept {
-    Guard guard(domain_.lock());
     const fci_icl_peer peer = peer_of(to);
     if (peer == kNobody) [[unlikely]] return -FI_EINVAL;
     const bool report = transmit_.report;
@@ -54,20 +56,25 @@ inline ssize_t Endpoint::send_bytes(Space space, const void* data, std::size_t b
 inline ssize_t Endpoint::inject(Space space, const void* data, std::size_t bytes, fi_addr_t to,
                                 std::uint32_t flags, std::uint64_t tag,
                                 std::uint64_t immediate) noexcept {
-    Guard guard(domain_.lock());
     const fci_icl_peer peer = peer_of(to);
     if (peer == kNobody || bytes > kInjectBytes) [[unlikely]] return -FI_EINVAL;
     int result = FCI_ICL_EHELD;
     if (bytes < inject_room_) [[likely]] {
-        const fci_icl_completion completion{sent_call(space, false), nullptr, this};
-        fci_icl_order order;
         result = fci_icl_send_bytes(icl_, peer, space, flags | FCI_ICL_BUFFERED, tag, immediate,
-                                    data, bytes, &completion, &order);
+                                    data, bytes, &injected_[space], nullptr);
     }
     if (result == FCI_ICL_DONE) [[likely]] {
         send_completed(space, nullptr, false);
         return 0;
     }
+    return injected_late(space, data, bytes, peer, flags, tag, immediate, result);
+}
+
+/// The core did not take it at once.
+[[gnu::noinline]] ssize_t Endpoint::injected_late(Space space, const void* data, std::size_t bytes,
+                                                  fci_icl_peer peer, std::uint32_t flags,
+                                                  std::uint64_t tag, std::uint64_t immediate,
+                                                  int result) noexcept {
     if (result == FCI_ICL_EHELD) {
         const iovec range{const_cast<void*>(data), bytes};
         return send_copy({peer, space, flags, tag, immediate, &range, 1, {}}, bytes, nullptr,
@@ -115,10 +122,22 @@ ssize_t Endpoint::send_ranges(Space space, const fi_msg_tagged& message, std::ui
     return result == FCI_ICL_OK ? 0 : refused(result, peer);
 }
 
+/// A program that may not go on until somebody takes what it has sent is held back so; but whoever
+/// should take it may want something first that is still to come (MPI_Isend, where the MPI library
+/// sends by injection, must not wait for its receive). So the room grows while nothing is taken.
+bool Endpoint::may_copy() noexcept {
+    if (copied_bytes_ <= copied_most_) return true;
+    if (!stuck_) stuck_.emplace(kStuckMs);
+    if (stuck_->left_ns() != 0) return false;
+    stuck_.reset();
+    copied_most_ += kCopiedMost;
+    return true;
+}
+
 /// Under the lock.
 ssize_t Endpoint::send_copy(const struct fci_icl_send& send, std::size_t bytes, void* context,
                             bool report) noexcept {
-    if (copied_bytes_ > kCopiedMost) return refused(FCI_ICL_EAGAIN, send.peer);
+    if (!may_copy()) return refused(FCI_ICL_EAGAIN, send.peer);
     auto* const copy = static_cast<SendCopy*>(std::malloc(sizeof(SendCopy) + bytes));
     if (copy == nullptr) return -FI_ENOMEM;
     const auto space = static_cast<Space>(send.space);
@@ -150,24 +169,34 @@ ssize_t Endpoint::send_copy(const struct fci_icl_send& send, std::size_t bytes, 
 
 ssize_t Sends::tagged(fid_ep* ep, const void* data, std::size_t bytes, void*, fi_addr_t to,
                       std::uint64_t tag, void* context) {
-    return Endpoint::of(ep).send_bytes(kTagged, data, bytes, to, 0, tag, 0, context);
+    Endpoint& self = Endpoint::of(ep);
+    return self.guarded([=, &self] {
+        return self.send_bytes(kTagged, data, bytes, to, 0, tag, 0, context);
+    });
 }
 
 ssize_t Sends::tagged_data(fid_ep* ep, const void* data, std::size_t bytes, void*,
                            std::uint64_t immediate, fi_addr_t to, std::uint64_t tag,
                            void* context) {
-    return Endpoint::of(ep).send_bytes(kTagged, data, bytes, to, FCI_ICL_IMMEDIATE, tag, immediate,
-                                       context);
+    Endpoint& self = Endpoint::of(ep);
+    return self.guarded([=, &self] {
+        return self.send_bytes(kTagged, data, bytes, to, FCI_ICL_IMMEDIATE, tag, immediate,
+                               context);
+    });
 }
 
 ssize_t Sends::tagged_inject(fid_ep* ep, const void* data, std::size_t bytes, fi_addr_t to,
                              std::uint64_t tag) {
-    return Endpoint::of(ep).inject(kTagged, data, bytes, to, 0, tag, 0);
+    Endpoint& self = Endpoint::of(ep);
+    return self.guarded([=, &self] { return self.inject(kTagged, data, bytes, to, 0, tag, 0); });
 }
 
 ssize_t Sends::tagged_inject_data(fid_ep* ep, const void* data, std::size_t bytes,
                                   std::uint64_t immediate, fi_addr_t to, std::uint64_t tag) {
-    return Endpoint::of(ep).inject(kTagged, data, bytes, to, FCI_ICL_IMMEDIATE, tag, immediate);
+    Endpoint& self = Endpoint::of(ep);
+    return self.guarded([=, &self] {
+        return self.inject(kTagged, data, bytes, to, FCI_ICL_IMMEDIATE, tag, immediate);
+    });
 }
 
 ssize_t Sends::tagged_vector(fid_ep* ep, const iovec* ranges, void**, std::size_t count,
@@ -184,22 +213,32 @@ ssize_t Sends::tagged_message(fid_ep* ep, const fi_msg_tagged* message, std::uin
 
 ssize_t Sends::plain(fid_ep* ep, const void* data, std::size_t bytes, void*, fi_addr_t to,
                      void* context) {
-    return Endpoint::of(ep).send_bytes(kMessage, data, bytes, to, 0, 0, 0, context);
+    Endpoint& self = Endpoint::of(ep);
+    return self.guarded([=, &self] {
+        return self.send_bytes(kMessage, data, bytes, to, 0, 0, 0, context);
+    });
 }
 
 ssize_t Sends::plain_data(fid_ep* ep, const void* data, std::size_t bytes, void*,
                           std::uint64_t immediate, fi_addr_t to, void* context) {
-    return Endpoint::of(ep).send_bytes(kMessage, data, bytes, to, FCI_ICL_IMMEDIATE, 0, immediate,
-                                       context);
+    Endpoint& self = Endpoint::of(ep);
+    return self.guarded([=, &self] {
+        return self.send_bytes(kMessage, data, bytes, to, FCI_ICL_IMMEDIATE, 0, immediate,
+                               context);
+    });
 }
 
 ssize_t Sends::plain_inject(fid_ep* ep, const void* data, std::size_t bytes, fi_addr_t to) {
-    return Endpoint::of(ep).inject(kMessage, data, bytes, to, 0, 0, 0);
+    Endpoint& self = Endpoint::of(ep);
+    return self.guarded([=, &self] { return self.inject(kMessage, data, bytes, to, 0, 0, 0); });
 }
 
 ssize_t Sends::plain_inject_data(fid_ep* ep, const void* data, std::size_t bytes,
                                  std::uint64_t immediate, fi_addr_t to) {
-    return Endpoint::of(ep).inject(kMessage, data, bytes, to, FCI_ICL_IMMEDIATE, 0, immediate);
+    Endpoint& self = Endpoint::of(ep);
+    return self.guarded([=, &self] {
+        return self.inject(kMessage, data, bytes, to, FCI_ICL_IMMEDIATE, 0, immediate);
+    });
 }
 
 ssize_t Sends::plain_vector(fid_ep* ep, const iovec* ranges, void**, std::size_t count,

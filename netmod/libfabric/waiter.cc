@@ -94,6 +94,7 @@ bool Waiter::arm() noexcept {
         if (!endpoint->arm()) return false;
     }
     armed_ = true;
+    quick_ = false;
     return true;
 }
 
@@ -105,6 +106,7 @@ void Waiter::ring() noexcept {
 
 void Waiter::drain() noexcept {
     armed_ = false;
+    quick_ = !lock_.needed();
     eventfd_t count;
     eventfd_read(bell_, &count);
 }

@@ -41,6 +41,9 @@ public:
     void remove(Endpoint& endpoint) noexcept;
     void enabled(Endpoint& endpoint) noexcept;  // its descriptor is there now
     void progress() noexcept;
+    [[nodiscard]] const std::vector<Endpoint*>& endpoints() const noexcept { return endpoints_; }
+    /// Neither is there a lock to take, nor somebody to be told that nobody sleeps any more.
+    [[nodiscard]] bool quick() const noexcept { return quick_; }
     /// False: there is work, do not sleep. True: the descriptor tells of all that comes.
     bool arm() noexcept;
     void disarm() noexcept {
@@ -67,6 +70,7 @@ private:
     Lock& lock_;
     std::vector<Endpoint*> endpoints_;
     bool armed_ = false;
+    bool quick_ = !lock_.needed();
     fi_wait_obj object_ = FI_WAIT_NONE;
     int bell_ = -1;   // eventfd
     int epoll_ = -1;  // bell_ and the descriptors of all endpoints

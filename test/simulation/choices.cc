@@ -94,6 +94,9 @@ void Simulation::choose_limits() {
     limits_.announce_bytes = one_of(prng_, kAnnounce);
     limits_.unexpected_bytes = one_of(prng_, kUnexpected);
     limits_.copy = one_of(prng_, kPolicies);
+    // Pools of which a peer may hold one piece at a time up to such that hold all there is.
+    static constexpr std::uint64_t kPoolPieces[] = {0, 1, 2, 3, 16, 64};
+    limits_.layout.pool_bytes = one_of(prng_, kPoolPieces) * gcs::Layout::kPieceBytes;
 }
 
 std::string Simulation::describe() const {
@@ -101,6 +104,7 @@ std::string Simulation::describe() const {
     return std::string(protocol_->name) + ", " + number(processes_) + " processes, " +
            number(operations_) + " operations each, " + number(tags_) + " tags, slots " +
            number(limits_.layout.slots) + ", ring " + number(limits_.layout.ring_bytes) +
+           ", pool " + number(limits_.layout.pool_bytes) +
            ", eager " + number(limits_.eager_bytes) + ", announce " +
            number(limits_.announce_bytes) + ", unexpected " + number(limits_.unexpected_bytes) +
            ", copy policy " + number(static_cast<unsigned>(limits_.copy)) + ", load_store " +

@@ -25,7 +25,7 @@ Simulation::Simulation(std::uint64_t seed)
     settings.block_bytes = limits_.layout.block_bytes();
     settings.layout_digest = limits_.layout.digest(limits_.eager_bytes);
     settings.job = 1;
-    settings.communication_bytes = 4096;
+    settings.communication_bytes = limits_.layout.pool_bytes;
     ends_.resize(processes_);
     for (unsigned at = 0; at < processes_; ++at) {
         Endpoint& end = ends_[at];

@@ -14,25 +14,12 @@
 #include <vector>
 
 #include "fci_core/api/icl.h"
+#include "test/unit/api/context.h"
 
 namespace fci {
 namespace {
 
-struct Close {
-    void operator()(fci_icl_context* context) const { fci_icl_close(context, 0); }
-};
-using Context = std::unique_ptr<fci_icl_context, Close>;
-
-Context open_context() {
-    fci_icl_config config{};
-    config.version = FCI_ICL_VERSION;
-    config.job = 0x4711;
-    fci_icl_context* context = nullptr;
-    char* error = nullptr;
-    EXPECT_EQ(fci_icl_open(&config, &context, &error), FCI_ICL_OK) << (error ? error : "");
-    std::free(error);
-    return Context(context);
-}
+constexpr std::uint64_t kJob = 0x4711;
 
 /// In the order in which they were opened.
 std::vector<Report> reports() {
@@ -67,7 +54,7 @@ void send_one(fci_icl_context* from, fci_icl_context* to) {
 }
 
 TEST(Report, open__head_of_each_context) {
-    const Context one = open_context(), other = open_context();
+    const Context one = open_context(kJob), other = open_context(kJob);
     const std::vector<Report> seen = reports();
     ASSERT_EQ(seen.size(), 2u);
     for (const Report& report : seen) {
@@ -83,7 +70,7 @@ TEST(Report, open__head_of_each_context) {
 }
 
 TEST(Report, message__counters_and_what_peers_take) {
-    const Context one = open_context(), other = open_context();
+    const Context one = open_context(kJob), other = open_context(kJob);
     ASSERT_NO_FATAL_FAILURE(send_one(one.get(), other.get()));
     const std::vector<Report> seen = reports();
     ASSERT_EQ(seen.size(), 2u);
@@ -105,12 +92,12 @@ TEST(Report, message__counters_and_what_peers_take) {
 }
 
 TEST(Report, close__nothing_is_left) {
-    { const Context one = open_context(); }
+    { const Context one = open_context(kJob); }
     EXPECT_TRUE(reports().empty());
 }
 
 TEST(Report, fork__child_shows_nothing_and_may_close) {
-    const Context one = open_context();
+    const Context one = open_context(kJob);
     const pid_t child = fork();
     if (child == 0) {
         const bool silent = reports().empty();
@@ -138,7 +125,7 @@ TEST(final_report, file__a_line_for_each_that_closes) {
     setenv("FCI_REPORT", path.c_str(), 1);
     setenv("PMI_RANK", "3", 1);
     {
-        const Context a = open_context(), b = open_context();
+        const Context a = open_context(kJob), b = open_context(kJob);
         send_one(a.get(), b.get());
         const pid_t child = fork();
         if (child == 0) {
@@ -167,7 +154,7 @@ TEST(final_report, file__a_line_for_each_that_closes) {
 TEST(final_report, file__that_cannot_be_written_is_told_once_closed) {
     setenv("FCI_REPORT", "/nowhere/report", 1);
     testing::internal::CaptureStderr();
-    open_context();
+    open_context(kJob);
     unsetenv("FCI_REPORT");
     const std::string said = testing::internal::GetCapturedStderr();
     EXPECT_NE(said.find("'/nowhere/report' (FCI_REPORT): No such file"), std::string::npos) << said;

@@ -65,7 +65,7 @@ TEST_F(Greeting, check_hello__each_difference) {
 }
 
 TEST_F(Greeting, check_hello__another_version_of_any_length) {
-    hello.prologue.version = 2;
+    hello.prologue.version = kVersion + 1;
     EXPECT_EQ(check(), Objection::version);
     std::vector<std::byte> longer(sizeof hello + 40);
     hello.prologue.bytes = static_cast<std::uint16_t>(longer.size());

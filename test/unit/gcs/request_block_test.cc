@@ -103,7 +103,9 @@ Status put_with(Pair& p, const Line& l, std::span<const gcs::RequestOut::Part> p
 TEST(layout, parts_do_not_overlap) {
     for (const std::uint32_t slots : {8u, 64u, 128u, 4096u}) {
         const Layout layout{slots, 1 << 16};
-        EXPECT_GE(static_cast<std::uint64_t>(Layout::claim(0)), sizeof(gcs::Credit));
+        EXPECT_GE(static_cast<std::uint64_t>(Layout::returned()), sizeof(gcs::Credit));
+        EXPECT_GE(static_cast<std::uint64_t>(Layout::claim(0)),
+                  static_cast<std::uint64_t>(Layout::returned()) + 8);
         EXPECT_GE(static_cast<std::uint64_t>(Layout::slot(0)),
                   static_cast<std::uint64_t>(Layout::claim(Layout::kClaims - 1)) + 8);
         EXPECT_GE(static_cast<std::uint64_t>(layout.ring(0)),
@@ -114,9 +116,10 @@ TEST(layout, parts_do_not_overlap) {
 }
 
 TEST(layout, digest__differs_with_everything_that_matters) {
-    const Layout a{64, 4096}, b{128, 4096}, c{64, 8192};
+    const Layout a{64, 4096}, b{128, 4096}, c{64, 8192}, d{64, 4096, Layout::kPieceBytes};
     EXPECT_NE(a.digest(1), b.digest(1));
     EXPECT_NE(a.digest(1), c.digest(1));
+    EXPECT_NE(a.digest(1), d.digest(1));
     EXPECT_NE(a.digest(1), a.digest(2));
     EXPECT_EQ(a.digest(1), Layout(a).digest(1));
 }

@@ -30,7 +30,7 @@ TEST(arrived_pool, take__room_for_what_was_asked_for) {
         EXPECT_EQ(pool.memory(), memory);
         EXPECT_EQ(message->length, 0u);
         EXPECT_EQ(message->charge, 0u);
-        EXPECT_FALSE(message->announced || message->claimed || message->listed());
+        EXPECT_FALSE(message->announced || message->claimed || message->linked());
         pool.give_back(*message);
     }
 }

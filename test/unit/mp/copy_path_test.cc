@@ -99,9 +99,10 @@ TEST(copy_path, choose__classes_are_powers_of_two_from_32_KiB_to_32_MiB) {
 }
 
 TEST(copy_path, learn__upwards_slowly_downwards_at_once) {
-    const auto ring_after = [](fci::Nanoseconds late, int times) {
+    const auto ring_after = [](fci::Nanoseconds late, int times,
+                               fci::Nanoseconds kernel = 60'000) {
         CopyPath path;
-        run(path, 1 << 20, 9, 40'000, 60'000);
+        run(path, 1 << 20, 9, 40'000, kernel);
         for (int i = 0; i < times; ++i) path.learn(Choice::ring, 1 << 20, late);
         return path.choose(1 << 20) == Choice::ring;
     };
@@ -109,6 +110,9 @@ TEST(copy_path, learn__upwards_slowly_downwards_at_once) {
     EXPECT_FALSE(ring_after(80'000, 6));      // 62.1
     EXPECT_TRUE(ring_after(90'000'000, 1));   // of the worst, three eighths: 55
     EXPECT_FALSE(ring_after(90'000'000, 2));  // 75.6
+    EXPECT_FALSE(ring_after(80'000, 5, 59'000));      // no less than an eighth
+    EXPECT_TRUE(ring_after(90'000'000, 1, 57'000));   // no more than three of them,
+    EXPECT_TRUE(ring_after(196'000, 1, 57'000));      // from four times as much on
     CopyPath path;
     run(path, 1 << 20, 9, 90'000, 60'000);
     EXPECT_EQ(path.choose(1 << 20), Choice::kernel);

@@ -52,6 +52,29 @@ TEST_P(departure, death__of_a_stranger_ends_a_receive_from_anybody_who_met_every
     EXPECT_EQ(p.recorder.error(2), kPeerLost);
 }
 
+TEST_P(departure, is_waited_for__by_whoever_asked_for_something_in_particular) {
+    Pair p(*GetParam());
+    p.attach();
+    std::vector<std::byte> some(100), any(100);
+    EXPECT_FALSE(p.ends[0]->is_waited_for());
+    std::uint32_t mailbox = 0, named = 0;
+    p.receive(0, 0, any, 1, &mailbox, true, ~std::uint64_t{0});
+    EXPECT_FALSE(p.ends[0]->is_waited_for()) << "whatever comes, from anybody";
+    p.receive(0, 2, some, 2, &named, true, 0xff);
+    EXPECT_TRUE(p.ends[0]->is_waited_for());
+    p.ends[0]->cancel(named);
+    p.settle();
+    EXPECT_FALSE(p.ends[0]->is_waited_for());
+    EXPECT_EQ(p.ends[0]->probe({p.there[0], 0, 7, 0}, nullptr, nullptr), kNoMessage);
+    EXPECT_TRUE(p.ends[0]->is_waited_for());
+    EXPECT_FALSE(p.ends[0]->is_waited_for()) << "nobody probed again";
+    auto big = pattern(50'000);
+    EXPECT_EQ(p.send(0, 0, 7, big, 3), kAccepted);
+    EXPECT_TRUE(p.ends[0]->is_waited_for()) << "until it is taken";
+    p.ends[0]->cancel(mailbox);
+    p.settle();
+}
+
 TEST_P(departure, death__while_nobody_waits_for_anybody_is_told_to_the_next_one_once) {
     Pair p(*GetParam());
     p.attach();

@@ -19,11 +19,11 @@ struct Nobody final : ddi::PeerListener {
 
 /// One process as it is, and one of which only the network is real: it writes what it likes.
 struct Forger {
-    sim::World world{{}};
+    sim::World world{{.load_store = true}};
     Nobody nobody;
     std::unique_ptr<ddi::Device> device = world.open(settings());
     std::unique_ptr<ddi::Device> bad = world.open(settings());
-    MessagePassing mp{*device, kEnhancedMixed, small_limits()};
+    MessagePassing mp{*device, kEnhancedMixed, limits()};
     nhi::Rank there = 0, here = 0;  // the forger as the process knows it, and the reverse
     gcs::RequestOut out;
     gcs::RequestIn in;
@@ -31,9 +31,15 @@ struct Forger {
     std::vector<std::byte> data = pattern(100'000), to = std::vector<std::byte>(100'000);
     int handled = 0;
 
+    static Limits limits() {
+        Limits limits = small_limits();
+        limits.layout.pool_bytes = 4 * gcs::Layout::kPieceBytes;
+        return limits;
+    }
     static ddi::Settings settings() {
         ddi::Settings settings;
-        settings.block_bytes = small_limits().layout.block_bytes();
+        settings.block_bytes = limits().layout.block_bytes();
+        settings.communication_bytes = limits().layout.pool_bytes;
         return settings;
     }
     Forger() {
@@ -43,8 +49,11 @@ struct Forger {
         EXPECT_EQ(device->connect(there), Status::ok);
         turns();
         const auto block = bad->block(here);
-        out.attach(here, small_limits().layout, block, nullptr);
-        in.attach(here, small_limits().layout, block, 1 << 20);
+        out.attach(here, limits().layout, block, nullptr);
+        in.attach(here, limits().layout, block, 1 << 20);
+        EXPECT_EQ(bad->network().open_window(gcs::Layout::kPoolWindow, gcs::Layout::kPool,
+                                             bad->communication_memory()),
+                  Status::ok);
         mp.set_handler(
             5,
             [](void* self, nhi::Rank, const void*, std::size_t, const void*, std::uint64_t,
@@ -290,6 +299,42 @@ TEST(hostile, piece__of_what_nobody_waits_for) {
     });
     BAD("of a receive that has no message",
         f.say_with(Kind::piece, HandleRecord{f.posted(7, 100, f.there)}, kInRing, 10));
+}
+
+TEST(hostile, piece__somewhere_in_the_pool) {
+    constexpr std::uint64_t kPiece = gcs::Layout::kPieceBytes;
+    const auto piece = [](std::uint64_t offset, std::uint16_t bytes) {
+        return [=](Forger& f) {
+            f.say(Kind::piece, PieceRecord{f.asked(20'000), offset}, kInPool, bytes);
+        };
+    };
+    expect(false, "the first", piece(0, kPiece));
+    expect(false, "the last", piece(3 * kPiece, kPiece));
+    expect(true, "behind it", piece(4 * kPiece, 1));
+    expect(true, "far behind it", piece(0 - kPiece, 1));
+    expect(true, "between two", piece(64, 1));
+    expect(true, "longer than a piece", piece(0, kPiece + 1));
+    expect(true, "more than is left", [](Forger& f) {
+        f.say(Kind::piece, PieceRecord{f.asked(5'000), 0}, kInPool, 5'001);
+    });
+    expect(true, "of a peer that has no pool", [](Forger& f) {
+        ASSERT_EQ(f.bad->network().close_window(gcs::Layout::kPoolWindow), Status::ok);
+        f.say(Kind::piece, PieceRecord{f.asked(20'000), 0}, kInPool, 1);
+    });
+}
+
+TEST(hostile, send__in_the_pool) {
+    constexpr std::uint64_t kPiece = gcs::Layout::kPieceBytes;
+    const auto send = [](std::uint64_t offset, std::uint16_t bytes) {
+        return [=](Forger& f) {
+            f.say(Kind::send, AnnounceRecord{7, offset, 0, 0, 0, 0, 0}, kInPool, bytes);
+        };
+    };
+    const auto most = static_cast<std::uint16_t>(Forger::limits().eager_bytes + kHeaderMost);
+    expect(false, "as long as may be", send(2 * kPiece, most));
+    expect(true, "and longer", send(2 * kPiece, most + 1));
+    expect(true, "behind its end", send(4 * kPiece, 100));
+    expect(true, "between two", send(8, 100));
 }
 
 TEST(hostile, answers__to_what_was_not_asked) {

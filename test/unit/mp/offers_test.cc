@@ -15,6 +15,13 @@ sim::WorldOptions with_copy() {
     options.load_store = options.kernel_copy = true;
     return options;
 }
+
+/// Not by the straight path, which is for who has no offers.
+int send_the_long_way(Pair& p, std::uint64_t match, std::span<std::byte> data, int number) {
+    const iovec range{data.data(), data.size()};
+    return p.ends[0]->send({p.there[0], 0, 0, match, 0, {&range, 1}}, p.recorder.on(number),
+                           nullptr);
+}
 }  // namespace
 
 class offers : public ::testing::TestWithParam<bool> {
@@ -79,6 +86,58 @@ TEST_P(offers, send__short_one_uses_the_offer_up_too) {
     EXPECT_EQ(p.recorder.outcomes[2].length, big.size());
     EXPECT_EQ(b, big);
     EXPECT_EQ(p.ends[0]->counters().sent_one_sided, 1u);
+}
+
+// A short send is on its way when the offer of the receive that it will get is made. Whether other
+// offers were there when it went out makes no difference.
+TEST_P(offers, send__under_way_and_looked_up_among_offers_uses_it_up) {
+    for (const bool others : {false, true}) {
+        SCOPED_TRACE(others);
+        Pair p(kEnhancedMixed, options());
+        p.attach();
+        auto little = pattern(8), big = pattern(kLong, 3);
+        std::vector<std::byte> a(kLong), b(kLong), c(kLong), d(kLong);
+        p.receive(1, 4, d, 6);  // an offer that is used: from now on sends are noted
+        p.both(50);
+        EXPECT_EQ(send_the_long_way(p, 4, big, 7), kAccepted);
+        p.both();
+        EXPECT_EQ(p.ends[0]->counters().sent_one_sided, 1u);
+        if (others) p.receive(1, 6, c, 1);
+        p.both(50);
+        EXPECT_EQ(send_the_long_way(p, 5, little, 2), kDone);
+        p.receive(1, 5, a, 3);
+        p.turns(0, 300);
+        EXPECT_EQ(send_the_long_way(p, 5, big, 4), kAccepted);
+        EXPECT_EQ(p.ends[0]->counters().sent_one_sided, 1u);
+        p.both();
+        p.receive(1, 5, b, 5);
+        p.both();
+        ASSERT_TRUE(p.recorder.has(3) && p.recorder.has(5));
+        EXPECT_EQ(p.recorder.outcomes[3].length, little.size());
+        EXPECT_EQ(p.recorder.outcomes[5].length, big.size());
+        EXPECT_EQ(b, big);
+        EXPECT_EQ(p.ends[1]->counters().bad_requests, 0u);
+    }
+}
+
+// It has used up the first offer; the second one is for the next message, though that was made
+// before the receiver had seen the first.
+TEST_P(offers, send__that_used_one_offer_does_not_use_up_the_next) {
+    Pair p(kEnhancedMixed, options());
+    p.attach();
+    auto little = pattern(8), big = pattern(kLong, 3);
+    std::vector<std::byte> a(kLong), b(kLong);
+    p.receive(1, 5, a, 1);
+    p.both(50);
+    EXPECT_EQ(send_the_long_way(p, 5, little, 2), kDone);
+    p.receive(1, 5, b, 3);
+    p.turns(0, 300);
+    EXPECT_EQ(send_the_long_way(p, 5, big, 4), kAccepted);
+    EXPECT_EQ(p.ends[0]->counters().sent_one_sided, 1u);
+    p.both();
+    ASSERT_TRUE(p.recorder.has(1) && p.recorder.has(3));
+    EXPECT_EQ(p.recorder.outcomes[1].length, little.size());
+    EXPECT_EQ(b, big);
 }
 
 TEST_P(offers, receive__behind_a_wildcard_is_not_offered) {

@@ -48,6 +48,7 @@ struct Pair {
         : world(options) {
         ddi::Settings settings;
         settings.block_bytes = limits.layout.block_bytes();
+        settings.communication_bytes = limits.layout.pool_bytes;
         for (int i = 0; i < 2; ++i) {
             devices.push_back(world.open(settings));
             ends.push_back(std::make_unique<MessagePassing>(*devices[i], protocol, limits));

@@ -56,7 +56,7 @@ TEST(records, line_control__says_the_same_as_a_control) {
             for (const std::uint64_t bytes : {0, 1, 48, 32768, 65535}) {
                 const Control control{Kind::send, control_flags(space, flags),
                                       static_cast<std::uint16_t>(bytes)};
-                const std::uint32_t word = line_control(space, flags | kSendBuffered, bytes);
+                const std::uint32_t word = line_control(space, flags * 8, bytes);
                 EXPECT_EQ(word, control.word());
                 EXPECT_EQ(line_space(word), space);
             }

@@ -1,0 +1,218 @@
+// The pool of pieces (§2.6.4): memory of a sender through which its long messages travel, to all of
+// its peers. It does not grow with them, and a message finds a span there that no pair could have
+// for itself.
+//
+//   part     | written by                 | read by
+//   pieces   | the owner (PiecePool)      | the peer that was told of one, until it gave it back
+//   returned | the peer (PiecesIn), grows | the owner (PiecesOut); in the request block
+//
+// Pieces go round through the pool. One that somebody still holds is passed over, so a slow peer
+// stops nobody else. Half of the pool is for whoever comes first; of the other half each peer has
+// its part, whatever the others hold. All comes back from a peer that is lost.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "fci_core/base/flag.h"
+#include "fci_core/base/status.h"
+#include "fci_core/gcs/layout.h"
+#include "fci_core/nhi/network_interface.h"
+
+namespace fci::gcs {
+
+/// What one peer holds of the own pool.
+class PiecesOut {
+public:
+    void attach(std::span<const std::byte> own_block) noexcept {
+        word_ = reinterpret_cast<const std::uint64_t*>(
+            own_block.data() + static_cast<std::uint64_t>(Layout::returned()));
+    }
+    [[nodiscard]] std::uint64_t held() const noexcept { return sent_ - returned_; }
+    /// As far as known. Numbers count from 1.
+    [[nodiscard]] bool has_returned(std::uint64_t number) const noexcept {
+        return number <= returned_;
+    }
+
+private:
+    friend class PiecePool;
+    /// How many have come back since the last look.
+    std::uint64_t look() noexcept {
+        // What the peer says there can only be wrong: it then finds other data in its pieces, or
+        // gets no more, and nobody else does.
+        const std::uint64_t now = flag::look(*word_);
+        if (now <= returned_ || now > sent_) return 0;
+        return now - std::exchange(returned_, now);
+    }
+
+    const std::uint64_t* word_ = nullptr;
+    std::uint64_t sent_ = 0, returned_ = 0;
+};
+
+class PiecePool {
+public:
+    // One peer alone goes round in these: larger than an L2, so that what was written is in the L3
+    // when it is read, and no larger, as all of it stays in a cache. All at once: new memory is
+    // slow, and the first messages to each peer decide how the next ones travel (CopyPath).
+    static constexpr std::uint64_t kSpan = 64;
+
+    /// `memory`: of the device. Nothing of it is asked for before the first piece is.
+    void open(nhi::NetworkInterface& network, const Layout& layout, std::span<std::byte> memory) {
+        if (layout.pool_bytes == 0 || !network.capabilities().load_store ||
+            memory.size() < layout.pool_bytes) {
+            return;
+        }
+        memory = memory.first(layout.pool_bytes);
+        holders_.resize(memory.size() / Layout::kPieceBytes);
+        if (network.open_window(Layout::kPoolWindow, Layout::kPool, memory) != Status::ok) return;
+        data_ = memory.data();
+        pieces_ = holders_.size();
+        share_ = layout.pool_share();
+    }
+
+    [[nodiscard]] bool is_open() const noexcept { return pieces_ != 0; }
+
+    /// The peer, one of `peers`, may be given one more.
+    [[nodiscard]] bool may_give(PiecesOut& peer, std::uint64_t peers) noexcept {
+        if (within_limits(peer, peers)) [[likely]] return true;
+        look(peer);
+        // What others have given back is seen only where it is looked for.
+        for (unsigned looks = 0; looks < kLooks && peer.held() < share_; ++looks) {
+            if (++surveyed_ >= there_) surveyed_ = 0;
+            (void)is_free(holders_[surveyed_]);
+        }
+        return within_limits(peer, peers);
+    }
+
+    struct Piece {
+        std::byte* data;  // nullptr: none is free
+        std::uint64_t offset;
+    };
+    /// A free piece. It stays the next one until it is given to a peer.
+    [[nodiscard]] Piece next(nhi::NetworkInterface& network) noexcept {
+        for (std::uint64_t looks = 0; looks < there_; ++looks) {
+            if (at_ == there_) at_ = 0;
+            if (is_free(holders_[at_])) return here();
+            ++at_;
+        }
+        // All is held: now more of the pool is worth its memory.
+        at_ = there_;
+        return grow(network) ? here() : Piece{nullptr, 0};
+    }
+    /// The peer was told of what next() gave; it must outlive the pool.
+    void give(PiecesOut& peer) noexcept {
+        holders_[at_++] = {&peer, ++peer.sent_};
+        ++held_;
+    }
+    /// The peer is gone.
+    void take_back(PiecesOut& peer) noexcept {
+        held_ -= peer.held();
+        peer.returned_ = peer.sent_;
+    }
+
+    [[nodiscard]] std::size_t memory() const noexcept {
+        return holders_.capacity() * sizeof(Holder);
+    }
+
+private:
+    static constexpr unsigned kLooks = 16;
+
+    struct Holder {
+        PiecesOut* peer = nullptr;
+        std::uint64_t number = 0;
+    };
+
+    [[nodiscard]] bool within_limits(const PiecesOut& peer, std::uint64_t peers) const noexcept {
+        const std::uint64_t held = peer.held();
+        if (held >= share_) return false;
+        return pieces_ - held_ > pieces_ / 2 ||
+               held < std::max<std::uint64_t>(pieces_ / 2 / std::max<std::uint64_t>(peers, 1), 1);
+    }
+    void look(PiecesOut& peer) noexcept { held_ -= peer.look(); }
+    bool is_free(const Holder& holder) noexcept {
+        if (holder.peer == nullptr || holder.peer->has_returned(holder.number)) return true;
+        look(*holder.peer);
+        return holder.peer->has_returned(holder.number);
+    }
+    [[nodiscard]] Piece here() const noexcept {
+        const std::uint64_t offset = at_ * Layout::kPieceBytes;
+        return {data_ + offset, offset};
+    }
+    /// By doubling, as far as it is needed.
+    bool grow(nhi::NetworkInterface& network) noexcept {
+        if (there_ == pieces_) return false;
+        const std::uint64_t more = std::min(std::max(there_, kSpan), pieces_ - there_);
+        if (network.provide(nhi::kSelf, Layout::kPool + there_ * Layout::kPieceBytes,
+                            more * Layout::kPieceBytes) != Status::ok) {
+            return false;
+        }
+        there_ += more;
+        return true;
+    }
+
+    std::byte* data_ = nullptr;
+    std::uint64_t pieces_ = 0;
+    std::uint64_t there_ = 0;  // of them, with memory
+    std::uint64_t at_ = 0;     // where the next one is looked for
+    std::uint64_t held_ = 0;   // as far as known
+    std::uint64_t share_ = 0;  // that one peer may hold
+    std::uint64_t surveyed_ = 0;  // where was looked last for what came back
+    std::vector<Holder> holders_;
+};
+
+/// What a peer's pool shows to this process.
+class PiecesIn {
+public:
+    /// The piece that the peer names; nullptr: there is none. It can be read until give_back().
+    [[nodiscard]] const std::byte* at(nhi::NetworkInterface& network, nhi::Rank peer,
+                                      const Layout& layout, std::uint64_t offset,
+                                      std::uint64_t bytes) noexcept {
+        if (bytes > Layout::kPieceBytes || offset % Layout::kPieceBytes != 0 ||
+            offset >= layout.pool_bytes) {
+            return nullptr;
+        }
+        if (pool_ == nullptr) {
+            word_ = reinterpret_cast<std::uint64_t*>(
+                network.map(peer, Layout::returned(), sizeof *word_));
+            if (word_ == nullptr) return nullptr;
+            pool_ = network.map(peer, Layout::kPool, layout.pool_bytes);
+            if (pool_ == nullptr) return nullptr;
+        }
+        if (offset >= seen_bytes_) see(network, peer, layout, offset);
+        return pool_ + offset;
+    }
+    /// It was read. The peer is told now and then, by tell() at the latest: each time, the word's
+    /// line moves between two cores.
+    void give_back(const Layout& layout) noexcept {
+        ++returned_;
+        if (returned_ - told_ >= (layout.pool_share() + 3) / 4) tell();
+    }
+    [[nodiscard]] bool owes() const noexcept { return returned_ != told_; }
+    void tell() noexcept {
+        told_ = returned_;
+        flag::publish(*word_, returned_);
+    }
+
+private:
+    /// As the owner, this side makes what is new ready to be used at once and not page by page.
+    void see(nhi::NetworkInterface& network, nhi::Rank peer, const Layout& layout,
+             std::uint64_t offset) noexcept {
+        constexpr std::uint64_t kFirst = PiecePool::kSpan * Layout::kPieceBytes;
+        const std::uint64_t end =
+            std::min(std::max(std::bit_ceil(offset + 1), kFirst), layout.pool_bytes);
+        (void)network.provide(peer, Layout::kPool + seen_bytes_, end - seen_bytes_);
+        seen_bytes_ = end;
+    }
+
+    const std::byte* pool_ = nullptr;
+    std::uint64_t seen_bytes_ = 0;
+    std::uint64_t* word_ = nullptr;
+    std::uint64_t returned_ = 0, told_ = 0;
+};
+
+}  // namespace fci::gcs

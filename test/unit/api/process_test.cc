@@ -1,0 +1,164 @@
+// The turn of a process, through the C face.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fci_core/api/icl.h"
+#include "test/unit/api/context.h"
+
+namespace fci {
+namespace {
+
+constexpr std::uint64_t kJob = 0x4712;
+
+fci_icl_peer add(fci_icl_context* context, fci_icl_context* other) {
+    unsigned char card[FCI_ICL_CARD_BYTES];
+    fci_icl_card(other, card);
+    fci_icl_peer peer = 0;
+    EXPECT_EQ(fci_icl_add_peer(context, card, &peer), FCI_ICL_OK);
+    return peer;
+}
+
+int send(fci_icl_context* from, fci_icl_peer to, std::uint64_t match) {
+    return fci_icl_send_bytes(from, to, 0, 0, match, 0, "x", 1, nullptr, nullptr);
+}
+
+bool arrived(fci_icl_context* context, std::uint64_t match) {
+    fci_icl_status status{};
+    return fci_icl_probe(context, FCI_ICL_ANY_SOURCE, 0, match, 0, &status, nullptr) == FCI_ICL_OK;
+}
+
+/// Takes what `arrived` has found.
+void take(fci_icl_context* context, std::uint64_t match) {
+    char byte = 0;
+    const iovec range{&byte, 1};
+    struct fci_icl_receive receive{};
+    receive.source = FCI_ICL_ANY_SOURCE;
+    receive.match = match;
+    receive.iov = &range;
+    receive.iov_count = 1;
+    fci_icl_order order = 0;
+    fci_icl_status status{};
+    ASSERT_EQ(fci_icl_receive(context, &receive, &order, &status), FCI_ICL_DONE);
+}
+
+// Whoever gets one message after the other, and never has a turn without one, still opens the door.
+TEST(Process, progress__of_one_who_is_never_idle_meets_others) {
+    for (const bool waits : {false, true}) {
+        const Context self = open_context(kJob), busy = open_context(kJob);
+        const Context visitor = open_context(kJob);
+        const fci_icl_peer from_busy = add(busy.get(), self.get());
+        ASSERT_GE(send(busy.get(), from_busy, 1), 0);
+        while (!arrived(self.get(), 1)) {
+            fci_icl_progress(busy.get());
+            fci_icl_progress(self.get());
+        }
+        take(self.get(), 1);
+        ASSERT_GE(send(visitor.get(), add(visitor.get(), self.get()), 2), 0);
+        int turns = 0;
+        for (; !arrived(self.get(), 2); ++turns) {
+            ASSERT_LT(turns, 100'000) << "nobody opened, waiting: " << waits;
+            ASSERT_EQ(send(busy.get(), from_busy, 1), FCI_ICL_DONE);
+            ASSERT_GT(waits ? fci_icl_wait(self.get(), 0) : fci_icl_progress(self.get()), 0);
+            take(self.get(), 1);
+            fci_icl_progress(visitor.get());
+        }
+    }
+}
+
+/// In a child of fork(): how many calls do not answer as they must. None may crash or hang.
+int misuse(fci_icl_context* context, fci_icl_peer known, fci_icl_context* other) {
+    int wrong = 0;
+    alarm(10);
+    wrong += send(context, known, 1) != FCI_ICL_EUNREACHABLE;
+    wrong += send(context, 0, 1) != FCI_ICL_EUNREACHABLE;  // itself
+    const std::string reason = fci_icl_peer_reason(context, known);
+    wrong += reason.find("fork()") == std::string::npos;
+    wrong += fci_icl_am_send(context, known, 3, 0, "x", 1, nullptr, 0, nullptr, nullptr) !=
+             FCI_ICL_EUNREACHABLE;
+    char text[100'000];
+    for (const std::size_t bytes : {std::size_t{8}, sizeof text}) {
+        const iovec range{text, bytes};
+        struct fci_icl_receive receive{};
+        receive.iov = &range;
+        receive.iov_count = 1;
+        fci_icl_order order = 0;
+        for (const fci_icl_peer from : {known, fci_icl_peer{0}}) {
+            receive.source = from;
+            wrong += fci_icl_receive(context, &receive, &order, nullptr) != FCI_ICL_EUNREACHABLE;
+        }
+        int error = 0;
+        receive.source = FCI_ICL_ANY_SOURCE;
+        receive.completion = {[](void* user, void*, const fci_icl_status* status) {
+                                  *static_cast<int*>(user) = status->error;
+                              },
+                              &error, nullptr};
+        wrong += fci_icl_receive(context, &receive, &order, nullptr) != FCI_ICL_OK;
+        for (int i = 0; i < 1000 && error == 0; ++i) fci_icl_progress(context);
+        wrong += error >= 0;
+    }
+    int answer = 0;
+    for (int i = 0; i < 1000 && answer >= 0; ++i) answer = fci_icl_progress(context);
+    wrong += answer != FCI_ICL_EUNREACHABLE;
+    wrong += fci_icl_wait(context, -1) != FCI_ICL_EUNREACHABLE;
+    wrong += fci_icl_arm(context) != FCI_ICL_EAGAIN;
+    wrong += send(context, add(context, other), 1) != FCI_ICL_EUNREACHABLE;  // not known before
+    wrong += fci_icl_close(context, INT64_C(60'000'000'000)) != FCI_ICL_EAGAIN;
+    return wrong;
+}
+
+// Whoever uses icl.h without a plug between (MPICH's netmod) has to be told, too.
+TEST(Process, fork__child_that_calls_gets_errors_and_one_sentence) {
+    for (const bool armed : {false, true}) {
+        Context self = open_context(kJob);
+        const Context other = open_context(kJob), unknown = open_context(kJob);
+        const fci_icl_peer there = add(self.get(), other.get()),
+                           back = add(other.get(), self.get());
+        ASSERT_GE(send(self.get(), there, 1), 0);
+        ASSERT_GE(send(other.get(), back, 2), 0);
+        while (!arrived(other.get(), 1) || !arrived(self.get(), 2)) {
+            fci_icl_progress(self.get());
+            fci_icl_progress(other.get());
+        }
+        std::vector<char> data(1'000'000);
+        ASSERT_EQ(fci_icl_send_bytes(self.get(), there, 0, 0, 3, 0, data.data(), data.size(),
+                                     nullptr, nullptr),
+                  FCI_ICL_OK);  // and is not taken
+        for (int i = 0; i < 100; ++i) fci_icl_progress(self.get());
+        if (armed) fci_icl_arm(self.get());
+        int said[2];
+        ASSERT_EQ(pipe(said), 0);
+        const pid_t child = fork();
+        if (child == 0) {
+            dup2(said[1], STDERR_FILENO);
+            const int wrong = misuse(self.get(), there, unknown.get());
+            _exit(wrong);
+        }
+        close(said[1]);
+        std::string text;
+        char piece[500];
+        for (ssize_t got; (got = read(said[0], piece, sizeof piece)) > 0;) {
+            text.append(piece, static_cast<std::size_t>(got));
+        }
+        close(said[0]);
+        int status = 0;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+        EXPECT_EQ(text.find("fci: a child of fork()"), 0u) << text;
+        EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+        // The parent goes on.
+        take(self.get(), 2);
+        ASSERT_EQ(send(other.get(), back, 4), FCI_ICL_DONE);
+        while (!arrived(self.get(), 4)) fci_icl_progress(self.get());
+        self.reset();
+    }
+}
+
+}  // namespace
+}  // namespace fci

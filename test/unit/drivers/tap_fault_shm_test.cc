@@ -1,0 +1,127 @@
+// The fault tap over shared memory, in real time: what tap_fault_test.cc shows over the simulated
+// network holds over the driver that programs use.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "drivers/tap/fault/fault_device.h"
+#include "test/unit/drivers/shm_party.h"
+
+namespace fci::tap {
+namespace {
+
+using shm::Party;
+
+/// Processes that all meet each other, each behind a tap.
+struct Crew {
+    std::vector<std::unique_ptr<Party>> all;
+    std::vector<std::vector<nhi::Rank>> rank;  // [of whom][at whom]: its number there
+    FaultOptions options;
+
+    Crew(const FaultOptions& faults, unsigned count) : rank(count), options(faults) {
+        for (unsigned i = 0; i < count; ++i) {
+            all.push_back(std::make_unique<Party>());
+            Party& one = *all.back();
+            one.device = std::make_unique<FaultDevice>(std::move(one.device), options);
+            one.device->set_listener(&one);
+        }
+        for (unsigned i = 0; i < count; ++i) {
+            for (auto& other : all) rank[i].push_back(other->meet(all[i]->device->card()));
+        }
+    }
+    bool until(const std::function<bool()>& reached) {
+        return all[0]->until([&] {
+            for (auto& one : all) one->turn();
+            return reached();
+        });
+    }
+    [[nodiscard]] bool refused(unsigned i, unsigned j) const {
+        return FaultDevice::refuses(options, all[i]->device->card(), all[j]->device->card());
+    }
+    Status put(unsigned from, unsigned to, std::uint64_t value) {
+        return all[from]->put(rank[to][from], 0, value);
+    }
+    std::uint64_t word(unsigned at, unsigned from) { return all[at]->word(rank[from][at], 0); }
+};
+
+TEST(tap_fault_shm, refuse__both_sides_of_some_pairs_hear_it_once_and_others_nothing) {
+    constexpr unsigned kCrew = 8;
+    Crew crew({.seed = 3, .refuse_percent = 50}, kCrew);
+    ASSERT_TRUE(crew.until([&] {
+        return std::ranges::all_of(crew.all, [](const auto& one) {
+            return one->attached.size() + one->lost.size() == kCrew - 1;
+        });
+    }));
+    crew.all[0]->until([&] { return crew.until([] { return true; }), false; }, 30'000'000);
+    unsigned refused = 0;
+    for (unsigned i = 0; i < kCrew; ++i) {
+        Party& one = *crew.all[i];
+        EXPECT_EQ(one.attached.size() + one.lost.size(), kCrew - 1);
+        for (unsigned j = 0; j < kCrew; ++j) {
+            if (i == j) continue;
+            const nhi::Rank other = crew.rank[j][i];
+            const auto met = std::ranges::count(one.attached, other);
+            const auto lost = std::ranges::count(one.lost, other, &Party::Loss::rank);
+            EXPECT_EQ(lost, crew.refused(i, j)) << i << " " << j;
+            EXPECT_EQ(met, !crew.refused(i, j)) << i << " " << j;
+            refused += crew.refused(i, j);
+            if (crew.refused(i, j)) {
+                EXPECT_NE(crew.put(i, j, 1), Status::ok);
+                EXPECT_TRUE(one.device->block(other).empty());
+                EXPECT_EQ(one.device->connect(other), Status::ok) << "and no second answer";
+            } else {
+                EXPECT_EQ(crew.put(i, j, 1 + i), Status::ok);
+                EXPECT_EQ(crew.word(j, i), 1 + i);
+            }
+        }
+        for (const Party::Loss& loss : one.lost) EXPECT_EQ(loss.why, Status::unreachable);
+    }
+    EXPECT_GT(refused, 0u);
+    EXPECT_LT(refused, kCrew * (kCrew - 1));
+}
+
+TEST(tap_fault_shm, delay__pairs_overtake_each_other_and_each_stays_in_order) {
+    Crew crew({.seed = 7, .delay_percent = 90, .delay_max = 200'000}, 3);
+    ASSERT_TRUE(crew.until([&] { return crew.all[0]->attached.size() == 2; }));
+    unsigned overtaken = 0;
+    std::uint64_t seen[3]{};
+    for (std::uint64_t round = 1; round <= 200; ++round) {
+        ASSERT_TRUE(crew.until([&] { return crew.put(0, 1, round) == Status::ok; }));
+        ASSERT_TRUE(crew.until([&] { return crew.put(0, 2, round) == Status::ok; }));
+        for (const unsigned to : {1u, 2u}) {
+            const std::uint64_t now = crew.word(to, 0);
+            ASSERT_GE(now, seen[to]);
+            ASSERT_LE(now, round);
+            seen[to] = now;
+        }
+        overtaken += seen[2] > seen[1];  // though it was sent later
+    }
+    EXPECT_GT(overtaken, 0u);
+    EXPECT_TRUE(crew.until([&] { return crew.word(1, 0) == 200 && crew.word(2, 0) == 200; }));
+}
+
+TEST(tap_fault_shm, stall__holds_one_peer_only_and_a_sleep_ends_with_it) {
+    Crew crew({.seed = 1, .stall_per_mille = 200, .stall_max = 50'000'000}, 3);
+    ASSERT_TRUE(crew.until([&] { return crew.all[0]->attached.size() == 2; }));
+    auto& device = static_cast<FaultDevice&>(*crew.all[0]->device);
+    std::uint64_t sent = 0;
+    while (device.due() == FaultInterface::kNever) ASSERT_EQ(crew.put(0, 1, ++sent), Status::ok);
+    EXPECT_EQ(crew.word(1, 0), sent - 1);
+    device.sleep(-1);
+    EXPECT_TRUE(crew.until([&] { return crew.word(1, 0) == sent; }));
+    // One that is not stalled itself gets through meanwhile.
+    std::uint64_t other = 0;
+    for (bool through = false; !through;) {
+        ASSERT_LT(other, 100u);
+        while (device.due() == FaultInterface::kNever) {
+            ASSERT_EQ(crew.put(0, 1, ++sent), Status::ok);
+        }
+        ASSERT_EQ(crew.put(0, 2, ++other), Status::ok);
+        through = crew.word(2, 0) == other && crew.word(1, 0) != sent;
+        ASSERT_TRUE(
+            crew.until([&] { return crew.word(2, 0) == other && crew.word(1, 0) == sent; }));
+    }
+}
+
+}  // namespace
+}  // namespace fci::tap
