@@ -121,7 +121,8 @@ class Build:
             line += [f"--with-fci={self.fci.prefix}",
                      f"--with-custom-version-string=FCI {self.fci.version}",
                      f"LDFLAGS=-L{self.fci.libdir} -Wl,-rpath,{self.fci.libdir}"]
-        line += ["--enable-g=dbg,mem"] if options.debug else ["--enable-fast=O2,ndebug"]
+        line += ["--enable-g=dbg,mem" if options.debug else
+                 "--enable-fast=O2,ndebug,alwaysinline"]
         if options.no_fortran:
             line += ["--disable-fortran"]
         else:

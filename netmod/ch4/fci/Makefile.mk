@@ -9,6 +9,7 @@ mpi_core_sources   += src/mpid/ch4/netmod/fci/func_table.c \
                       src/mpid/ch4/netmod/fci/fci_init.c \
                       src/mpid/ch4/netmod/fci/fci_process_4.c \
                       src/mpid/ch4/netmod/fci/fci_process_5.c \
+                      src/mpid/ch4/netmod/fci/fci_rma.c \
                       src/mpid/ch4/netmod/fci/fci_spawn.c \
                       src/mpid/ch4/netmod/fci/fci_tag.c \
                       src/mpid/ch4/netmod/fci/fci_win.c \

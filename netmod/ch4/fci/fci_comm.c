@@ -1,10 +1,13 @@
 /* Hooks that ask for little: the engine knows peers, not communicators, and sees packed data. */
 #include "mpidimpl.h"
 #include "fci_impl.h"
+#include "fci_tag.h"
 
 int MPIDI_FCI_mpi_comm_commit_post_hook(MPIR_Comm * comm)
 {
     MPIDI_FCI_COMM(comm).crowded = MPIDI_FCI_CROWDED_UNKNOWN;
+    MPIDI_FCI_COMM(comm).match = MPIDI_FCI_match(comm->context_id, comm->rank, 0);
+    MPIDI_FCI_COMM(comm).direct = FCI_DIRECT_ADDRESSES(comm);
 #if FCI_FLAT_COLLECTIVES
     /* Among the processes of one host MPICH would do a collective there, and then once more to tell
      * these of the other hosts. It chooses by this field only, just after this hook. */

@@ -20,6 +20,7 @@
 #define FCI_ONE_VCI() (MPIDI_global.n_vcis = MPIDI_global.n_total_vcis = 1)
 /* The functions that collectives are made of differ in every release from here on. */
 #define FCI_FLAT_COLLECTIVES 0
+#define FCI_DIRECT_ADDRESSES(comm) NULL
 #else
 #define FCI_CONTEXT_OFFSET(attr) (attr)
 #define FCI_SEND_FLAGS(attr) 0
@@ -31,6 +32,10 @@
 #define FCI_PACK_BUFFER_BYTES ((size_t) MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE)
 #define FCI_ONE_VCI() (MPIDI_global.n_vcis = 1)
 #define FCI_FLAT_COLLECTIVES 1
+/* One process alone sends to itself, which is MPICH's. */
+#define FCI_DIRECT_ADDRESSES(comm) \
+    (MPIDI_COMM(comm, map).mode == MPIDI_RANK_MAP_DIRECT_INTRA && (comm)->remote_size > 1 ? \
+     MPIDI_global.avt_mgr.av_table0->table : NULL)
 #endif
 
 /* --- 4.2: progress tells whether there was any, and a request names its communicator --- */

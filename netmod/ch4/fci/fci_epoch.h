@@ -1,4 +1,6 @@
-/* The start of an epoch between chosen processes (post, start, complete, wait).
+/* Epochs: what of them is not MPICH's.
+ *
+ * The start of one between chosen processes (post, start, complete, wait):
  *
  * MPICH counts the posts that arrive, waits until there are exactly as many as it needs, and begins
  * again from none. A quick process may post for its next epoch before this one has begun here, and
@@ -34,5 +36,22 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_start(MPIR_Group * group, int asse
 }
 
 #undef FCI_POSTS
+
+/* While all are locked no access is out of place, and none needs to look. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_lock_all(int assert, MPIR_Win * win)
+{
+    const int mpi_errno = MPIDI_FCI_am_win_lock_all(assert, win);
+    if (mpi_errno == MPI_SUCCESS)
+        MPIDI_FCI_WIN(win).open = MPIDI_FCI_WIN(win).bases;
+    return mpi_errno;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_unlock_all(MPIR_Win * win)
+{
+    const int mpi_errno = MPIDI_FCI_am_win_unlock_all(win);
+    if (mpi_errno == MPI_SUCCESS)
+        MPIDI_FCI_WIN(win).open = NULL;
+    return mpi_errno;
+}
 
 #endif

@@ -16,7 +16,7 @@
 #define MPIDI_FCI_VCI 0
 
 /* Matching spaces of icl.h. */
-#define MPIDI_FCI_SPACE_TAGGED 0u
+#define MPIDI_FCI_SPACE_TAGGED 0u  /* as fci_icl_send_short() has it */
 #define MPIDI_FCI_SPACE_DYNAMIC 1u      /* connect and accept, before there is a communicator */
 
 typedef struct {
@@ -32,15 +32,28 @@ typedef struct {
                                  * fewest counts them */
     size_t inject_bytes;        /* sends up to this length need no request */
     size_t am_eager_bytes;
+    unsigned flushes;           /* that waited for nobody (fci_flush.h) */
 } MPIDI_FCI_global_t;
 
 #define MPIDI_FCI_NO_GPID (~UINT64_C(0))
 
-extern MPIDI_FCI_global_t MPIDI_FCI_global;
+/* The library shows nothing but MPI's own names. The compiler is told so for definitions only, and
+ * reaches what it sees declared by one more instruction: too many in calls that have a hundred. */
+#ifdef MPL_HAVE_GCC_ATTRIBUTE
+#define FCI_HIDDEN __attribute__((visibility("hidden")))
+#else
+#define FCI_HIDDEN
+#endif
+extern FCI_HIDDEN MPIR_Process_t MPIR_Process;
+extern FCI_HIDDEN MPIR_Thread_info_t MPIR_ThreadInfo;
+extern FCI_HIDDEN MPIDI_CH4_Global_t MPIDI_global;
+
+extern FCI_HIDDEN MPIDI_FCI_global_t MPIDI_FCI_global;
 
 #define MPIDI_FCI_AV(av) ((av)->netmod.fci)
 #define MPIDI_FCI_REQ(req) ((req)->dev.ch4.netmod.fci)
 #define MPIDI_FCI_COMM(comm) ((comm)->dev.ch4.netmod.fci)
+#define MPIDI_FCI_WIN(win) ((win)->dev.netmod.fci)
 #define MPIDI_FCI_AMREQ(req) ((req)->dev.ch4.am.netmod_am.fci)
 #define MPIDI_FCI_COMM_TO_PEER(comm, rank) \
     MPIDI_FCI_AV(MPIDIU_comm_rank_to_av(comm, rank)).peer
@@ -84,6 +97,12 @@ int MPIDI_FCI_receive_claimed(void *buf, MPI_Aint count, MPI_Datatype datatype,
 int MPIDI_FCI_am_send(uint32_t peer, int handler_id, const void *am_hdr, MPI_Aint am_hdr_sz,
                       const void *data, MPI_Aint count, MPI_Datatype datatype,
                       MPIR_Request * sreq);
+int MPIDI_FCI_put_any(const void *origin_addr, FCI_RMA_COUNT origin_count,
+                      MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                      FCI_RMA_COUNT target_count, MPI_Datatype target_datatype, MPIR_Win * win);
+int MPIDI_FCI_get_any(void *origin_addr, FCI_RMA_COUNT origin_count, MPI_Datatype origin_datatype,
+                      int target_rank, MPI_Aint target_disp, FCI_RMA_COUNT target_count,
+                      MPI_Datatype target_datatype, MPIR_Win * win);
 
 #if FCI_FLAT_COLLECTIVES
 #define MPIDI_FCI_FLAT_BYTES 1024       /* longer ones are MPICH's */

@@ -58,6 +58,8 @@ static int open_context(void)
     if (fci_icl_open(&config, &MPIDI_FCI_global.context, &why) != FCI_ICL_OK)
         MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_OTHER, "**fci_nm_open", "**fci_nm_open %s",
                              why ? why : "no reason is known");
+    if (MPIR_ThreadInfo.thread_provided == MPI_THREAD_MULTIPLE)
+        fci_icl_share(MPIDI_FCI_global.context);
     fci_icl_limits(MPIDI_FCI_global.context, &limits);
     MPIDI_FCI_global.cores = limits.cores;
     MPIDI_FCI_global.inject_bytes = limits.inject_bytes;

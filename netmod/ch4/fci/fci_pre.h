@@ -23,8 +23,11 @@ typedef struct {
     int handler_id;
 } MPIDI_FCI_am_request_t;
 
+/* Where the window of each rank is mapped here, if all are and count in the same unit. */
 typedef struct {
-    int dummy;
+    char **bases;               /* or NULL */
+    char **open;                /* the same while all are locked, else NULL */
+    intptr_t unit;
 } MPIDI_FCI_win_t;
 
 /* One number for a process, whatever drivers and contexts there are. */
@@ -35,6 +38,8 @@ typedef struct {
 /* Whether its members are more than the cores they share (fci_coll.h). */
 enum { MPIDI_FCI_CROWDED_UNKNOWN, MPIDI_FCI_CROWDED, MPIDI_FCI_NOT_CROWDED };
 typedef struct {
+    void *direct;               /* addresses by rank, where MPICH would compute no index; or NULL */
+    uint64_t match;             /* of what this process sends, but the tag */
     int crowded;
 } MPIDI_FCI_comm_t;
 

@@ -6,49 +6,38 @@
 #define FCI_RMA_H_INCLUDED
 
 #include "fci_impl.h"
+#include "fci_window.h"
 
-/* MPICH's fallback for all of them; those that are renamed do more, here or in fci_epoch.h. */
+/* MPICH's fallback for all of them; those that are renamed do more, here or in the files below. */
 #define MPIDI_NM_mpi_put MPIDI_FCI_am_put
 #define MPIDI_NM_mpi_get MPIDI_FCI_am_get
 #define MPIDI_NM_mpi_rput MPIDI_FCI_am_rput
 #define MPIDI_NM_mpi_rget MPIDI_FCI_am_rget
 #define MPIDI_NM_mpi_win_start MPIDI_FCI_am_win_start
+#define MPIDI_NM_mpi_win_lock_all MPIDI_FCI_am_win_lock_all
+#define MPIDI_NM_mpi_win_unlock_all MPIDI_FCI_am_win_unlock_all
+#define MPIDI_NM_mpi_win_flush MPIDI_FCI_am_win_flush
+#define MPIDI_NM_mpi_win_flush_all MPIDI_FCI_am_win_flush_all
+#define MPIDI_NM_mpi_win_flush_local MPIDI_FCI_am_win_flush_local
+#define MPIDI_NM_mpi_win_flush_local_all MPIDI_FCI_am_win_flush_local_all
+#define MPIDI_NM_rma_win_cmpl_hook MPIDI_FCI_am_win_cmpl_hook
+#define MPIDI_NM_rma_target_cmpl_hook MPIDI_FCI_am_target_cmpl_hook
 #include "netmod_am_fallback_rma.h"
 #undef MPIDI_NM_mpi_put
 #undef MPIDI_NM_mpi_get
 #undef MPIDI_NM_mpi_rput
 #undef MPIDI_NM_mpi_rget
 #undef MPIDI_NM_mpi_win_start
+#undef MPIDI_NM_mpi_win_lock_all
+#undef MPIDI_NM_mpi_win_unlock_all
+#undef MPIDI_NM_mpi_win_flush
+#undef MPIDI_NM_mpi_win_flush_all
+#undef MPIDI_NM_mpi_win_flush_local
+#undef MPIDI_NM_mpi_win_flush_local_all
+#undef MPIDI_NM_rma_win_cmpl_hook
+#undef MPIDI_NM_rma_target_cmpl_hook
 #include "fci_epoch.h"
-
-/* Where `disp` of `rank` is mapped in this process; NULL: nowhere. */
-MPL_STATIC_INLINE_PREFIX char *MPIDI_FCI_win_address(MPIR_Win * win, int rank, MPI_Aint disp)
-{
-    const MPIDIG_win_shared_info_t *const table = MPIDIG_WIN(win, shared_table);
-    if (table == NULL)
-        return NULL;
-    const int rank_on_host = FCI_RANK_ON_HOST(win->comm_ptr, rank);
-    if (rank_on_host < 0)
-        return NULL;
-    const MPIDIG_win_shared_info_t *const target = &table[rank_on_host];
-    if (target->shm_base_addr == NULL)
-        return NULL;
-    return (char *) target->shm_base_addr + disp * target->disp_unit;
-}
-
-MPL_STATIC_INLINE_PREFIX int MPIDI_FCI_copy(const void *from, MPI_Aint from_count,
-                                            MPI_Datatype from_type, void *to, MPI_Aint to_count,
-                                            MPI_Datatype to_type, int target_rank, MPIR_Win * win)
-{
-    int mpi_errno = MPI_SUCCESS;
-    MPIDIG_RMA_OP_CHECK_SYNC(target_rank, win);
-    mpi_errno = MPIR_Localcopy(from, from_count, from_type, to, to_count, to_type);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
+#include "fci_flush.h"
 
 #define FCI_RMA_ARGS FCI_RMA_COUNT origin_count, MPI_Datatype origin_datatype, int target_rank, \
     MPI_Aint target_disp, FCI_RMA_COUNT target_count, MPI_Datatype target_datatype, \
@@ -56,22 +45,34 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_FCI_copy(const void *from, MPI_Aint from_coun
 #define FCI_RMA_PASS origin_count, origin_datatype, target_rank, target_disp, target_count, \
     target_datatype, win, addr, winattr
 
+#define FCI_RMA_PASS_ANY origin_count, origin_datatype, target_rank, target_disp, target_count, \
+    target_datatype, win
+
+/* The usual case is here: little of it, and no call, since all of MPI_Put is made for it then. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_put(const void *origin_addr, FCI_RMA_ARGS)
 {
-    char *const there = MPIDI_FCI_win_address(win, target_rank, target_disp);
-    if (there == NULL)
-        return MPIDI_FCI_am_put(origin_addr, FCI_RMA_PASS);
-    return MPIDI_FCI_copy(origin_addr, origin_count, origin_datatype, there, target_count,
-                          target_datatype, target_rank, win);
+    if (likely(origin_datatype == target_datatype && HANDLE_IS_BUILTIN(origin_datatype))) {
+        char **const bases = MPIDI_FCI_WIN(win).open;
+        if (likely(origin_count == target_count && bases != NULL)) {
+            char *const there = bases[target_rank] + target_disp * MPIDI_FCI_WIN(win).unit;
+            MPIDI_FCI_copy_range(there, origin_addr, origin_count, origin_datatype);
+            return MPI_SUCCESS;
+        }
+    }
+    return MPIDI_FCI_put_any(origin_addr, FCI_RMA_PASS_ANY);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_get(void *origin_addr, FCI_RMA_ARGS)
 {
-    char *const there = MPIDI_FCI_win_address(win, target_rank, target_disp);
-    if (there == NULL)
-        return MPIDI_FCI_am_get(origin_addr, FCI_RMA_PASS);
-    return MPIDI_FCI_copy(there, target_count, target_datatype, origin_addr, origin_count,
-                          origin_datatype, target_rank, win);
+    if (likely(origin_datatype == target_datatype && HANDLE_IS_BUILTIN(origin_datatype))) {
+        char **const bases = MPIDI_FCI_WIN(win).open;
+        if (likely(origin_count == target_count && bases != NULL)) {
+            const char *const there = bases[target_rank] + target_disp * MPIDI_FCI_WIN(win).unit;
+            MPIDI_FCI_copy_range(origin_addr, there, origin_count, origin_datatype);
+            return MPI_SUCCESS;
+        }
+    }
+    return MPIDI_FCI_get_any(origin_addr, FCI_RMA_PASS_ANY);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rput(const void *origin_addr, FCI_RMA_ARGS,
@@ -98,5 +99,6 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rget(void *origin_addr, FCI_RMA_ARGS,
 
 #undef FCI_RMA_ARGS
 #undef FCI_RMA_PASS
+#undef FCI_RMA_PASS_ANY
 
 #endif

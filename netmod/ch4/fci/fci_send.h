@@ -19,9 +19,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_FCI_send(const void *buf, MPI_Aint count, MPI
     MPIDI_Datatype_get_info(count, datatype, dt_contig, data_sz, dt_ptr, dt_true_lb);
     MPIDI_FCI_ENTER();
     if (likely(dt_contig && flags == 0 && data_sz <= MPIDI_FCI_global.inject_bytes) &&
-        fci_icl_send_bytes(MPIDI_FCI_global.context, peer, MPIDI_FCI_SPACE_TAGGED,
-                           FCI_ICL_BUFFERED, match, 0, MPIR_get_contig_ptr(buf, dt_true_lb),
-                           data_sz, NULL, NULL) == FCI_ICL_DONE) {
+        fci_icl_send_short(MPIDI_FCI_global.context, peer, match,
+                           MPIR_get_contig_ptr(buf, dt_true_lb), data_sz) == FCI_ICL_DONE) {
         if (*request == NULL)
             *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
         else

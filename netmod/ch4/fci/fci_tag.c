@@ -173,37 +173,25 @@ static int landing(void *buf, MPI_Aint count, MPI_Datatype datatype, struct iove
     return MPI_SUCCESS;
 }
 
-/* What icl.h answered to a receive whose completion is `packed` and `req`. */
-static void answered(int answer, struct fci_icl_status *status, MPIR_Request * req,
-                     struct MPIDI_FCI_packed *packed)
-{
-    if (answer == FCI_ICL_OK)
-        return;
-    if (answer != FCI_ICL_DONE)
-        status->error = answer;
-    receive_done(req, packed, status);
-}
-
 int MPIDI_FCI_receive(void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t source,
                       uint64_t match, uint64_t ignore, MPIR_Request * request)
 {
     struct iovec where;
     struct MPIDI_FCI_packed *packed;
-    struct fci_icl_status status = {.source = source,.match = match };
+    struct fci_icl_status status;
     const int mpi_errno = landing(buf, count, datatype, &where, &packed);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    const struct fci_icl_receive receive = {
-        .source = source,
-        .space = MPIDI_FCI_SPACE_TAGGED,
-        .match = match,
-        .ignore = ignore,
-        .iov = &where,
-        .iov_count = 1,
-        .completion = {receive_done, request, packed}
-    };
-    answered(fci_icl_receive(MPIDI_FCI_global.context, &receive, &MPIDI_FCI_REQ(request).order,
-                             &status), &status, request, packed);
+    const struct fci_icl_completion completion = { receive_done, request, packed };
+    const int answer =
+        fci_icl_receive_bytes(MPIDI_FCI_global.context, source, MPIDI_FCI_SPACE_TAGGED, match,
+                              ignore, where.iov_base, where.iov_len, &completion,
+                              &MPIDI_FCI_REQ(request).order, &status);
+    if (likely(answer == FCI_ICL_OK))
+        return MPI_SUCCESS;
+    if (answer != FCI_ICL_DONE)
+        status = (struct fci_icl_status) {.error = answer,.source = source,.match = match };
+    receive_done(request, packed, &status);
     return MPI_SUCCESS;
 }
 
@@ -218,8 +206,13 @@ int MPIDI_FCI_receive_claimed(void *buf, MPI_Aint count, MPI_Datatype datatype,
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
     const struct fci_icl_completion completion = { receive_done, request, packed };
-    answered(fci_icl_receive_claimed(MPIDI_FCI_global.context, message, &where, 1, &completion,
-                                     &MPIDI_FCI_REQ(request).order, &status), &status, request,
-             packed);
+    const int answer =
+        fci_icl_receive_claimed(MPIDI_FCI_global.context, message, &where, 1, &completion,
+                                &MPIDI_FCI_REQ(request).order, &status);
+    if (answer == FCI_ICL_OK)
+        return MPI_SUCCESS;
+    if (answer != FCI_ICL_DONE)
+        status.error = answer;
+    receive_done(request, packed, &status);
     return MPI_SUCCESS;
 }

@@ -51,27 +51,55 @@ int MPIDI_FCI_mpi_win_create_dynamic(MPIR_Info * info, MPIR_Comm * comm, MPIR_Wi
     return MPIDIG_mpi_win_create_dynamic(info, comm, win);
 }
 
+/* What MPICH has in two tables, one of them the communicator's, is here in one that is as short as
+ * it can be, where the window allows that. */
+static char **new_bases(MPIR_Win * win)
+{
+    const MPIDIG_win_shared_info_t *const table = MPIDIG_WIN(win, shared_table);
+    const int ranks = win->comm_ptr->local_size;
+    char **const bases = table == NULL ? NULL : MPL_malloc(ranks * sizeof *bases, MPL_MEM_RMA);
+
+    for (int rank = 0; bases != NULL && rank < ranks; rank++) {
+        const int rank_on_host = FCI_RANK_ON_HOST(win->comm_ptr, rank);
+        if (rank_on_host < 0 || table[rank_on_host].disp_unit != table[0].disp_unit) {
+            MPL_free(bases);
+            return NULL;
+        }
+        bases[rank] = table[rank_on_host].shm_base_addr;
+    }
+    return bases;
+}
+
+static void new_window(MPIR_Win * win)
+{
+    MPIDI_FCI_WIN(win).bases = new_bases(win);
+    MPIDI_FCI_WIN(win).open = NULL;
+    if (MPIDI_FCI_WIN(win).bases != NULL)
+        MPIDI_FCI_WIN(win).unit = MPIDIG_WIN(win, shared_table)[0].disp_unit;
+    MPIDI_FCI_global.windows++;
+}
+
 int MPIDI_FCI_mpi_win_create_hook(MPIR_Win * win)
 {
-    MPIDI_FCI_global.windows++;
+    new_window(win);
     return MPI_SUCCESS;
 }
 
 int MPIDI_FCI_mpi_win_allocate_hook(MPIR_Win * win)
 {
-    MPIDI_FCI_global.windows++;
+    new_window(win);
     return MPI_SUCCESS;
 }
 
 int MPIDI_FCI_mpi_win_allocate_shared_hook(MPIR_Win * win)
 {
-    MPIDI_FCI_global.windows++;
+    new_window(win);
     return MPI_SUCCESS;
 }
 
 int MPIDI_FCI_mpi_win_create_dynamic_hook(MPIR_Win * win)
 {
-    MPIDI_FCI_global.windows++;
+    new_window(win);
     return MPI_SUCCESS;
 }
 
@@ -87,6 +115,7 @@ int MPIDI_FCI_mpi_win_detach_hook(MPIR_Win * win, const void *base)
 
 int MPIDI_FCI_mpi_win_free_hook(MPIR_Win * win)
 {
+    MPL_free(MPIDI_FCI_WIN(win).bases);
     MPIDI_FCI_global.windows--;
     return MPI_SUCCESS;
 }
