@@ -112,7 +112,7 @@ void examine_host(Findings* findings) {
     } else {
         add_ok(findings, "kernel copy",
                std::string("not permitted (") + std::strerror(error) + yama_text() +
-                   "): long messages take two copies through the ring instead of one");
+                   "): long messages take two copies through the pool instead of one");
     }
     struct statvfs shm {};
     const bool there = statvfs("/dev/shm", &shm) == 0;
