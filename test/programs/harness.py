@@ -181,10 +181,10 @@ class Settings:
         return sorted(where.glob("*/rank.*/stderr" if self.mpi == "openmpi" else "rank.*"))
 
 
-def processes_of(tag):
+def processes_of(tag, variable=TAG):
     """Processes, except this one, that carry the tag in their environment."""
     found = []
-    needle = f"{TAG}={tag}".encode()
+    needle = f"{variable}={tag}".encode()
     for entry in os.listdir("/proc"):
         if not entry.isdigit() or int(entry) == os.getpid():
             continue
@@ -272,7 +272,7 @@ def snapshot(temporary):
     uses no other kind of name. Other MPIs are not among what runs here, but may run beside."""
     seen = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")
             if not name.startswith(("vader_segment.", "sm_segment.", "ucx_shm_posix",
-                                     "mpich_shm_", "Intel_MPI"))}
+                                     "mpich_shm_", "mpich_shar_tmp", "Intel_MPI"))}
     for folder, folders, files in os.walk(temporary):
         seen.update(os.path.join(folder, name) for name in folders + files)
     return seen | set(abstract_sockets())

@@ -8,7 +8,9 @@
  * codes: 0 all rounds done and right, 1 something was wrong, 2 wrong use or no context, 3 a peer
  * was lost: then it prints
  *
- *   rank R: lost rank D at <monotonic nanoseconds>: <reason>
+ *   rank R: lost rank D at T, ran N, waited W: <reason>
+ *
+ * in nanoseconds: the monotonic clock, and how long it has run and stood in a run queue so far.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -58,10 +60,22 @@ static unsigned char byte_of(int from, uint64_t round, size_t at) {
     return (unsigned char)(at * 31 + round * 7 + (uint64_t)from);
 }
 
+/* What the kernel counts of this process; zeros where it does not. */
+static void read_schedule(uint64_t *ran, uint64_t *waited) {
+    *ran = *waited = 0;
+    FILE *file = fopen("/proc/self/schedstat", "r");
+    if (file == NULL) return;
+    if (fscanf(file, "%" SCNu64 " %" SCNu64, ran, waited) != 2) *ran = *waited = 0;
+    fclose(file);
+}
+
 /* Says who was lost, stays a little so that the others see the same loss and not ours, and ends. */
 static _Noreturn void lost(const struct channel *channel) {
-    printf("rank %d: lost rank %d at %" PRId64 ": %s\n", self, channel->rank, now_ns(),
-           fci_icl_peer_reason(context, channel->peer));
+    const int64_t now = now_ns();
+    uint64_t ran, waited;
+    read_schedule(&ran, &waited);
+    printf("rank %d: lost rank %d at %" PRId64 ", ran %" PRIu64 ", waited %" PRIu64 ": %s\n", self,
+           channel->rank, now, ran, waited, fci_icl_peer_reason(context, channel->peer));
     fflush(stdout);
     _exit(usleep(450000) + 3);
 }

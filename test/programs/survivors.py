@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from harness import HERE, TAG, compile_c, kill_all, left_over, processes_of, snapshot
 
-LOST = re.compile(r"^rank (\d+): lost rank (\d+) at (\d+): (.*)$", re.M)
+LOST = re.compile(r"^rank (\d+): lost rank (\d+) at (\d+), ran (\d+), waited (\d+): (.*)$", re.M)
 
 
 def program(settings):
@@ -23,6 +23,41 @@ def program(settings):
         if message:
             raise RuntimeError("survivor.c does not build: " + message.strip().splitlines()[0])
     return binary
+
+
+def schedule(pid="self"):
+    """Seconds for which a process has run, and for which it stood in a run queue, as far as the
+    kernel counts that."""
+    try:
+        with open(f"/proc/{pid}/schedstat") as file:
+            ran, waited = file.read().split()[:2]
+    except (OSError, ValueError):
+        return 0.0, 0.0
+    return int(ran) / 1e9, int(waited) / 1e9
+
+
+class Stops:
+    """How long this process did not go on though it had a core to run on: somebody stopped it, and
+    then the others of its job most likely, too, or the whole machine stood."""
+    LEAST = 0.05  # less is no stop
+
+    def __init__(self):
+        self.seconds = 0.0
+        self.begin()
+
+    def begin(self):
+        """What went before was no look."""
+        self.seen = time.monotonic(), sum(schedule())
+
+    def look(self, slept):
+        """To be called again and again, after sleeps of at most so many seconds each. What has
+        been found since the last time."""
+        before, self.seen = self.seen, (time.monotonic(), sum(schedule()))
+        stood = self.seen[0] - before[0] - (self.seen[1] - before[1]) - slept
+        if stood < self.LEAST:
+            return 0.0
+        self.seconds += stood
+        return stood
 
 
 @dataclass
@@ -41,6 +76,7 @@ class Crowd:
         self.home = tempfile.TemporaryDirectory(prefix="fci-", ignore_cleanup_errors=True)
         self.before = snapshot(self.home.name)
         self.processes, self.outputs, self.ends = [], {}, {}
+        self.stops = Stops()
         binary = program(self.settings)
         for rank in self.only or range(self.size):
             words = [binary, str(rank), str(self.size), str(self.rounds)]
@@ -99,6 +135,7 @@ class Crowd:
     def watch(self, seconds, until=lambda: False):
         """Collects output and ends, until all have ended, `until` says so, or time is over."""
         limit = time.monotonic() + seconds
+        self.stops.begin()
         while len(self.ends) < len(self.processes) and time.monotonic() < limit and not until():
             streams = {p.stdout: r for r, p in enumerate(self.processes) if r not in self.ends}
             for stream in select.select(list(streams), [], [], 0.01)[0]:
@@ -112,10 +149,15 @@ class Crowd:
                     self.ends[rank] = time.monotonic()
                     os.set_blocking(process.stdout.fileno(), False)
                     self.outputs[rank] += process.stdout.read() or b""
+            limit += self.stops.look(0.01)
 
     def kill(self, rank, number=signal.SIGKILL):
         self.processes[rank].send_signal(number)
         return time.monotonic()
+
+    def schedules(self):
+        """Of all that are there, by rank. Also of who has died and was not waited for."""
+        return {rank: schedule(process.pid) for rank, process in enumerate(self.processes)}
 
     def text(self, rank):
         return self.outputs[rank].decode(errors="replace")

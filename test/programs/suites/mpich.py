@@ -74,9 +74,17 @@ def counters(settings):
     return passed(ran.out.strip())
 
 
+def flush(settings):
+    ran, _ = start(settings, "mpich_flush", ranks=2)
+    if ran.code or "flush right" not in ran.out:
+        return failed(f"{ran.ended()}: {ran.last_line()}")
+    return passed(ran.out.strip())
+
+
 def cases(settings):
     for ranks in (1, 2, 8):
         yield Case(f"quiet-{ranks}-ranks", lambda ranks=ranks: quiet(settings, ranks))
     yield Case("counters", lambda: counters(settings))
+    yield Case("flush", lambda: flush(settings))
     for way in DEATHS:
         yield Case(f"death-{way}", lambda way=way: death(settings, way))

@@ -1,0 +1,42 @@
+"""More ranks than cores: what those cost that wait for long, whether they are woken, and whether
+those that compute get the cores. Processor time is the kernel's count, so other work on the machine
+does not matter."""
+
+import re
+
+from harness import HERE, Case, compile_c, failed, passed, run, signal_named
+
+LIMIT = 60
+SECONDS = 2
+USED_MOST = 3.0   # percent of a core, by each rank that waits, from its second second on
+LATE_MOST = 0.5   # seconds; what wakes nobody is found out after 50 ms on a machine that is idle
+
+
+def calm(settings, mode, ranks):
+    where = settings.directory("calm")
+    binary = where / "calm"
+    if not binary.exists():
+        message = compile_c(settings, HERE / "calm.c", binary, mpi=True, against_fci=False)
+        if message:
+            return failed("calm.c does not build: " + message.strip().splitlines()[0])
+    command, env = settings.mpirun(ranks, [binary, mode, SECONDS])
+    ran = run(command, cwd=where, env=env, timeout=LIMIT)
+    used = [float(x) for x in re.findall(r"^rank \d+ used (\S+) % of a core$", ran.out, re.M)]
+    late = re.search(r"^answer after (\d+) us$", ran.out, re.M)
+    computing = 2 if mode == "compute" else 1
+    if ran.code or ran.left or signal_named(ran.err) or len(used) != ranks - computing or not late:
+        return failed(f"{ran.ended()}: {ran.last_line()}")
+    if max(used) >= USED_MOST:
+        return failed(f"a rank that waits used {max(used)} % of a core")
+    if int(late.group(1)) > LATE_MOST * 1e6:
+        return failed(f"the end of a wait was noticed after {late.group(1)} us")
+    return passed(f"{max(used):.2f} % of a core at most for each that waits; the last answered after "
+                  f"{int(late.group(1)) / 1000:.1f} ms")
+
+
+def cases(settings):
+    if settings.transport not in ("fci", "fci-mpich"):
+        return
+    for mode in ("recv", "barrier", "probe", "compute", "mixed"):
+        yield Case(f"{mode}-8", lambda mode=mode: calm(settings, mode, 8))
+    yield Case("barrier-64", lambda: calm(settings, "barrier", 64), ci=False)
