@@ -31,13 +31,17 @@ dist_noinst_SCRIPTS += \
 	%D%/compare \
 	%D%/demo \
 	%D%/profile \
+	test/instructions/mpich \
 	test/instructions/run
 EXTRA_DIST += \
 	%D%/callgrind.py \
+	%D%/mpi/contents.h \
 	%D%/mpi/messages.c \
 	%D%/mpi/pile.h \
 	%D%/mpi/probe.c \
 	%D%/mpi/shared_page.h \
+	%D%/mpi/window.h \
 	%D%/peers.py \
 	%D%/samples.py \
+	test/instructions/bounds-mpich.txt \
 	test/instructions/bounds.txt

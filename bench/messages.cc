@@ -49,11 +49,10 @@ MEASURED int measured_send(std::size_t bytes) {
 }
 
 MEASURED int measured_post(std::size_t bytes) {
-    const iovec iov{in, bytes};
-    const struct fci_icl_receive wanted{receiver.other, 0, kTag, 0, &iov, 1,
-                                        {count, &receiver, nullptr}};
+    const fci_icl_completion completion{count, &receiver, nullptr};
     fci_icl_order order;
-    return fci_icl_receive(receiver.context, &wanted, &order, nullptr);
+    return fci_icl_receive_bytes(receiver.context, receiver.other, 0, kTag, 0, in, bytes,
+                                 &completion, &order, nullptr);
 }
 
 /// The turn that finds the message, completes its receive and calls back.

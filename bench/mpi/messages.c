@@ -1,6 +1,6 @@
 /* messages.c: single MPI messages whose parts can be told apart, for counting instructions under
- * callgrind (bench/profile): nobody spins inside the counted functions, because every message has
- * arrived before its wait begins.
+ * callgrind (bench/profile, test/instructions/mpich): nobody spins inside the counted functions,
+ * because every message has arrived before its wait begins. Each message is also put into a window.
  *
  *   mpicc -O2 -I. bench/mpi/messages.c -o messages && mpirun -np 2 ./messages ROUNDS BYTES
  */
@@ -17,8 +17,9 @@
 #define MEASURED __attribute__((noinline))
 enum { TAG = 7, GO = 8, WARM_UP = 150 };
 
-static unsigned char out[8192], in[8192];
+static unsigned char out[8192], in[8192], *window_base;
 static MPI_Request request;
+static MPI_Win window;
 
 MEASURED void measured_send(int bytes) {
     MPI_Send(out, bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
@@ -27,6 +28,10 @@ MEASURED void measured_post(int bytes) {
     MPI_Irecv(in, bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request);
 }
 MEASURED void measured_arrival(void) { MPI_Wait(&request, MPI_STATUS_IGNORE); }
+MEASURED void measured_put(int bytes) {
+    MPI_Put(out, bytes, MPI_BYTE, 1, 0, bytes, MPI_BYTE, window);
+}
+MEASURED void measured_flush(void) { MPI_Win_flush(1, window); }
 
 /* How many messages rank 0 has sent, in memory that both map: no MPI call may tell it. */
 static uint64_t *sent;
@@ -38,6 +43,8 @@ static int run_messages(int rounds, int bytes, int rank) {
         memset(out, i, (size_t)bytes);
         if (rank == 0) {
             MPI_Recv(&go, 1, MPI_BYTE, 1, GO, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            measured_put(bytes);
+            measured_flush();
             measured_send(bytes);
             __atomic_store_n(sent, ++number, __ATOMIC_RELEASE);
         } else {
@@ -46,7 +53,9 @@ static int run_messages(int rounds, int bytes, int rank) {
             ++number;
             while (__atomic_load_n(sent, __ATOMIC_ACQUIRE) != number) usleep(200);
             measured_arrival();
+            MPI_Win_sync(window);
             if (memcmp(out, in, (size_t)bytes) != 0) return 0;
+            if (memcmp(out, window_base, (size_t)bytes) != 0) return 0;
         }
     }
     return 1;
@@ -67,9 +76,13 @@ int main(int argc, char **argv) {
     MPI_Bcast(where, 2, MPI_INT, 0, MPI_COMM_WORLD);
     sent = shared_page_take(sizeof *sent, where);
     if (sent == NULL) MPI_Abort(MPI_COMM_WORLD, 2);
+    MPI_Win_allocate(sizeof out, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window_base, &window);
+    MPI_Win_lock_all(0, window);
     MPI_Barrier(MPI_COMM_WORLD);
     fine = run_messages(WARM_UP, bytes, rank) && run_counted(rounds, bytes, rank);
     if (!fine) fprintf(stderr, "messages: wrong contents\n");
+    MPI_Win_unlock_all(window);
+    MPI_Win_free(&window);
     MPI_Finalize();
     return fine ? 0 : 1;
 }

@@ -1,4 +1,5 @@
-/* probe.c: one small MPI program that every MPI is measured with. Plain C and MPI-1 calls.
+/* probe.c: one small MPI program that every MPI is measured with. Plain C; MPI-1 calls, but
+ * for the cases with windows.
  *
  *   mpicc -O2 -I. bench/mpi/probe.c -o probe
  *   mpirun -np 2 ./probe --ms 20 latency:8 rate:8 stream:1048576
@@ -12,6 +13,7 @@
  *             that nobody has received yet, at both ranks; here BYTES is a number of them
  *   rate      messages per second, window of 64 nonblocking sends and receives, then an answer
  *   stream    GB/s of the same
+ *   put, get  MPI_Put or MPI_Get and a flush, between rank 0 and a window at rank 1
  *   barrier, allreduce, bcast (the root moves on), among all ranks; the time of the slowest rank
  * One line is printed for each: "probe " and a JSON object. t_c is taken between ranks 0 and 1
  * before and after each sample, in memory that they share besides MPI (0: there is none). Contents
@@ -29,16 +31,17 @@
 #include <unistd.h>
 
 #include "bench/handoff.h"
+#include "bench/mpi/contents.h"
 #include "bench/mpi/pile.h"
 #include "bench/mpi/shared_page.h"
+#include "bench/mpi/window.h"
 
 enum { WINDOW = 64, TAG = 7, ANSWER = 8, BATCHES = 20, CROWDED_BATCHES = 5, ENOUGH = 3 };
 static const size_t kWalkBytes = (size_t)64 << 20;
 
-static int rank, ranks;
+static int ranks;
 static long budget_ms = 20;
 static int batches = BATCHES; /* in which a sample is taken */
-static long wrong; /* bytes that were not as sent */
 
 /* --- t_c --- */
 
@@ -92,22 +95,6 @@ static double take_tc(void) {
     }
     sched_setaffinity(0, sizeof before, &before);
     return tc;
-}
-
-/* --- contents --- */
-
-static unsigned char *out, *in;
-
-static unsigned char pattern(size_t at, unsigned round) {
-    return (unsigned char)(at * 131 + (at >> 8) * 29 + round * 71 + 3);
-}
-
-static void fill(unsigned char *data, size_t bytes, unsigned round) {
-    for (size_t i = 0; i < bytes; ++i) data[i] = pattern(i, round);
-}
-
-static void check(const unsigned char *data, size_t bytes, unsigned round) {
-    for (size_t i = 0; i < bytes; ++i) wrong += data[i] != pattern(i, round);
 }
 
 /* --- cases --- */
@@ -297,6 +284,8 @@ static const struct test tests[] = {
     {"walk", 1, walk, verify_walk, 2, 't'},
     {"rate", 1, window, verify_window, WINDOW, 'r'},
     {"stream", 1, window, verify_window, WINDOW, 'b'},
+    {"put", 0, window_put, window_verify, 1, 't'},
+    {"get", 0, window_get, window_verify, 1, 't'},
     {"barrier", 0, barrier, verify_barrier, 1, 't'},
     {"allreduce", 0, allreduce, verify_allreduce, 1, 't'},
     {"bcast", 0, bcast, verify_bcast, 1, 't'},
@@ -363,7 +352,9 @@ static int run_case(const char *text) {
         if (strlen(tests[i].name) == length && strncmp(text, tests[i].name, length) == 0)
             test = &tests[i];
     if (text[length] == ':') bytes = strtoul(text + length + 1, NULL, 10);
-    if (test == NULL || bytes > ((size_t)1 << 30) || (test->pairwise && ranks < 2)) {
+    const int alone = test != NULL && ranks < 2 &&
+        (test->pairwise || test->verify == window_verify);
+    if (test == NULL || bytes > ((size_t)1 << 30) || alone) {
         if (rank == 0) fprintf(stderr, "probe: cannot run the case '%s' here\n", text);
         return 0;
     }
