@@ -23,11 +23,16 @@ std::uint32_t MessagePassing::ring_piece() const noexcept {
     return static_cast<std::uint32_t>(std::min(kRingPiece, limits_.layout.ring_bytes / 8));
 }
 
-std::uint32_t MessagePassing::copy_piece_bytes(std::uint64_t bytes) const noexcept {
+std::uint32_t MessagePassing::shared_piece(std::uint64_t bytes) const noexcept {
     std::uint64_t piece =
         std::clamp(std::bit_ceil(bytes / 16 + 1), kCopyPieceLeast, kCopyPieceMost);
     while (bytes / piece >= ClaimWord::kPiecesMost) piece *= 2;
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(piece, 1u << 31));
+}
+
+/// Who copies alone does so at once, but for looking round now and then.
+std::uint32_t MessagePassing::pulled_piece(std::uint64_t bytes) const noexcept {
+    return bytes <= kCopyPieceMost ? static_cast<std::uint32_t>(bytes) : shared_piece(bytes);
 }
 
 /// The kernel lets this process reach the peer's memory. Asked once.
@@ -40,6 +45,21 @@ bool MessagePassing::may_copy(Peer& peer) {
         if (!peer.copy_allowed) peer.path.set_policy(CopyPath::Policy::ring);
     }
     return peer.copy_allowed;
+}
+
+/// For `bytes`, from `peer`. Where no claim word is free, the receiver copies alone.
+void MessagePassing::choose_path(Order& order, Peer& peer, std::uint64_t bytes) {
+    order.chosen = may_copy(peer) ? peer.path.choose(bytes, bytes > kCopyPieceLeast) : Path::ring;
+    order.path = order.chosen;
+    if (order.path == Path::shared && !hold_claim(order, peer)) order.path = Path::pull;
+    order.piece_bytes = order.path == Path::ring     ? ring_piece()
+                        : order.path == Path::shared ? shared_piece(bytes)
+                                                     : pulled_piece(bytes);
+}
+
+void MessagePassing::begin_transfer(Order& order, Peer& peer) {
+    order.transfer = peer.path.begin(order.chosen);
+    order.started = device_.now();
 }
 
 /// The receive was matched with an announced message; order.length and its envelope are set.
@@ -57,14 +77,8 @@ void MessagePassing::begin_long(Order& order, Peer& peer, std::uint32_t send,
         tell(peer, Kind::taken, send);
         return receive_done(order);
     }
-    order.started = device_.now();
-    order.path = Path::ring;
-    order.piece_bytes = ring_piece();
-    if (may_copy(peer) && peer.path.choose(order.wanted) == CopyPath::Choice::kernel) {
-        order.path = Path::pull;
-        order.piece_bytes = copy_piece_bytes(order.wanted);
-        if (order.pieces() > 1 && hold_claim(order, peer)) order.path = Path::shared;
-    }
+    choose_path(order, peer, order.wanted);
+    begin_transfer(order, peer);
     if (order.path != Path::pull) ask(order, peer);
     if (order.path != Path::ring) join_copy(order);
 }
@@ -77,7 +91,7 @@ void MessagePassing::begin_one_sided(Order& order, const AnnounceRecord& record)
     order.wanted = std::min(order.length, order.bytes);
     if (order.wanted < order.length) order.error = kTruncated;
     if (order.wanted == 0) return receive_done(order);
-    order.started = device_.now();
+    begin_transfer(order, *peers_[order.peer]);
     if (order.path != Path::ring) join_copy(order);
 }
 
@@ -334,9 +348,7 @@ void MessagePassing::on_taken(Peer& peer, const gcs::Line& line) {
 void MessagePassing::receive_done(Order& order) {
     Peer& peer = *peers_[order.peer];
     if (order.started != 0 && order.error == kSuccess) {
-        peer.path.learn(
-            order.path == Path::ring ? CopyPath::Choice::ring : CopyPath::Choice::kernel,
-            order.wanted, device_.now() - order.started);
+        peer.path.end(order.chosen, order.wanted, order.transfer, order.started, device_.now());
     }
     finish_later(order, order.error);
 }

@@ -231,9 +231,13 @@ private:
     bool hold_claim(Order& order, Peer& peer);
     void release_claim(Order& order);
     std::uint32_t ring_piece() const noexcept;
-    std::uint32_t copy_piece_bytes(std::uint64_t bytes) const noexcept;
+    std::uint32_t shared_piece(std::uint64_t bytes) const noexcept;
+    std::uint32_t pulled_piece(std::uint64_t bytes) const noexcept;
+    void choose_path(Order& order, Peer& peer, std::uint64_t bytes);
+    void begin_transfer(Order& order, Peer& peer);
 
     // offers.cc
+    bool should_offer(Order& order, Peer& peer);
     void offer(Order& order, Peer& peer);
     void on_offer(Peer& peer, const gcs::Line& line);
     void on_decline(Peer& peer, const gcs::Line& line);
@@ -272,6 +276,7 @@ private:
     ArrivedList arrived_;
     ArrivedPool arrived_pool_;
     IntrusiveList<Order> copies_;    // kernel copies with pieces left
+    std::uint32_t push_ = 0;         // number of the last push
     IntrusiveList<Order> finished_;  // completions to be told in the next turn
     std::vector<std::byte> scratch_; // short messages of several ranges are gathered here
 

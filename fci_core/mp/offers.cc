@@ -24,18 +24,17 @@ namespace fci::mp {
 
 // --- the receiver's side ---
 
+/// What this side copies alone needs no offer.
+bool MessagePassing::should_offer(Order& order, Peer& peer) {
+    choose_path(order, peer, order.bytes);
+    return order.path != Path::pull;
+}
+
 void MessagePassing::offer(Order& order, Peer& peer) {
     order.offered = true;
     order.plain = false;
     ++peer.offers_out;
     ++counters_.receives_announced;
-    order.path = Path::ring;
-    order.piece_bytes = ring_piece();
-    if (may_copy(peer) && peer.path.choose(order.bytes) == CopyPath::Choice::kernel &&
-        hold_claim(order, peer)) {
-        order.path = Path::shared;
-        order.piece_bytes = copy_piece_bytes(order.bytes);
-    }
     const std::uint16_t claim =
         order.path == Path::shared
             ? ClaimWord::name(static_cast<unsigned>(order.claim_index), order.claims_generation)

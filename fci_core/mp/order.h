@@ -96,6 +96,8 @@ struct Order : PostedNode, ListLink {
     std::uint64_t own_claims = 0;     // stands in for *claims when this side copies alone
     std::uint64_t own_pieces = 0;     // claimed and copied by this side
     Nanoseconds started = 0;
+    std::uint32_t transfer = 0;  // receive: its number for CopyPath
+    Path chosen = Path::ring;    // receive: what CopyPath said
 
     [[nodiscard]] std::uint64_t pieces() const noexcept {
         return (wanted + piece_bytes - 1) / piece_bytes;

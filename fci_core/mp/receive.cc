@@ -86,7 +86,8 @@ int MessagePassing::receive(const Pattern& pattern, std::span<const iovec> to,
     const bool offers = order->bytes >= limits_.announce_bytes && source != nullptr &&
                         protocol_.offer_named_receives && source->attached &&
                         source->rank != nhi::kSelf && source->offers_out < Peer::kOffersMost &&
-                        !posted_.blocks_announcement(pattern);
+                        !posted_.blocks_announcement(pattern) &&
+                        should_offer(*order, *source);
     order->announced = offers;
     posted_.append(*order);
     if (offers) offer(*order, *source);

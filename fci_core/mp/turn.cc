@@ -148,10 +148,16 @@ unsigned MessagePassing::sleeping_peers() const noexcept {
                                                [](const Peer* to) { return to->out.asleep(); }));
 }
 
-/// Goes on with everything that waited for room; and one piece of every kernel copy.
+/// Goes on with everything that waited for room; and one piece of a kernel copy for
+/// each peer.
 unsigned MessagePassing::push() {
     unsigned work = 0;
-    copies_.for_each([&](Order& order) { work += copy_piece(order); });
+    ++push_;
+    // The first of each peer: one after the other they end sooner than all at once.
+    copies_.for_each([&](Order& order) {
+        Peer& peer = *peers_[order.peer];
+        if (std::exchange(peer.copied_in, push_) != push_) work += copy_piece(order);
+    });
     more_ &= kSeveral;
     for (std::size_t i = 0; i < active_.size(); ++i) {
         Peer* const to = active_[i];

@@ -2,120 +2,210 @@
 
 #include <gtest/gtest.h>
 
-#include <initializer_list>
+#include <algorithm>
+#include <deque>
 
+using fci::Nanoseconds;
 using fci::mp::CopyPath;
-using Choice = CopyPath::Choice;
+using fci::mp::Path;
 
 namespace {
 
-/// Runs `transfers` of one length with given costs per path; how often each was chosen.
-struct Tally {
-    unsigned ring = 0, kernel = 0;
-};
-Tally run(CopyPath& path, std::uint64_t bytes, unsigned transfers, fci::Nanoseconds ring_ns,
-          fci::Nanoseconds kernel_ns) {
-    Tally tally;
-    for (unsigned i = 0; i < transfers; ++i) {
-        const Choice choice = path.choose(bytes);
-        ++(choice == Choice::ring ? tally.ring : tally.kernel);
-        path.learn(choice, bytes, choice == Choice::ring ? ring_ns : kernel_ns);
+/// What one message costs on each path, and how often each was chosen.
+struct Costs {
+    Nanoseconds ring, pull, shared;
+    Nanoseconds operator[](Path path) const {
+        return path == Path::ring ? ring : path == Path::pull ? pull : shared;
     }
-    return tally;
-}
+};
+struct Tally {
+    unsigned ring = 0, pull = 0, shared = 0;
+    void count(Path path) { ++(path == Path::ring ? ring : path == Path::pull ? pull : shared); }
+};
+
+/// A peer whose messages end one after the other, up to `window` under way at once.
+class Traffic {
+public:
+    explicit Traffic(CopyPath::Policy policy = CopyPath::Policy::measure) {
+        path_.set_policy(policy);
+    }
+    Tally run(std::uint64_t bytes, unsigned messages, const Costs& costs, unsigned window = 1) {
+        Tally tally;
+        for (unsigned left = messages; left != 0;) {
+            const unsigned now = std::min(left, window);
+            left -= now;
+            for (unsigned i = 0; i < now; ++i) {
+                const Path chosen = path_.choose(bytes, bytes > 32768);
+                tally.count(chosen);
+                under_way_.push_back({chosen, path_.begin(chosen), clock_});
+            }
+            while (!under_way_.empty()) {
+                const Message message = under_way_.front();
+                under_way_.pop_front();
+                clock_ += costs[message.path];
+                path_.end(message.path, bytes, message.number, message.started, clock_);
+            }
+            clock_ += 1000;  // the user's own work
+        }
+        return tally;
+    }
+    Path next(std::uint64_t bytes) { return path_.choose(bytes, bytes > 32768); }
+
+private:
+    struct Message {
+        Path path;
+        std::uint32_t number;
+        Nanoseconds started;
+    };
+    CopyPath path_;
+    std::deque<Message> under_way_;
+    Nanoseconds clock_ = 1'000'000;
+};
+
+constexpr std::uint64_t kMiB = 1 << 20;
+constexpr Costs kRingBest{40'000, 90'000, 80'000};
+constexpr Costs kPullBest{90'000, 40'000, 80'000};
+constexpr Costs kSharedBest{90'000, 80'000, 40'000};
 
 }  // namespace
 
-TEST(copy_path, choose__settles_on_the_cheaper_one) {
-    CopyPath path;
-    run(path, 1 << 20, 16, 40'000, 90'000);
-    const Tally later = run(path, 1 << 20, 1000, 40'000, 90'000);
-    EXPECT_GT(later.ring, 980u);
-    EXPECT_GE(later.kernel, 1u);  // it still looks
+TEST(copy_path, choose__settles_on_the_cheapest) {
+    for (const unsigned window : {1u, 2u, 16u, 64u}) {
+        Traffic ring, pull, shared;
+        const unsigned first = 12 + 24 * 2 * window;
+        ring.run(kMiB, first, kRingBest, window);
+        pull.run(kMiB, first, kPullBest, window);
+        shared.run(kMiB, first, kSharedBest, window);
+        EXPECT_GT(ring.run(kMiB, 4096, kRingBest, window).ring, 3900u) << window;
+        EXPECT_GT(pull.run(kMiB, 4096, kPullBest, window).pull, 3900u) << window;
+        EXPECT_GT(shared.run(kMiB, 4096, kSharedBest, window).shared, 3900u) << window;
+    }
+}
+
+TEST(copy_path, choose__looks_at_the_others_now_and_then) {
+    for (const unsigned window : {1u, 64u}) {
+        Traffic traffic;
+        traffic.run(kMiB, 3072, kRingBest, window);
+        const Tally later = traffic.run(kMiB, 65536, kRingBest, window);
+        EXPECT_GE(later.pull, 8u);
+        EXPECT_GE(later.shared, 8u);
+        EXPECT_LT(later.pull + later.shared, 65536u / 20);
+    }
+}
+
+TEST(copy_path, choose__the_worse_the_rarer) {
+    Traffic bad, worse;
+    bad.run(kMiB, 64, {40'000, 79'000, 79'000});
+    worse.run(kMiB, 64, {40'000, 81'000, 81'000});
+    EXPECT_EQ(bad.run(kMiB, 64 * 65, {40'000, 79'000, 79'000}).pull, 64u);
+    EXPECT_EQ(worse.run(kMiB, 64 * 65, {40'000, 81'000, 81'000}).pull, 16u);
 }
 
 TEST(copy_path, choose__lengths_are_learned_apart) {
-    CopyPath path;
-    run(path, 64 << 10, 100, 3'000, 9'000);
-    run(path, 4 << 20, 100, 900'000, 300'000);
-    EXPECT_GT(run(path, 64 << 10, 100, 3'000, 9'000).ring, 95u);
-    EXPECT_GT(run(path, 4 << 20, 100, 900'000, 300'000).kernel, 95u);
+    Traffic traffic;
+    traffic.run(64 << 10, 100, {3'000, 9'000, 9'000});
+    traffic.run(4 << 20, 100, {900'000, 800'000, 300'000});
+    EXPECT_GT(traffic.run(64 << 10, 100, {3'000, 9'000, 9'000}).ring, 90u);
+    EXPECT_GT(traffic.run(4 << 20, 100, {900'000, 800'000, 300'000}).shared, 90u);
+}
+
+TEST(copy_path, choose__what_is_too_short_is_not_shared) {
+    Traffic traffic;
+    const Tally tally = traffic.run(20'000, 1000, {9'000, 2'000, 1});
+    EXPECT_EQ(tally.shared, 0u);
+    EXPECT_GT(tally.pull, 950u);
 }
 
 TEST(copy_path, choose__follows_a_machine_that_changes) {
-    CopyPath path;
-    run(path, 1 << 20, 500, 40'000, 80'000);
-    run(path, 1 << 20, 500, 450'000, 80'000);  // the cores moved to different L3s
-    EXPECT_GT(run(path, 1 << 20, 1000, 450'000, 80'000).kernel, 900u);
-    run(path, 1 << 20, 1500, 40'000, 80'000);
-    EXPECT_GT(run(path, 1 << 20, 1000, 40'000, 80'000).ring, 900u);
+    for (const unsigned window : {1u, 16u}) {
+        Traffic traffic;
+        traffic.run(kMiB, 1000, kRingBest, window);
+        // Dearer than the others were: known from its own messages.
+        const Costs slow{450'000, 90'000, 80'000};
+        EXPECT_LT(traffic.run(kMiB, 600, slow, window).ring, 64u + 16 * window);
+        EXPECT_GT(traffic.run(kMiB, 1000, slow, window).shared, 880u);
+        // Cheap again: known when it is tried.
+        traffic.run(kMiB, 20 * 64 * window, kRingBest, window);
+        EXPECT_GT(traffic.run(kMiB, 1000, kRingBest, window).ring, 880u);
+    }
 }
 
-TEST(copy_path, learn__one_late_transfer_changes_nothing) {
+TEST(copy_path, end__one_late_message_changes_nothing) {
+    Traffic traffic;
+    traffic.run(kMiB, 100, {40'000, 70'000, 60'000});
+    traffic.run(kMiB, 1, {50'000'000, 50'000'000, 50'000'000});  // the other side was busy
+    EXPECT_GT(traffic.run(kMiB, 100, {40'000, 70'000, 60'000}).ring, 85u);
+}
+
+// The stream that waits for room, or for the other side, is judged by what it gets through.
+TEST(copy_path, end__waiting_for_others_is_no_cost) {
     CopyPath path;
-    run(path, 1 << 20, 100, 40'000, 60'000);
-    path.learn(Choice::ring, 1 << 20, 50'000'000);  // the other side was busy
-    EXPECT_GT(run(path, 1 << 20, 100, 40'000, 60'000).ring, 90u);
+    const auto run = [&](Path with, Nanoseconds from, Nanoseconds each) {
+        std::uint32_t numbers[64];
+        for (std::uint32_t& number : numbers) number = path.begin(with);
+        for (unsigned i = 0; i < 64; ++i) {
+            path.end(with, kMiB, numbers[i], from, from + (i + 1) * each);
+        }
+    };
+    for (int i = 0; i < 12; ++i) {  // one after the other: each is alone
+        const Path chosen = path.choose(kMiB, true);
+        const auto began = static_cast<Nanoseconds>(1'000'000 * (i + 1));
+        path.end(chosen, kMiB, path.begin(chosen), began,
+                 began + (chosen == Path::ring ? 40'000 : 60'000));
+    }
+    // 64 at once wait 1.3 ms on average, and are as dear as they were.
+    for (int i = 0; i < 20; ++i) run(Path::ring, 100'000'000 + 10'000'000 * i, 40'000);
+    EXPECT_EQ(path.choose(kMiB, true), Path::ring);
+    for (int i = 20; i < 40; ++i) run(Path::ring, 100'000'000 + 10'000'000 * i, 70'000);
+    EXPECT_NE(path.choose(kMiB, true), Path::ring);
+}
+
+// What shares its time with another path tells nothing about either.
+TEST(copy_path, end__mixed_messages_are_not_learned_from) {
+    const auto best_after = [](unsigned rounds) {
+        CopyPath path;
+        Nanoseconds clock = 1'000'000;
+        for (int i = 0; i < 12; ++i) {
+            const Path chosen = path.choose(kMiB, true);
+            const std::uint32_t number = path.begin(chosen);
+            const Nanoseconds began = clock += 1'000;
+            clock += chosen == Path::ring ? 40'000 : 60'000;
+            path.end(chosen, kMiB, number, began, clock);
+        }
+        for (unsigned i = 0; i < rounds; ++i) {  // the pull is nearly done when the ring is
+            const std::uint32_t ring = path.begin(Path::ring), pull = path.begin(Path::pull);
+            const Nanoseconds began = clock;
+            path.end(Path::ring, kMiB, ring, began, clock += 60'000);
+            path.end(Path::pull, kMiB, pull, began, clock += 1'000);
+        }
+        return path.choose(kMiB, true);
+    };
+    EXPECT_EQ(best_after(32), Path::ring);
+    EXPECT_EQ(best_after(4096), Path::pull);  // where nothing else is ever seen, that must do
 }
 
 TEST(copy_path, set_policy__is_obeyed) {
-    CopyPath path;
-    path.set_policy(CopyPath::Policy::kernel);
-    EXPECT_EQ(run(path, 1 << 20, 100, 1, 100).ring, 0u);
-    path.set_policy(CopyPath::Policy::ring);
-    EXPECT_EQ(run(path, 1 << 20, 100, 100, 1).kernel, 0u);
-}
-
-// How often it looks at the loser: more often where that is not much worse.
-TEST(copy_path, choose__retries_the_loser_now_and_then) {
-    for (const bool much : {false, true}) {
-        CopyPath path;
-        const fci::Nanoseconds worse = much ? 900'000 : 60'000;
-        const Tally first = run(path, 1 << 20, 8, worse, 40'000);
-        EXPECT_EQ(first.ring, 4u);  // both in turn
-        EXPECT_EQ(first.kernel, 4u);
-        EXPECT_EQ(run(path, 1 << 20, 256 * 8, worse, 40'000).ring, much ? 8u : 32u);
-    }
+    Traffic kernel(CopyPath::Policy::kernel), ring(CopyPath::Policy::ring);
+    EXPECT_EQ(kernel.next(kMiB), Path::shared);
+    EXPECT_EQ(kernel.run(kMiB, 1000, {1, 100, 200}).ring, 0u);
+    EXPECT_GT(kernel.run(kMiB, 1000, {1, 100, 200}).pull, 950u);
+    EXPECT_EQ(ring.run(kMiB, 1000, {100, 1, 1}).ring, 1000u);
 }
 
 TEST(copy_path, choose__classes_are_powers_of_two_from_32_KiB_to_32_MiB) {
     // A length that shares its class with one that was learned is known at once.
     const auto knows = [](std::uint64_t learned, std::uint64_t asked) {
-        CopyPath path;
-        run(path, learned, 8, 10'000'000, 1'000'000);
+        Traffic traffic;
+        traffic.run(learned, 12, {10'000'000, 1'000'000, 9'000'000});
         Tally tally;
-        for (int i = 0; i < 4; ++i) {
-            ++(path.choose(asked) == Choice::ring ? tally.ring : tally.kernel);
-        }
-        return tally.kernel == 4;
+        for (int i = 0; i < 4; ++i) tally.count(traffic.next(asked));
+        return tally.pull == 4;
     };
     EXPECT_TRUE(knows(100, 32767));
-    EXPECT_FALSE(knows(32767, 32768));
-    EXPECT_TRUE(knows(32768, 65535));
+    EXPECT_FALSE(knows(32767, 32769));
+    EXPECT_TRUE(knows(32769, 65535));
     EXPECT_FALSE(knows(65535, 65536));
     EXPECT_FALSE(knows((16 << 20) - 1, 16 << 20));
     EXPECT_TRUE(knows(32 << 20, 1 << 30));
     EXPECT_TRUE(knows((1 << 30) + 1, 1 << 30));
-}
-
-TEST(copy_path, learn__upwards_slowly_downwards_at_once) {
-    const auto ring_after = [](fci::Nanoseconds late, int times,
-                               fci::Nanoseconds kernel = 60'000) {
-        CopyPath path;
-        run(path, 1 << 20, 9, 40'000, kernel);
-        for (int i = 0; i < times; ++i) path.learn(Choice::ring, 1 << 20, late);
-        return path.choose(1 << 20) == Choice::ring;
-    };
-    EXPECT_TRUE(ring_after(80'000, 5));       // an eighth of the difference each: 59.5
-    EXPECT_FALSE(ring_after(80'000, 6));      // 62.1
-    EXPECT_TRUE(ring_after(90'000'000, 1));   // of the worst, three eighths: 55
-    EXPECT_FALSE(ring_after(90'000'000, 2));  // 75.6
-    EXPECT_FALSE(ring_after(80'000, 5, 59'000));      // no less than an eighth
-    EXPECT_TRUE(ring_after(90'000'000, 1, 57'000));   // no more than three of them,
-    EXPECT_TRUE(ring_after(196'000, 1, 57'000));      // from four times as much on
-    CopyPath path;
-    run(path, 1 << 20, 9, 90'000, 60'000);
-    EXPECT_EQ(path.choose(1 << 20), Choice::kernel);
-    path.learn(Choice::ring, 1 << 20, 50'000);
-    EXPECT_EQ(path.choose(1 << 20), Choice::ring);
 }
