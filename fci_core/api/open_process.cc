@@ -100,7 +100,8 @@ mp::Limits limits_for(const Parameters& parameters, std::uint32_t local_ranks) {
     limits.unexpected_bytes = std::max(parameters.unexpected_bytes, 4 * kKiB);
     limits.unexpected_bytes = std::max(limits.unexpected_bytes, 4 * limits.eager_bytes);
     limits.copy = parameters.copy == "ring"     ? mp::CopyPath::Policy::ring
-                  : parameters.copy == "kernel" ? mp::CopyPath::Policy::kernel
+                  : parameters.copy == "pull"   ? mp::CopyPath::Policy::pull
+                  : parameters.copy == "shared" ? mp::CopyPath::Policy::shared
                                                 : mp::CopyPath::Policy::measure;
     return limits;
 }

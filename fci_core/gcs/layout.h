@@ -18,7 +18,7 @@ struct Layout {
     std::uint64_t ring_bytes = 0;  // data that may be under way to the owner; a power of two
     std::uint64_t pool_bytes = 0;  // of whole pieces; 0: there is no pool, nor in any peer
 
-    static constexpr unsigned kClaims = 16;  // long messages that both sides copy at the same time
+    static constexpr unsigned kClaims = 64;  // long messages that both sides copy at the same time
 
     static constexpr std::uint64_t kPieceBytes = 16384;  // of the pool, at most in one request
     // The pool is a window of its owner.

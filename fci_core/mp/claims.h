@@ -13,14 +13,14 @@ class ClaimWord {
 public:
     static constexpr std::uint64_t kNone = ~0ull;
     static constexpr std::uint64_t kPiecesMost = (1u << 24) - 1;
-    static constexpr std::uint16_t kGenerations = 1u << 12;
+    static constexpr std::uint16_t kGenerations = 1u << 10;
 
     /// What travels in a request: which word, and its generation.
     static constexpr std::uint16_t name(unsigned index, std::uint16_t generation) noexcept {
-        return static_cast<std::uint16_t>(index | generation << 4);
+        return static_cast<std::uint16_t>(index | generation << 6);
     }
-    static constexpr unsigned index_of(std::uint16_t name) noexcept { return name & 15; }
-    static constexpr std::uint16_t generation_of(std::uint16_t name) noexcept { return name >> 4; }
+    static constexpr unsigned index_of(std::uint16_t name) noexcept { return name & 63; }
+    static constexpr std::uint16_t generation_of(std::uint16_t name) noexcept { return name >> 6; }
 
     /// Makes the word fresh; claims of earlier generations fail from now on.
     static std::uint16_t renew(std::uint64_t& word) noexcept {

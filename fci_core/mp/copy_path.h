@@ -21,13 +21,15 @@ namespace fci::mp {
 
 class CopyPath {
 public:
-    enum class Policy : std::uint8_t { measure, ring, kernel };
+    enum class Policy : std::uint8_t { measure, ring, pull, shared };
 
     void set_policy(Policy policy) noexcept { policy_ = policy; }
 
     /// For the next message. `may_share`: it is long enough for two.
     [[nodiscard]] Path choose(std::uint64_t bytes, bool may_share) noexcept {
         if (policy_ == Policy::ring) return Path::ring;
+        if (policy_ == Policy::pull) return Path::pull;
+        if (policy_ == Policy::shared) return may_share ? Path::shared : Path::pull;
         Class& c = classes_[class_of(bytes)];
         const std::uint32_t turn = c.messages++;
         if (c.on_trial) {
@@ -37,7 +39,7 @@ public:
         const Path best = cheapest(c, may_share);
         Path next = best;
         for (const Path path : kPaths) {
-            if (!is_allowed(path, may_share)) continue;
+            if (path == Path::shared && !may_share) continue;
             const Record& record = c.of[index(path)];
             if (record.trials >= kFirstTrials && (path == best || turn < record.retry_at)) continue;
             if (next == best || record.trials < c.of[index(next)].trials) next = path;
@@ -115,15 +117,11 @@ private:
     static bool is_before(std::uint32_t a, std::uint32_t b) noexcept {
         return static_cast<std::int32_t>(a - b) < 0;
     }
-    bool is_allowed(Path path, bool may_share) const noexcept {
-        return path == Path::ring ? policy_ == Policy::measure : path == Path::pull || may_share;
-    }
-    Path cheapest(const Class& c, bool may_share) const noexcept {
-        Path best = Path::pull;
+    static Path cheapest(const Class& c, bool may_share) noexcept {
+        Path best = Path::ring;
         for (const Path path : kPaths) {
-            if (is_allowed(path, may_share) && c.of[index(path)].cost < c.of[index(best)].cost) {
-                best = path;
-            }
+            if (path == Path::shared && !may_share) continue;
+            if (c.of[index(path)].cost < c.of[index(best)].cost) best = path;
         }
         return best;
     }

@@ -16,6 +16,7 @@ namespace {
 constexpr unsigned kPiecesPerTurn = 64;
 constexpr std::uint64_t kCopyPieceLeast = 32 * 1024;
 constexpr std::uint64_t kCopyPieceMost = 256 * 1024;
+constexpr std::uint64_t kPullPieceMost = 1 << 20;
 constexpr std::uint64_t kRingPiece = 16 * 1024;
 }  // namespace
 
@@ -32,7 +33,7 @@ std::uint32_t MessagePassing::shared_piece(std::uint64_t bytes) const noexcept {
 
 /// Who copies alone does so at once, but for looking round now and then.
 std::uint32_t MessagePassing::pulled_piece(std::uint64_t bytes) const noexcept {
-    return bytes <= kCopyPieceMost ? static_cast<std::uint32_t>(bytes) : shared_piece(bytes);
+    return static_cast<std::uint32_t>(std::min(bytes, kPullPieceMost));
 }
 
 /// The kernel lets this process reach the peer's memory. Asked once.
@@ -230,7 +231,7 @@ bool MessagePassing::hold_claim(Order& order, Peer& peer) {
     auto* const word = reinterpret_cast<std::uint64_t*>(
         device_.block(peer.rank).data() +
         static_cast<std::uint64_t>(gcs::Layout::claim(index)));
-    peer.claims_used |= 1u << index;
+    peer.claims_used |= std::uint64_t{1} << index;
     order.claim_index = static_cast<std::int8_t>(index);
     order.claims = word;
     order.claims_generation = ClaimWord::renew(*word);
@@ -240,7 +241,7 @@ bool MessagePassing::hold_claim(Order& order, Peer& peer) {
 void MessagePassing::release_claim(Order& order) {
     if (order.claim_index < 0) return;
     ClaimWord::renew(*order.claims);  // whoever still comes with the old name finds nothing
-    peers_[order.peer]->claims_used &= ~(1u << order.claim_index);
+    peers_[order.peer]->claims_used &= ~(std::uint64_t{1} << order.claim_index);
     order.claim_index = -1;
     order.claims = nullptr;
 }

@@ -57,7 +57,7 @@ struct Peer {
     bool copy_checked = false;         // whether the kernel lets this process copy
     bool copy_allowed = false;
     std::uint32_t copied_in = 0;       // the last push that did a piece of a kernel copy
-    std::uint32_t claims_used = 0;     // bits: claim words in the own block
+    std::uint64_t claims_used = 0;     // bits: claim words in the own block
 
     // One-sided: the peer's offers here, and the sends that they must be checked against.
     std::vector<Offer> offers;

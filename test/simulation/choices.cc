@@ -85,7 +85,8 @@ void Simulation::choose_limits() {
     static constexpr std::uint64_t kAnnounce[] = {1, 64, 4096, 16384, 65536};
     static constexpr std::uint64_t kUnexpected[] = {64, 1024, 16384, 262144};
     using Policy = mp::CopyPath::Policy;
-    static constexpr Policy kPolicies[] = {Policy::measure, Policy::ring, Policy::kernel};
+    static constexpr Policy kPolicies[] = {Policy::measure, Policy::ring, Policy::pull,
+                                           Policy::shared};
     limits_.layout.slots = one_of(prng_, kSlots);
     limits_.layout.ring_bytes = one_of(prng_, kRings);
     const std::uint64_t eager_most =

@@ -15,7 +15,7 @@ WRONG = {  # variable -> value, and what the message must hold besides both
     "FCI_WAIT": ("sometimes", ["auto", "spin", "yield", "sleep"]),
     "FCI_PROTOCOL": ("telepathy", ["enhanced-mixed", "two-sided"]),
     "FCI_DRIVER": ("pigeon", ["shm"]),
-    "FCI_COPY": ("twice", ["auto", "ring", "kernel"]),
+    "FCI_COPY": ("twice", ["auto", "ring", "pull", "shared"]),
     "FCI_RING_BYTES": ("12Q", []),
     "FCI_SLOTS": ("-3", []),
     "FCI_LOCAL_RANKS": ("many", []),

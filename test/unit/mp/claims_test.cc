@@ -6,11 +6,13 @@
 #include <thread>
 #include <vector>
 
+#include "fci_core/gcs/layout.h"
+
 using fci::mp::ClaimWord;
 
 TEST(claim_word, name__keeps_index_and_generation) {
-    for (unsigned index = 0; index < 16; ++index) {
-        for (const std::uint16_t generation : {0, 1, 4095}) {
+    for (unsigned index = 0; index < fci::gcs::Layout::kClaims; ++index) {
+        for (const std::uint16_t generation : {0, 1, ClaimWord::kGenerations - 1}) {
             const std::uint16_t name = ClaimWord::name(index, generation);
             EXPECT_EQ(ClaimWord::index_of(name), index);
             EXPECT_EQ(ClaimWord::generation_of(name), generation);

@@ -185,11 +185,12 @@ TEST(copy_path, end__mixed_messages_are_not_learned_from) {
 }
 
 TEST(copy_path, set_policy__is_obeyed) {
-    Traffic kernel(CopyPath::Policy::kernel), ring(CopyPath::Policy::ring);
-    EXPECT_EQ(kernel.next(kMiB), Path::shared);
-    EXPECT_EQ(kernel.run(kMiB, 1000, {1, 100, 200}).ring, 0u);
-    EXPECT_GT(kernel.run(kMiB, 1000, {1, 100, 200}).pull, 950u);
+    using Policy = CopyPath::Policy;
+    Traffic ring(Policy::ring), pull(Policy::pull), shared(Policy::shared);
     EXPECT_EQ(ring.run(kMiB, 1000, {100, 1, 1}).ring, 1000u);
+    EXPECT_EQ(pull.run(kMiB, 1000, {1, 100, 1}).pull, 1000u);
+    EXPECT_EQ(shared.run(kMiB, 1000, {1, 1, 100}).shared, 1000u);
+    EXPECT_EQ(shared.run(20'000, 1000, {1, 1, 100}).pull, 1000u);
 }
 
 TEST(copy_path, choose__classes_are_powers_of_two_from_32_KiB_to_32_MiB) {

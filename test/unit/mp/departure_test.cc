@@ -123,7 +123,7 @@ TEST(departures, leaving__after_copying_all_ends_the_send_well) {
     sim::WorldOptions options;
     options.load_store = options.kernel_copy = true;
     Limits limits = small_limits();
-    limits.copy = CopyPath::Policy::kernel;
+    limits.copy = CopyPath::Policy::shared;
     Pair p(kEnhancedMixed, options, limits);
     p.attach();
     auto data = pattern(300'000);

@@ -12,7 +12,7 @@ constexpr std::size_t kLong = 1 << 20;
 
 Limits kernel_limits() {
     Limits limits = small_limits();
-    limits.copy = CopyPath::Policy::kernel;
+    limits.copy = CopyPath::Policy::shared;
     return limits;
 }
 
@@ -54,7 +54,7 @@ TEST(figures, kernel_copy__by_the_receiver_alone_otherwise) {
 TEST(figures, kernel_copy__many_at_once_need_more_words_than_there_are) {
     Pair p(kTwoSided, {.load_store = true, .kernel_copy = true}, kernel_limits());
     p.attach();
-    constexpr int kMany = 40;
+    constexpr int kMany = 100;
     std::vector<std::vector<std::byte>> to(kMany, std::vector<std::byte>(kLong / 4));
     auto data = pattern(kLong / 4);
     for (int round = 0; round < 3; ++round) {

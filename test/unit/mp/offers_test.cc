@@ -27,12 +27,17 @@ int send_the_long_way(Pair& p, std::uint64_t match, std::span<std::byte> data, i
 class offers : public ::testing::TestWithParam<bool> {
 protected:
     sim::WorldOptions options() const { return GetParam() ? with_copy() : sim::WorldOptions{}; }
+    Limits limits() const {
+        Limits limits = small_limits();
+        if (GetParam()) limits.copy = CopyPath::Policy::shared;  // a pull needs no offer
+        return limits;
+    }
 };
 INSTANTIATE_TEST_SUITE_P(paths, offers, ::testing::Values(false, true),
                          [](const auto& p) { return p.param ? "copy" : "ring"; });
 
 TEST_P(offers, send__finds_the_receive_request_and_starts_at_once) {
-    Pair p(kEnhancedMixed, options());
+    Pair p(kEnhancedMixed, options(), limits());
     p.attach();
     auto data = pattern(kLong);
     std::vector<std::byte> to(kLong);
@@ -49,7 +54,7 @@ TEST_P(offers, send__finds_the_receive_request_and_starts_at_once) {
 }
 
 TEST_P(offers, send__under_way_when_the_offer_was_made_uses_it_up) {
-    Pair p(kEnhancedMixed, options());
+    Pair p(kEnhancedMixed, options(), limits());
     p.attach();
     auto first = pattern(100, 1), second = pattern(kLong, 2);
     std::vector<std::byte> a(kLong), b(kLong);
@@ -71,7 +76,7 @@ TEST_P(offers, send__under_way_when_the_offer_was_made_uses_it_up) {
 }
 
 TEST_P(offers, send__short_one_uses_the_offer_up_too) {
-    Pair p(kEnhancedMixed, options());
+    Pair p(kEnhancedMixed, options(), limits());
     p.attach();
     auto little = pattern(8), big = pattern(kLong, 3);
     std::vector<std::byte> a(kLong), b(kLong);
@@ -93,7 +98,7 @@ TEST_P(offers, send__short_one_uses_the_offer_up_too) {
 TEST_P(offers, send__under_way_and_looked_up_among_offers_uses_it_up) {
     for (const bool others : {false, true}) {
         SCOPED_TRACE(others);
-        Pair p(kEnhancedMixed, options());
+        Pair p(kEnhancedMixed, options(), limits());
         p.attach();
         auto little = pattern(8), big = pattern(kLong, 3);
         std::vector<std::byte> a(kLong), b(kLong), c(kLong), d(kLong);
@@ -123,7 +128,7 @@ TEST_P(offers, send__under_way_and_looked_up_among_offers_uses_it_up) {
 // It has used up the first offer; the second one is for the next message, though that was made
 // before the receiver had seen the first.
 TEST_P(offers, send__that_used_one_offer_does_not_use_up_the_next) {
-    Pair p(kEnhancedMixed, options());
+    Pair p(kEnhancedMixed, options(), limits());
     p.attach();
     auto little = pattern(8), big = pattern(kLong, 3);
     std::vector<std::byte> a(kLong), b(kLong);
@@ -141,7 +146,7 @@ TEST_P(offers, send__that_used_one_offer_does_not_use_up_the_next) {
 }
 
 TEST_P(offers, receive__behind_a_wildcard_is_not_offered) {
-    Pair p(kEnhancedMixed, options());
+    Pair p(kEnhancedMixed, options(), limits());
     p.attach();
     std::vector<std::byte> a(kLong), b(kLong), c(kLong);
     p.receive(1, 5, a, 1, nullptr, true);
@@ -160,7 +165,7 @@ TEST_P(offers, receive__behind_a_wildcard_is_not_offered) {
 }
 
 TEST_P(offers, cancel__waits_for_the_sender_and_ends_once) {
-    Pair p(kEnhancedMixed, options());
+    Pair p(kEnhancedMixed, options(), limits());
     p.attach();
     std::vector<std::byte> a(kLong);
     std::uint32_t handle = 0;
@@ -183,7 +188,7 @@ TEST_P(offers, cancel__waits_for_the_sender_and_ends_once) {
 }
 
 TEST_P(offers, cancel__loses_against_a_send_that_was_first) {
-    Pair p(kEnhancedMixed, options());
+    Pair p(kEnhancedMixed, options(), limits());
     p.attach();
     auto data = pattern(kLong);
     std::vector<std::byte> a(kLong);
@@ -200,7 +205,7 @@ TEST_P(offers, cancel__loses_against_a_send_that_was_first) {
 }
 
 TEST_P(offers, notes__that_do_not_reach_back_decline) {
-    Limits limits = small_limits();
+    Limits limits = this->limits();
     limits.layout.slots = 256;
     Pair p(kEnhancedMixed, options(), limits);
     p.attach();
@@ -233,7 +238,7 @@ TEST_P(offers, notes__that_do_not_reach_back_decline) {
 }
 
 TEST_P(offers, notes__a_later_offer_of_a_declined_epoch_is_not_used) {
-    Limits limits = small_limits();
+    Limits limits = this->limits();
     limits.layout.slots = 256;
     Pair p(kEnhancedMixed, options(), limits);
     p.attach();
@@ -260,7 +265,7 @@ TEST_P(offers, notes__a_later_offer_of_a_declined_epoch_is_not_used) {
 }
 
 TEST_P(offers, send__longer_than_the_receive_is_cut) {
-    Pair p(kEnhancedMixed, options());
+    Pair p(kEnhancedMixed, options(), limits());
     p.attach();
     auto data = pattern(kLong);
     std::vector<std::byte> a(10'000);
@@ -289,4 +294,22 @@ TEST(two_sided, receive__is_never_offered) {
     EXPECT_EQ(a, data);
     p.send(0, 0, 6, little, 3);
     EXPECT_EQ(p.ends[0]->counters().sent_inline, 0u);  // even a short message is asked for
+}
+
+TEST(offers_of_a_pull, receive__that_is_best_copied_by_this_side_alone_is_not_offered) {
+    Limits limits = small_limits();
+    limits.copy = CopyPath::Policy::pull;
+    Pair p(kEnhancedMixed, with_copy(), limits);
+    p.attach();
+    auto data = pattern(kLong);
+    std::vector<std::byte> to(kLong);
+    EXPECT_EQ(p.receive(1, 5, to, 1), kAccepted);
+    p.both();
+    p.send(0, 0, 5, data, 2);
+    p.both();
+    EXPECT_EQ(to, data);
+    EXPECT_EQ(p.recorder.error(2), kSuccess);
+    EXPECT_EQ(p.ends[1]->counters().receives_announced, 0u);
+    EXPECT_EQ(p.ends[1]->counters().kernel_bytes, kLong);
+    EXPECT_EQ(p.ends[0]->counters().kernel_bytes, 0u);
 }
