@@ -232,6 +232,7 @@ public:
         ring_at_ = own_block.data() + static_cast<std::uint64_t>(layout.ring(0));
         slots_end_ = slots_at_ + layout.slots;
         next_ = slots_at_;
+        stop_at_next();
     }
 
     /// What a message that lies in its line may dispose of.
@@ -244,9 +245,12 @@ public:
     }
     /// It, where it lies, until advance(): the peer may still scribble on it.
     [[nodiscard]] const Line& next() const noexcept { return *next_; }
-    void advance() noexcept {
+    /// True where credit_due() may have become true by that.
+    bool advance() noexcept {
         ++number_;
-        if (++next_ == slots_end_) next_ = slots_at_;
+        if (++next_ != stop_) [[likely]] return false;
+        stop_at_next();
+        return true;
     }
     /// Copies it out, once: what the peer may still scribble is not looked at again.
     [[nodiscard]] Line take() noexcept {
@@ -265,10 +269,8 @@ public:
 
     /// Half of something was used up since the peer was last told (once per half ring).
     [[nodiscard]] bool credit_due() const noexcept {
-        return line_credit_due() || ring_ >= due_.ring || disposed_ >= due_.disposed;
+        return number_ > due_.slots || ring_ >= due_.ring || disposed_ >= due_.disposed;
     }
-    /// The same, where nothing but lines was taken since it was last asked.
-    [[nodiscard]] bool line_credit_due() const noexcept { return number_ > due_.slots; }
     Status return_credit(nhi::NetworkInterface& network) noexcept {
         const Credit now{taken(), ring_, disposed_};
         nhi::Transfer transfer(peer_);
@@ -283,8 +285,18 @@ public:
 private:
     static constexpr Line kNothing{};
 
+    /// The last line, or the one that makes credit due: between them only `next_` is looked at.
+    [[gnu::noinline]] void stop_at_next() noexcept {
+        if (next_ == slots_end_) next_ = slots_at_;
+        stop_ = slots_end_;
+        if (number_ > due_.slots) return;  // it could not be returned: whoever owes it tries again
+        const std::uint64_t lines = due_.slots + 1 - number_;
+        if (lines < static_cast<std::uint64_t>(stop_ - next_)) stop_ = next_ + lines;
+    }
+
     const Line* next_ = &kNothing;
     std::uint64_t number_ = 1;  // of the next request; the upper half of its control word
+    const Line* stop_ = nullptr;
     Credit due_{};
     std::uint64_t disposed_ = 0, ring_ = 0;
     const Line *slots_end_ = nullptr, *slots_at_ = nullptr;

@@ -96,7 +96,6 @@ void PostedList::leave_index() noexcept {
 /// It is about to be removed, and there is an index.
 void PostedList::leaving(PostedNode& node) noexcept {
     if (node.slot_ == PostedNode::kNoSlot) {
-        if (young_ == &node) young_ = nodes_.after(node);
         --young_count_;
     } else {
         leave(node);

@@ -41,8 +41,9 @@ struct Pattern {
     }
     [[nodiscard]] bool fits(nhi::Rank from, std::uint32_t its_space,
                             std::uint64_t its_match) const noexcept {
-        return ((its_match ^ match) & ~ignore) == 0 && its_space == space &&
-               (__builtin_expect(source == from, true) || source == kAnySource);
+        if (((its_match ^ match) & ~ignore) != 0 || its_space != space) return false;
+        if (source == from) [[likely]] return true;
+        return source == kAnySource;
     }
     /// Some message would fit both.
     [[nodiscard]] bool overlaps(const Pattern& other) const noexcept {
@@ -158,7 +159,14 @@ public:
         if (++young_count_ > kYoungMost) settle();
     }
     void remove(PostedNode& node) noexcept {
-        if (indexed_) [[unlikely]] leaving(node);
+        if (indexed_) [[unlikely]] {
+            if (&node == young_) {
+                young_ = nodes_.after(node);
+                --young_count_;
+            } else {
+                leaving(node);
+            }
+        }
         nodes_.remove(node);
     }
     /// The oldest receive that the message fits, or nullptr.

@@ -157,8 +157,9 @@ private:
 
     // turn.cc
     unsigned go_on();
-    template <bool kDataInRing>
+    template <std::uint32_t kFlags>
     bool take_message(Peer& peer, std::uint32_t control);
+    void offer_credit(Peer& peer);
     void take_other(Peer& peer);
     void take_one(Peer& peer);
     unsigned drain(Peer& peer, unsigned most);

@@ -79,12 +79,10 @@ constexpr std::uint32_t line_control(std::uint32_t space, std::uint32_t immediat
 constexpr std::uint32_t line_space(std::uint32_t control) noexcept {
     return control >> (8 + kSpaceShift) & 3;
 }
-/// A send of a whole message, of which nobody wants to hear. Its data is in the line, or the ring.
-template <bool kDataInRing>
-constexpr bool is_plain_send(std::uint32_t control) noexcept {
-    constexpr std::uint32_t may_be = kImmediate << 8 | ~0u << (8 + kSpaceShift);
-    return (control & ~may_be) ==
-           (static_cast<std::uint32_t>(Kind::send) | (kDataInRing ? kInRing << 8 : 0));
+/// A send of a whole message, of which nobody wants to hear, with these flags and no others.
+constexpr bool is_plain_send(std::uint32_t control, std::uint32_t flags) noexcept {
+    return (control & ~(~0u << (8 + kSpaceShift))) ==
+           (static_cast<std::uint32_t>(Kind::send) | flags << 8);
 }
 
 /// How the data of a long message travels.

@@ -15,17 +15,15 @@ constexpr unsigned kRequestsPerTurn = 32;  // of one peer, so that no peer starv
 /// The straight path: a whole message for a receive that is found at once. False: nothing
 /// happened, dispatch() knows what it is. Each word of the line is read once, so the peer cannot
 /// change it between a look and a use.
-template <bool kDataInRing>
+template <std::uint32_t kFlags>
 [[gnu::always_inline]] inline bool MessagePassing::take_message(Peer& peer,
                                                                 std::uint32_t control) {
-    static_assert(kImmediate == 1 && kSendImmediate == 1);
+    constexpr bool in_ring = (kFlags & kInRing) != 0, has_immediate = (kFlags & kImmediate) != 0;
+    if (!is_plain_send(control, kFlags)) return false;
     const gcs::Line& line = peer.in.next();
     const std::uint64_t bytes = control >> 16;
-    const std::uint64_t has_immediate = control >> 8 & 1;
-    if (kDataInRing ? bytes > limits_.eager_bytes
-                    : bytes + 8 * has_immediate > kInlineBytes + 8) [[unlikely]] {
-        return false;
-    }
+    if (bytes > (in_ring ? limits_.eager_bytes : kInlineBytes + 8 - 8 * has_immediate))
+        [[unlikely]] return false;
     // Filled in as it becomes known: so little need be kept.
     Outcome outcome;
     outcome.match = flag::glance(line.word[0]);
@@ -35,18 +33,18 @@ template <bool kDataInRing>
     if (!order.plain || bytes > order.bytes) [[unlikely]] return false;
     outcome.error = kSuccess;
     outcome.source = peer.rank;
-    outcome.flags = static_cast<std::uint32_t>(has_immediate);
-    outcome.immediate = flag::glance(line.word[1]);  // data, where there is none
+    outcome.flags = has_immediate ? kSendImmediate : 0;
+    outcome.immediate = has_immediate ? flag::glance(line.word[1]) : 0;
     outcome.length = outcome.received = bytes;
-    if (kDataInRing) {
+    if (in_ring) {
         copy(order.data, peer.in.ring(bytes), bytes);
     } else {
         copy_short(order.data, reinterpret_cast<const std::byte*>(line.word + 1 + has_immediate),
                    bytes);
     }
-    peer.in.advance();
     static_assert(kSlotCharge + kInlineBytes + 8 <= gcs::RequestIn::kDisposedByLineMost);
     peer.in.dispose(kSlotCharge + bytes);
+    if (peer.in.advance()) [[unlikely]] offer_credit(peer);
     ++counters_.received_expected;
     posted_.remove(order);
     orders_.give_back(order);  // which leaves it as it is
@@ -57,10 +55,15 @@ template <bool kDataInRing>
     return true;
 }
 
+[[gnu::noinline]] void MessagePassing::offer_credit(Peer& peer) {
+    if (peer.in.credit_due()) return_credit(peer);
+}
+
 /// Whole messages in the ring, and all that is copied out first.
 [[gnu::noinline]] void MessagePassing::take_other(Peer& peer) {
     const auto control = static_cast<std::uint32_t>(flag::glance(peer.in.next().control));
-    if (!is_plain_send<true>(control) || !take_message<true>(peer, control)) {
+    if (!take_message<kInRing>(peer, control) &&
+        !take_message<kInRing | kImmediate>(peer, control)) {
         const gcs::Line line = peer.in.take();
         dispatch(peer, line);
     }
@@ -70,9 +73,7 @@ template <bool kDataInRing>
 /// The next request of a peer, which is here.
 [[gnu::always_inline]] inline void MessagePassing::take_one(Peer& peer) {
     const auto control = static_cast<std::uint32_t>(flag::glance(peer.in.next().control));
-    if (is_plain_send<false>(control) && take_message<false>(peer, control)) [[likely]] {
-        if (peer.in.line_credit_due()) [[unlikely]] return_credit(peer);
-    } else {
+    if (!take_message<0>(peer, control) && !take_message<kImmediate>(peer, control)) [[unlikely]] {
         take_other(peer);
     }
 }
