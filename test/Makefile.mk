@@ -84,6 +84,7 @@ test_gcs_LDADD = libfci_sim.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_mp
 test_mp_SOURCES = \
+	test/unit/mp/accounts_test.cc \
 	test/unit/mp/arrived_pool_test.cc \
 	test/unit/mp/claims_test.cc \
 	test/unit/mp/copy_path_test.cc \

@@ -345,6 +345,7 @@ Status Station::copy(nhi::Rank rank, Direction direction, std::uint64_t remote, 
     if (!peers[rank]->joined) return Status::unreachable;
     if (!alive || !world.stations_[peers[rank]->process]->alive) return Status::lost;
     if (bytes == 0) return Status::ok;
+    if (world.options_.copy_faults) return Status::invalid;
     auto* const there = reinterpret_cast<std::byte*>(remote);  // all processes are this one
     if (direction == Direction::read) {
         std::memcpy(local, there, bytes);

@@ -30,6 +30,7 @@ struct WorldOptions {
     bool load_store = false;   // map() works
     bool reach = false;        // reach() works as well: such writes take no time
     bool kernel_copy = false;  // copy() works
+    bool copy_faults = false;  // ... but finds no memory at either address
 };
 
 class Station;

@@ -160,6 +160,14 @@ TEST(copy_path, end__waiting_for_others_is_no_cost) {
     EXPECT_NE(path.choose(kMiB, true), Path::ring);
 }
 
+TEST(copy_path, end__one_window_is_enough_to_know) {
+    Traffic traffic;
+    traffic.run(kMiB, 100, {40'000, 70'000, 60'000});
+    // All 64 take the path that was best; then it is known to be the worst.
+    traffic.run(kMiB, 64, {4'000'000, 70'000, 60'000}, 64);
+    EXPECT_NE(traffic.next(kMiB), Path::ring);
+}
+
 // What shares its time with another path tells nothing about either.
 TEST(copy_path, end__mixed_messages_are_not_learned_from) {
     const auto best_after = [](unsigned rounds) {

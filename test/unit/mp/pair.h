@@ -65,7 +65,7 @@ struct Pair {
     void turns(int who, unsigned count = 200) {
         for (unsigned i = 0; i < count; ++i) {
             devices[who]->network().poll(0);
-            ends[who]->turn();
+            EXPECT_GE(ends[who]->turn(), 0);
         }
     }
     void both(unsigned count = 400) {
@@ -80,7 +80,9 @@ struct Pair {
             unsigned work = 0;
             for (int who : {0, 1}) {
                 devices[who]->network().poll(0);
-                work += ends[who]->turn();
+                const int done = ends[who]->turn();
+                EXPECT_GE(done, 0);
+                work += static_cast<unsigned>(done);
             }
             quiet = work == 0 && world.idle() ? quiet + 1 : 0;
         }

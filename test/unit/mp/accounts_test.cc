@@ -1,0 +1,142 @@
+// What both sides keep count of must come out even, however long it goes on: a sender that is owed
+// something would wait for ever.
+#include <gtest/gtest.h>
+
+#include "test/unit/mp/pair.h"
+
+namespace fci::mp::test {
+namespace {
+
+constexpr std::size_t kLong = 50'000;
+constexpr int kRounds = 3000;  // times what a message takes, more than all that may be unexpected
+
+class balance : public ::testing::TestWithParam<const Protocol*> {};
+INSTANTIATE_TEST_SUITE_P(protocols, balance, ::testing::Values(&kEnhancedMixed, &kTwoSided),
+                         protocol_name);
+
+TEST(accounts, unexpected__is_what_it_was_once_all_is_received) {
+    Pair p;
+    p.attach();
+    auto data = pattern(40);
+    std::vector<std::byte> to(40);
+    int sent = 0, received = 0;
+    for (int round = 0; round < 20; ++round) {
+        // As many as get through, and no sign from the receiver but what receiving gives.
+        while (p.send(0, 0, 7, data, sent++) == kDone) p.settle();
+        p.settle();
+        while (received < sent) {
+            to.assign(to.size(), std::byte{});
+            p.receive(1, 7, to, 100'000 + received);
+            p.settle();
+            ASSERT_TRUE(p.recorder.has(100'000 + received)) << round;
+            EXPECT_EQ(p.recorder.outcomes[100'000 + received].immediate, 0u);
+            ++received;
+            ASSERT_EQ(to, data);
+        }
+    }
+    EXPECT_EQ(p.ends[0]->orders() + p.ends[1]->orders(), 0u);
+    EXPECT_GT(sent, 20 * 600);
+}
+
+TEST_P(balance, synchronous__messages_that_were_waited_for_take_no_room) {
+    Pair p(*GetParam());
+    p.attach();
+    auto data = pattern(40);
+    std::vector<std::byte> to(40);
+    for (int i = 0; i < kRounds; ++i) {
+        p.receive(1, 7, to, 10'000 + i);
+        p.send(0, kSendSynchronous, 7, data, i);
+        p.settle();
+        ASSERT_TRUE(p.recorder.has(i) && p.recorder.has(10'000 + i)) << i;
+    }
+}
+
+TEST(accounts, offers__used_up_by_short_messages_are_no_offers_any_more) {
+    Pair p(kEnhancedMixed);
+    p.attach();
+    auto tiny = pattern(4);
+    std::vector<std::byte> to(kLong);
+    for (int i = 0; i < 3 * static_cast<int>(Peer::kOffersMost); ++i) {
+        p.receive(1, 5, to, i);
+        ASSERT_EQ(p.ends[1]->counters().receives_announced, static_cast<unsigned>(i + 1));
+        p.both(20);
+        ASSERT_EQ(p.send(0, 0, 5, tiny, 1000 + i), kDone);
+        p.both(20);
+        ASSERT_TRUE(p.recorder.has(i));
+    }
+}
+
+TEST(accounts, paths__of_long_messages_are_all_tried) {
+    for (const Protocol* const protocol : {&kEnhancedMixed, &kTwoSided}) {
+        Pair p(*protocol, {.load_store = true, .kernel_copy = true});
+        p.attach();
+        auto data = pattern(10 * kLong);
+        std::vector<std::byte> to(10 * kLong);
+        for (int i = 0; i < 16; ++i) {
+            p.receive(1, 5, to, i);
+            p.both(50);
+            p.send(0, 0, 5, data, 1000 + i);
+            p.settle();
+            ASSERT_EQ(to, data);
+        }
+        EXPECT_GT(p.ends[1]->counters().ring_bytes, 0u);
+        EXPECT_GT(p.ends[1]->counters().kernel_bytes, 0u);
+        EXPECT_GT(p.ends[0]->counters().kernel_bytes, 0u);  // shared
+    }
+}
+
+TEST(accounts, copy__that_finds_no_memory_ends_both_sides_and_nothing_else) {
+    using Policy = CopyPath::Policy;
+    for (const Policy policy : {Policy::pull, Policy::shared}) {
+        for (const Protocol* const protocol : {&kEnhancedMixed, &kTwoSided}) {
+            Limits limits = small_limits();
+            limits.copy = policy;
+            Pair p(*protocol, {.load_store = true, .kernel_copy = true, .copy_faults = true},
+                   limits);
+            p.attach();
+            auto data = pattern(kLong), tiny = pattern(8);
+            std::vector<std::byte> to(kLong), small(8);
+            p.receive(1, 5, to, 1);
+            p.both(50);
+            p.send(0, 0, 5, data, 2);
+            p.settle();
+            EXPECT_EQ(p.recorder.error(1), kFault);
+            EXPECT_EQ(p.recorder.error(2), kFault);
+            if (protocol == &kTwoSided) continue;  // there all data is copied
+            p.receive(1, 6, small, 3);
+            p.send(0, 0, 6, tiny, 4);
+            p.settle();
+            EXPECT_EQ(small, tiny);
+            EXPECT_EQ(p.ends[0]->orders() + p.ends[1]->orders(), 0u);
+        }
+    }
+}
+
+TEST(accounts, ranks__that_were_never_added_are_nobody) {
+    Pair p;
+    p.attach();
+    std::byte one{};
+    const iovec range{&one, 1};
+    const nhi::Rank beyond = p.devices[0]->peers();
+    Outcome outcome{};
+    EXPECT_EQ(p.ends[0]->receive({beyond, 0, 5, 0}, {&range, 1}, p.recorder.on(1), nullptr,
+                                 &outcome),
+              kNoEntry);
+    EXPECT_EQ(p.ends[0]->send({beyond, 0, 0, 5, 0, {&range, 1}}, p.recorder.on(2), nullptr),
+              kNoEntry);
+    EXPECT_EQ(p.ends[0]->orders(), 0u);
+}
+
+TEST(accounts, sever__nothing_of_a_peer_is_looked_at_any_more) {
+    Pair p;
+    p.attach();
+    auto data = pattern(8);
+    p.ends[1]->sever();
+    p.send(0, 0, 5, data, 1);
+    p.both();
+    EXPECT_EQ(p.ends[1]->waiting_messages(), 0u);
+    EXPECT_FALSE(p.ends[1]->ready());
+}
+
+}  // namespace
+}  // namespace fci::mp::test
