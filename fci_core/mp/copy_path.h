@@ -62,15 +62,15 @@ public:
         return begun_;
     }
 
-    /// It has arrived.
-    void end(Path path, std::uint64_t bytes, std::uint32_t number, Nanoseconds started,
-             Nanoseconds now) noexcept {
+    /// It has arrived: `bytes`, by a path that was chosen for `chosen_for`, a receive's length.
+    void end(Path path, std::uint64_t chosen_for, std::uint64_t bytes, std::uint32_t number,
+             Nanoseconds started, Nanoseconds now) noexcept {
         const bool alone = started >= ended_ && number == begun_;
         const Nanoseconds cost = now - std::max(started, ended_);
         ended_ = now;
         const bool of_former_kind = is_before(number, first_of_its_kind_);
         if (of_former_kind) settled_ = begun_;
-        Class& c = classes_[class_of(bytes)];
+        Class& c = classes_[class_of(chosen_for)];
         if (alone || (!of_former_kind && is_before(settled_, number))) {
             c.mixed = 0;
         } else if (c.mixed < kMixedMost) {

@@ -51,6 +51,7 @@ bool MessagePassing::may_copy(Peer& peer) {
 /// For `bytes`, from `peer`. Where no claim word is free, the receiver copies alone.
 void MessagePassing::choose_path(Order& order, Peer& peer, std::uint64_t bytes) {
     order.chosen = may_copy(peer) ? peer.path.choose(bytes, bytes > kCopyPieceLeast) : Path::ring;
+    order.chosen_for = bytes;
     order.path = order.chosen;
     if (order.path == Path::shared && !hold_claim(order, peer)) order.path = Path::pull;
     order.piece_bytes = order.path == Path::ring     ? ring_piece()
@@ -349,7 +350,8 @@ void MessagePassing::on_taken(Peer& peer, const gcs::Line& line) {
 void MessagePassing::receive_done(Order& order) {
     Peer& peer = *peers_[order.peer];
     if (order.started != 0 && order.error == kSuccess) {
-        peer.path.end(order.chosen, order.wanted, order.transfer, order.started, device_.now());
+        peer.path.end(order.chosen, order.chosen_for, order.wanted, order.transfer, order.started,
+                      device_.now());
     }
     finish_later(order, order.error);
 }

@@ -97,7 +97,8 @@ struct Order : PostedNode, ListLink {
     std::uint64_t own_pieces = 0;     // claimed and copied by this side
     Nanoseconds started = 0;
     std::uint32_t transfer = 0;  // receive: its number for CopyPath
-    Path chosen = Path::ring;    // receive: what CopyPath said
+    Path chosen = Path::ring;    // receive: what CopyPath said,
+    std::uint64_t chosen_for = 0;  // for that length
 
     [[nodiscard]] std::uint64_t pieces() const noexcept {
         return (wanted + piece_bytes - 1) / piece_bytes;

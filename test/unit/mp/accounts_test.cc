@@ -2,6 +2,8 @@
 // something would wait for ever.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "test/unit/mp/pair.h"
 
 namespace fci::mp::test {
@@ -71,13 +73,13 @@ TEST(accounts, paths__of_long_messages_are_all_tried) {
         Pair p(*protocol, {.load_store = true, .kernel_copy = true});
         p.attach();
         auto data = pattern(10 * kLong);
-        std::vector<std::byte> to(10 * kLong);
+        std::vector<std::byte> to(100 * kLong);  // offers are made for the longest there may come
         for (int i = 0; i < 16; ++i) {
             p.receive(1, 5, to, i);
             p.both(50);
             p.send(0, 0, 5, data, 1000 + i);
             p.settle();
-            ASSERT_EQ(to, data);
+            ASSERT_TRUE(std::equal(data.begin(), data.end(), to.begin()));
         }
         EXPECT_GT(p.ends[1]->counters().ring_bytes, 0u);
         EXPECT_GT(p.ends[1]->counters().kernel_bytes, 0u);

@@ -43,7 +43,7 @@ public:
                 const Message message = under_way_.front();
                 under_way_.pop_front();
                 clock_ += costs[message.path];
-                path_.end(message.path, bytes, message.number, message.started, clock_);
+                path_.end(message.path, bytes, bytes, message.number, message.started, clock_);
             }
             clock_ += 1000;  // the user's own work
         }
@@ -144,13 +144,13 @@ TEST(copy_path, end__waiting_for_others_is_no_cost) {
         std::uint32_t numbers[64];
         for (std::uint32_t& number : numbers) number = path.begin(with);
         for (unsigned i = 0; i < 64; ++i) {
-            path.end(with, kMiB, numbers[i], from, from + (i + 1) * each);
+            path.end(with, kMiB, kMiB, numbers[i], from, from + (i + 1) * each);
         }
     };
     for (int i = 0; i < 12; ++i) {  // one after the other: each is alone
         const Path chosen = path.choose(kMiB, true);
         const auto began = static_cast<Nanoseconds>(1'000'000 * (i + 1));
-        path.end(chosen, kMiB, path.begin(chosen), began,
+        path.end(chosen, kMiB, kMiB, path.begin(chosen), began,
                  began + (chosen == Path::ring ? 40'000 : 60'000));
     }
     // 64 at once wait 1.3 ms on average, and are as dear as they were.
@@ -178,13 +178,13 @@ TEST(copy_path, end__mixed_messages_are_not_learned_from) {
             const std::uint32_t number = path.begin(chosen);
             const Nanoseconds began = clock += 1'000;
             clock += chosen == Path::ring ? 40'000 : 60'000;
-            path.end(chosen, kMiB, number, began, clock);
+            path.end(chosen, kMiB, kMiB, number, began, clock);
         }
         for (unsigned i = 0; i < rounds; ++i) {  // the pull is nearly done when the ring is
             const std::uint32_t ring = path.begin(Path::ring), pull = path.begin(Path::pull);
             const Nanoseconds began = clock;
-            path.end(Path::ring, kMiB, ring, began, clock += 60'000);
-            path.end(Path::pull, kMiB, pull, began, clock += 1'000);
+            path.end(Path::ring, kMiB, kMiB, ring, began, clock += 60'000);
+            path.end(Path::pull, kMiB, kMiB, pull, began, clock += 1'000);
         }
         return path.choose(kMiB, true);
     };
