@@ -18,7 +18,9 @@ struct Layout {
     std::uint64_t ring_bytes = 0;  // data that may be under way to the owner; a power of two
     std::uint64_t pool_bytes = 0;  // of whole pieces; 0: there is no pool, nor in any peer
 
-    static constexpr unsigned kClaims = 64;  // long messages that both sides copy at the same time
+    // Long messages that both sides copy at the same time. The credit, 128 slots and these words
+    // fill three pages.
+    static constexpr unsigned kClaims = 63;
 
     static constexpr std::uint64_t kPieceBytes = 16384;  // of the pool, at most in one request
     // The pool is a window of its owner.
@@ -31,12 +33,12 @@ struct Layout {
     [[nodiscard]] static constexpr nhi::LcsAddress returned() noexcept {
         return at(kLineBytes / 2);
     }
-    // Words from which both sides claim pieces of a long message.
-    [[nodiscard]] static constexpr nhi::LcsAddress claim(unsigned i) noexcept {
+    [[nodiscard]] static constexpr nhi::LcsAddress slot(std::uint64_t i) noexcept {
         return at(kLineBytes * (1 + i));
     }
-    [[nodiscard]] static constexpr nhi::LcsAddress slot(std::uint64_t i) noexcept {
-        return at(kLineBytes * (1 + kClaims + i));
+    // Words from which both sides claim pieces of a long message. Most pairs never touch them.
+    [[nodiscard]] constexpr nhi::LcsAddress claim(unsigned i) const noexcept {
+        return at(kLineBytes * (1 + std::uint64_t{slots} + i));
     }
     [[nodiscard]] constexpr nhi::LcsAddress ring(std::uint64_t offset) const noexcept {
         return at(ring_at() + offset);
@@ -60,7 +62,7 @@ struct Layout {
     }
     /// Of all that the two sides must share to understand each other's requests.
     [[nodiscard]] constexpr std::uint64_t digest(std::uint64_t more) const noexcept {
-        std::uint64_t d = 0x46434932;  // changes with every change of the records
+        std::uint64_t d = 0x46434933;  // changes with every change of the records
         for (const std::uint64_t v :
              {std::uint64_t{slots}, ring_bytes, std::uint64_t{kClaims}, pool_bytes, more}) {
             d = (d ^ v) * 0x9e3779b97f4a7c15ull;

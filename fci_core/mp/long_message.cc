@@ -118,6 +118,7 @@ void MessagePassing::on_request(Peer& peer, const gcs::Line& line) {
     Order* const order = find(record.send, peer, true);
     if (order == nullptr || order->state != OrderState::announced ||
         record.bytes > order->length || record.bytes == 0 || record.piece_bytes == 0 ||
+        ClaimWord::index_of(record.claim) >= gcs::Layout::kClaims ||
         (record.path != static_cast<std::uint8_t>(Path::ring) &&
          record.path != static_cast<std::uint8_t>(Path::shared))) {
         return bad_request(peer);
@@ -141,7 +142,7 @@ void MessagePassing::start_sending(Order& order, Peer& peer, std::uint16_t claim
         return;
     }
     order.claims = reinterpret_cast<std::uint64_t*>(network_.map(
-        peer.rank, gcs::Layout::claim(ClaimWord::index_of(claim)), sizeof(std::uint64_t)));
+        peer.rank, limits_.layout.claim(ClaimWord::index_of(claim)), sizeof(std::uint64_t)));
     order.claims_generation = ClaimWord::generation_of(claim);
     // Where this side may not copy, the receiver does it alone and says `taken`.
     if (order.claims != nullptr && may_copy(peer)) join_copy(order);
@@ -231,7 +232,7 @@ bool MessagePassing::hold_claim(Order& order, Peer& peer) {
     if (index >= gcs::Layout::kClaims) return false;
     auto* const word = reinterpret_cast<std::uint64_t*>(
         device_.block(peer.rank).data() +
-        static_cast<std::uint64_t>(gcs::Layout::claim(index)));
+        static_cast<std::uint64_t>(limits_.layout.claim(index)));
     peer.claims_used |= std::uint64_t{1} << index;
     order.claim_index = static_cast<std::int8_t>(index);
     order.claims = word;

@@ -104,6 +104,7 @@ void MessagePassing::on_offer(Peer& peer, const gcs::Line& line) {
     const auto record = unpack<OfferRecord>(line);
     const Pattern pattern{nhi::kSelf, Control::of(line).space(), record.match, record.ignore};
     if (pattern.space >= kActiveSpace || record.piece_bytes == 0 || record.receive == 0 ||
+        ClaimWord::index_of(record.claim) >= gcs::Layout::kClaims ||
         (record.path != static_cast<std::uint8_t>(Path::ring) &&
          record.path != static_cast<std::uint8_t>(Path::shared))) {
         return bad_request(peer);

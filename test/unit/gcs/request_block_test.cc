@@ -104,12 +104,12 @@ TEST(layout, parts_do_not_overlap) {
     for (const std::uint32_t slots : {8u, 64u, 128u, 4096u}) {
         const Layout layout{slots, 1 << 16};
         EXPECT_GE(static_cast<std::uint64_t>(Layout::returned()), sizeof(gcs::Credit));
-        EXPECT_GE(static_cast<std::uint64_t>(Layout::claim(0)),
-                  static_cast<std::uint64_t>(Layout::returned()) + 8);
         EXPECT_GE(static_cast<std::uint64_t>(Layout::slot(0)),
-                  static_cast<std::uint64_t>(Layout::claim(Layout::kClaims - 1)) + 8);
-        EXPECT_GE(static_cast<std::uint64_t>(layout.ring(0)),
+                  static_cast<std::uint64_t>(Layout::returned()) + 8);
+        EXPECT_GE(static_cast<std::uint64_t>(layout.claim(0)),
                   static_cast<std::uint64_t>(Layout::slot(slots)));
+        EXPECT_GE(static_cast<std::uint64_t>(layout.ring(0)),
+                  static_cast<std::uint64_t>(layout.claim(Layout::kClaims - 1)) + 8);
         EXPECT_EQ(layout.block_bytes(), static_cast<std::uint64_t>(layout.ring(1 << 16)));
         EXPECT_EQ(static_cast<std::uint64_t>(Layout::slot(0)) % 64, 0u);
     }

@@ -247,6 +247,7 @@ TEST(hostile, request__for_a_send_that_does_not_wait) {
     expect(true, "in pieces of nothing", request([](auto& r) { r.piece_bytes = 0; }));
     expect(true, "a way that needs no sender", request([](auto& r) { r.path = 1; }));
     expect(true, "no such way", request([](auto& r) { r.path = 3; }));
+    expect(true, "a claim word that is none", request([](auto& r) { r.claim = 63; }));
     expect(true, "of no send", request([](auto& r) { r.send = 0; }));
     expect(true, "of another send", request([](auto& r) { r.send += 1u << 20; }));
     expect(true, "twice", request([](auto&) {}, true));
@@ -268,6 +269,7 @@ TEST(hostile, offer__that_cannot_be_kept) {
     expect(true, "in pieces of nothing", offer([](auto& r) { r.piece_bytes = 0; }));
     expect(true, "of no receive", offer([](auto& r) { r.receive = 0; }));
     expect(true, "no such way", offer([](auto& r) { r.path = 1; }));
+    expect(true, "a claim word that is none", offer([](auto& r) { r.claim = 63; }));
     // More of them than are kept, or older than what is remembered, are declined and nothing else.
     expect(false, "many", [](Forger& f) {
         for (std::uint32_t i = 0; i < 3 * Peer::kOffersMost; ++i) {
