@@ -278,6 +278,7 @@ public:
         const Status status = network.initiate_transfer(transfer);
         if (status == Status::ok) {
             due_ = {taken() + half_.slots, ring_ + half_.ring, disposed_ + half_.disposed};
+            stop_at_next();
         }
         return status;
     }

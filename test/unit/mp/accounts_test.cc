@@ -40,6 +40,21 @@ TEST(accounts, unexpected__is_what_it_was_once_all_is_received) {
     EXPECT_GT(sent, 20 * 600);
 }
 
+TEST(accounts, credit__is_returned_twice_in_every_lap) {
+    Pair p;
+    p.attach();
+    auto data = pattern(8);
+    std::vector<std::byte> to(8);
+    const std::uint64_t before = p.ends[1]->counters().credits_returned;
+    const std::uint64_t slots = small_limits().layout.slots;
+    for (std::uint64_t i = 0; i < 16 * slots; ++i) {
+        p.receive(1, 7, to, static_cast<int>(10'000 + i));
+        ASSERT_EQ(p.send(0, 0, 7, data, 0), kDone) << i;
+        p.settle();
+    }
+    EXPECT_EQ(p.ends[1]->counters().credits_returned - before, 2u * 16);
+}
+
 TEST_P(balance, synchronous__messages_that_were_waited_for_take_no_room) {
     Pair p(*GetParam());
     p.attach();
