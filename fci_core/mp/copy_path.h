@@ -65,9 +65,11 @@ public:
     /// It has arrived: `bytes`, by a path that was chosen for `chosen_for`, a receive's length.
     void end(Path path, std::uint64_t chosen_for, std::uint64_t bytes, std::uint32_t number,
              Nanoseconds started, Nanoseconds now) noexcept {
-        const bool alone = started >= ended_ && number == begun_;
+        const bool alone =
+            started >= ended_ && number == begun_ && last_to_end_ == number - 1;
         const Nanoseconds cost = now - std::max(started, ended_);
         ended_ = now;
+        last_to_end_ = number;
         const bool of_former_kind = is_before(number, first_of_its_kind_);
         if (of_former_kind) settled_ = begun_;
         Class& c = classes_[class_of(chosen_for)];
@@ -159,6 +161,7 @@ private:
     std::uint32_t begun_ = 0;              // number of the last that began
     std::uint32_t first_of_its_kind_ = 0;  // from there on, all that began took one path
     std::uint32_t settled_ = 0;  // what began later did so when nothing took another path any more
+    std::uint32_t last_to_end_ = 0;
     Nanoseconds ended_ = 0;                // when the last one did
     std::array<Class, kClasses> classes_{};
 };

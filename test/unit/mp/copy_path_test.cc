@@ -192,6 +192,23 @@ TEST(copy_path, end__mixed_messages_are_not_learned_from) {
     EXPECT_EQ(best_after(4096), Path::pull);  // where nothing else is ever seen, that must do
 }
 
+TEST(copy_path, end__one_that_overtakes_another_was_not_alone) {
+    CopyPath path;
+    Nanoseconds clock = 1'000'000;
+    const auto one = [&](Nanoseconds ring, Nanoseconds others) {
+        const Path chosen = path.choose(kMiB, true);
+        const std::uint32_t number = path.begin(chosen);
+        const Nanoseconds began = clock += 1'000;
+        clock += chosen == Path::ring ? ring : others;
+        path.end(chosen, kMiB, kMiB, number, began, clock);
+    };
+    for (int i = 0; i < 12; ++i) one(40'000, 60'000);
+    const std::uint32_t slow = path.begin(Path::ring), quick = path.begin(Path::pull);
+    path.end(Path::pull, kMiB, kMiB, quick, clock, clock + 1'000);
+    path.end(Path::ring, kMiB, kMiB, slow, clock, clock + 80'000);
+    EXPECT_EQ(path.choose(kMiB, true), Path::ring);
+}
+
 TEST(copy_path, set_policy__is_obeyed) {
     using Policy = CopyPath::Policy;
     Traffic ring(Policy::ring), pull(Policy::pull), shared(Policy::shared);
