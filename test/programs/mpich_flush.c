@@ -56,6 +56,7 @@ static void stripes(void) {
 static void races(void) {
     static unsigned char saw[kRaces], other_saw[kRaces];
     const unsigned char one = 1;
+    MPI_Barrier(MPI_COMM_WORLD); /* the other one may still read what it put here */
     for (int i = 0; i < kRaces; ++i) {
         MPI_Win_sync(window);
         if (i % kBytes == 0) memset(memory, 0, kBytes);
