@@ -66,15 +66,13 @@ MEASURED int run_counted(int rounds, int bytes, int rank) {
 }
 
 int main(int argc, char **argv) {
-    int rank, fine, rounds, bytes, where[2] = {-1, -1};
+    int rank, fine, rounds, bytes;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     rounds = argc > 1 ? atoi(argv[1]) : 100;
     bytes = argc > 2 ? atoi(argv[2]) : 8;
     if (bytes < 0 || bytes > (int)sizeof out) MPI_Abort(MPI_COMM_WORLD, 2);
-    if (rank == 0) shared_page_offer(sizeof *sent, where);
-    MPI_Bcast(where, 2, MPI_INT, 0, MPI_COMM_WORLD);
-    sent = shared_page_take(sizeof *sent, where);
+    sent = shared_page(sizeof *sent);
     if (sent == NULL) MPI_Abort(MPI_COMM_WORLD, 2);
     MPI_Win_allocate(sizeof out, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window_base, &window);
     MPI_Win_lock_all(0, window);

@@ -53,17 +53,6 @@ struct shared {
 static struct shared *shared;
 static uint64_t phase;
 
-static void share(void) {
-    int where[2] = {-1, -1}, mine, all;
-    if (rank == 0) shared_page_offer(sizeof *shared, where);
-    MPI_Bcast(where, 2, MPI_INT, 0, MPI_COMM_WORLD);
-    shared = shared_page_take(sizeof *shared, where);
-    mine = shared != NULL;
-    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (!all) shared = NULL;
-    if (rank == 0 && where[1] >= 0) close(where[1]);
-}
-
 /* Ranks that were not bound to one core each borrow two different ones. */
 static void borrow_core(cpu_set_t *before) {
     cpu_set_t one;
@@ -418,7 +407,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     if (ranks > sysconf(_SC_NPROCESSORS_ONLN)) batches = CROWDED_BATCHES;
-    share();
+    shared = shared_page(sizeof *shared);
     for (int i = first; i < argc; ++i) fine &= run_case(argv[i]);
     MPI_Finalize();
     return fine ? 0 : 1;

@@ -35,4 +35,20 @@ static inline void *shared_page_take(size_t bytes, const int where[2]) {
     return at == MAP_FAILED ? NULL : at;
 }
 
+#ifdef MPI_VERSION /* for who includes mpi.h first */
+/* Called by all ranks of MPI_COMM_WORLD, which get the same memory; NULL: one of them cannot. */
+static inline void *shared_page(size_t bytes) {
+    int rank, where[2] = {-1, -1}, mine, all;
+    void *page;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) shared_page_offer(bytes, where);
+    MPI_Bcast(where, 2, MPI_INT, 0, MPI_COMM_WORLD);
+    page = shared_page_take(bytes, where);
+    mine = page != NULL;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (rank == 0 && where[1] >= 0) close(where[1]);
+    return all ? page : NULL;
+}
+#endif
+
 #endif

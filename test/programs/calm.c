@@ -43,15 +43,6 @@ static double seconds_of(clockid_t clock) {
 
 static double now(void) { return seconds_of(CLOCK_MONOTONIC); }
 
-static void share(void) {
-    int where[2] = {-1, -1};
-    if (rank == 0) shared_page_offer(sizeof *page, where);
-    MPI_Bcast(where, 2, MPI_INT, 0, MPI_COMM_WORLD);
-    page = shared_page_take(sizeof *page, where);
-    if (page == NULL) MPI_Abort(MPI_COMM_WORLD, 2);
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
 static void compute_until(double end) {
     volatile double x = 1;
     while (now() < end)
@@ -129,7 +120,8 @@ int main(int argc, char **argv) {
     const int computes = strcmp(mode, "compute") == 0;
     int pid = (int)getpid(), pids[MOST];
     MPI_Gather(&pid, 1, MPI_INT, pids, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    share();
+    page = shared_page(sizeof *page);
+    if (page == NULL) MPI_Abort(MPI_COMM_WORLD, 2);
     if (rank == 0) {
         usleep(1000000);
         look(pids, seconds, computes);

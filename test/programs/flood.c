@@ -50,15 +50,6 @@ static double now_ms(void) {
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static void share(int rank) {
-    int where[2] = {-1, -1};
-    if (rank == 0) shared_page_offer(sizeof *page, where);
-    MPI_Bcast(where, 2, MPI_INT, 0, MPI_COMM_WORLD);
-    page = shared_page_take(sizeof *page, where);
-    if (page == NULL) MPI_Abort(MPI_COMM_WORLD, 2);
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
 static void be_sender(const char *mode, uint64_t count) {
     const int behind = strcmp(mode, "behind") == 0, blocking = behind || strcmp(mode, "send") == 0;
     uint64_t *numbers = malloc(count * sizeof *numbers), last = 4711;
@@ -123,7 +114,8 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc != 3 || size != 2) MPI_Abort(MPI_COMM_WORLD, 2);
-    share(rank);
+    page = shared_page(sizeof *page);
+    if (page == NULL) MPI_Abort(MPI_COMM_WORLD, 2);
     const uint64_t count = strtoull(argv[2], NULL, 10);
     if (rank == 0) be_sender(argv[1], count);
     if (rank == 1) be_receiver(argv[1], count);

@@ -297,15 +297,19 @@ def cache_directory():
     return Path(base) / "fci"
 
 
-def compile_c(settings, source, output, mpi=False, against_fci=True):
-    """Builds a C program of ours; the message of the compiler on failure."""
+def built(settings, source, output, mpi=False, against_fci=True):
+    """A C program of ours, built once for a run; raises with the compiler's words."""
+    if output.exists():
+        return output
     command = [f"mpicc.{settings.mpi}" if mpi else "cc", "-std=gnu11", "-O2", "-g", "-Wall", "-Wextra",
                f"-I{ROOT}", "-o", str(output), str(source)]
     if against_fci:
         lib = settings.prefix / "lib"
         command += [f"-L{lib}", f"-Wl,-rpath,{lib}", "-lfci"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stderr if done.returncode else ""
+    if done.returncode:
+        raise RuntimeError(f"{source.name} does not build: {done.stderr.strip().splitlines()[0]}")
+    return output
 
 
 def write_json(path, document):

@@ -10,19 +10,13 @@ import time
 import uuid
 from dataclasses import dataclass, field
 
-from harness import HERE, TAG, compile_c, kill_all, left_over, processes_of, snapshot
+from harness import HERE, TAG, built, kill_all, left_over, processes_of, snapshot
 
 LOST = re.compile(r"^rank (\d+): lost rank (\d+) at (\d+), ran (\d+), waited (\d+): (.*)$", re.M)
 
 
 def program(settings):
-    """The compiled program; raises with the compiler's words."""
-    binary = settings.scratch / "survivor"
-    if not binary.exists():
-        message = compile_c(settings, HERE / "survivor.c", binary)
-        if message:
-            raise RuntimeError("survivor.c does not build: " + message.strip().splitlines()[0])
-    return binary
+    return built(settings, HERE / "survivor.c", settings.scratch / "survivor")
 
 
 def schedule(pid="self"):

@@ -4,7 +4,7 @@ does not matter."""
 
 import re
 
-from harness import HERE, Case, compile_c, failed, passed, run, signal_named
+from harness import HERE, Case, built, failed, passed, run, signal_named
 
 LIMIT = 60
 SECONDS = 2
@@ -14,11 +14,7 @@ LATE_MOST = 0.5   # seconds; what wakes nobody is found out after 50 ms on a mac
 
 def calm(settings, mode, ranks):
     where = settings.directory("calm")
-    binary = where / "calm"
-    if not binary.exists():
-        message = compile_c(settings, HERE / "calm.c", binary, mpi=True, against_fci=False)
-        if message:
-            return failed("calm.c does not build: " + message.strip().splitlines()[0])
+    binary = built(settings, HERE / "calm.c", where / "calm", mpi=True, against_fci=False)
     command, env = settings.mpirun(ranks, [binary, mode, SECONDS])
     ran = run(command, cwd=where, env=env, timeout=LIMIT)
     used = [float(x) for x in re.findall(r"^rank \d+ used (\S+) % of a core$", ran.out, re.M)]

@@ -3,7 +3,7 @@ docs/architecture.md, the sender is held back, and everything arrives in the end
 
 import re
 
-from harness import HERE, Case, compile_c, failed, passed, run, signal_named
+from harness import HERE, Case, built, failed, passed, run, signal_named
 
 LIMIT = 120
 UNEXPECTED = 1 << 20      # FCI_UNEXPECTED_BYTES
@@ -20,11 +20,7 @@ def bound_kib(sent):
 
 def flood(settings, mode, count):
     where = settings.directory("flood")
-    binary = where / "flood"
-    if not binary.exists():
-        message = compile_c(settings, HERE / "flood.c", binary, mpi=True, against_fci=False)
-        if message:
-            return failed("flood.c does not build: " + message.strip().splitlines()[0])
+    binary = built(settings, HERE / "flood.c", where / "flood", mpi=True, against_fci=False)
     command, env = settings.mpirun(2, [binary, mode, count])
     ran = run(command, cwd=where, env=env, timeout=LIMIT)
     found = HELD.search(ran.out)

@@ -3,7 +3,7 @@ leave alone: signal handlers, the terminal, files."""
 
 import re
 
-from harness import HERE, Case, compile_c, failed, passed, run, signal_named
+from harness import HERE, Case, built, failed, passed, run, signal_named
 from survivors import Crowd
 
 LIMIT = 60
@@ -14,12 +14,14 @@ def start(settings, transport, binary):
     return run(command, cwd=settings.directory("fork"), env=env, timeout=LIMIT)
 
 
+def forker(settings):
+    return built(settings, HERE / "forker.c", settings.directory("fork") / "forker", mpi=True,
+                 against_fci=False)
+
+
 def mpi_program(settings):
     """Data right, the same handlers changed as over the stock transport, no other output."""
-    binary = settings.directory("fork") / "forker"
-    message = compile_c(settings, HERE / "forker.c", binary, mpi=True, against_fci=False)
-    if message:
-        return failed("forker.c does not build: " + message.strip().splitlines()[0])
+    binary = forker(settings)
     changed = {}
     for transport in ("stock", "fci"):
         ran = start(settings, transport, binary)
@@ -37,10 +39,7 @@ def mpi_program(settings):
 
 def stray(settings):
     """A child that calls MPI is told what is wrong and ends; the job goes on."""
-    binary = settings.directory("fork") / "forker"
-    message = compile_c(settings, HERE / "forker.c", binary, mpi=True, against_fci=False)
-    if message:
-        return failed("forker.c does not build: " + message.strip().splitlines()[0])
+    binary = forker(settings)
     command, env = settings.mpirun(2, [binary, 6, "stray"])
     ran = run(command, cwd=settings.directory("fork"), env=env, timeout=LIMIT)
     ended = re.search(r"stray child: (\w+) (\d+)", ran.out)

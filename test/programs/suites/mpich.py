@@ -4,7 +4,7 @@ never a hang; nothing is said that nobody asked for; nothing stays behind; MPI_T
 import re
 import tempfile
 
-from harness import HERE, Case, compile_c, failed, left_over, passed, run, signal_named, snapshot
+from harness import HERE, Case, built, failed, left_over, passed, run, signal_named, snapshot
 
 DEATHS = ["receive", "any-source", "strangers", "ssend", "barrier", "lock", "flush", "fence", "complete",
           "partitioned"]
@@ -17,12 +17,8 @@ PROC_FAILED = "101"  # MPIX_ERR_PROC_FAILED
 
 
 def program(settings, name):
-    binary = settings.scratch / name
-    if not binary.exists():
-        message = compile_c(settings, HERE / f"{name}.c", binary, mpi=True, against_fci=False)
-        if message:
-            raise RuntimeError(f"{name}.c does not build: {message.strip().splitlines()[0]}")
-    return binary
+    return built(settings, HERE / f"{name}.c", settings.scratch / name, mpi=True,
+                 against_fci=False)
 
 
 def start(settings, name, words=(), ranks=RANKS, before_it=(), env=None):

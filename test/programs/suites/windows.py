@@ -3,17 +3,14 @@ atomics of libfabric."""
 
 import re
 
-from harness import HERE, Case, compile_c, failed, passed, run, signal_named
+from harness import HERE, Case, built, failed, passed, run, signal_named
 
 LIMIT = 120
 
 
 def one(settings, ranks):
     where = settings.directory("windows")
-    binary = where / "windows"
-    message = compile_c(settings, HERE / "windows.c", binary, mpi=True, against_fci=False)
-    if message:
-        return failed("windows.c does not build: " + message.strip().splitlines()[0])
+    binary = built(settings, HERE / "windows.c", where / "windows", mpi=True, against_fci=False)
     command, env = settings.mpirun(ranks, [binary], "fci-windows", ["-x", "FCI_STATS=on"])
     ran = run(command, cwd=where, env=env, timeout=LIMIT)
     if ran.code or ran.left or signal_named(ran.err) or "windows right" not in ran.out:
