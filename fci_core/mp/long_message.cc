@@ -117,10 +117,7 @@ void MessagePassing::on_request(Peer& peer, const gcs::Line& line) {
     const auto record = unpack<RequestRecord>(line);
     Order* const order = find(record.send, peer, true);
     if (order == nullptr || order->state != OrderState::announced ||
-        record.bytes > order->length || record.bytes == 0 || record.piece_bytes == 0 ||
-        ClaimWord::index_of(record.claim) >= gcs::Layout::kClaims ||
-        (record.path != static_cast<std::uint8_t>(Path::ring) &&
-         record.path != static_cast<std::uint8_t>(Path::shared))) {
+        record.bytes > order->length || record.bytes == 0 || !names_a_way(record)) {
         return bad_request(peer);
     }
     order->begin_moving();

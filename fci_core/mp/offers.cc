@@ -103,10 +103,7 @@ void MessagePassing::decline(Peer& peer, std::uint8_t epoch) {
 void MessagePassing::on_offer(Peer& peer, const gcs::Line& line) {
     const auto record = unpack<OfferRecord>(line);
     const Pattern pattern{nhi::kSelf, Control::of(line).space(), record.match, record.ignore};
-    if (pattern.space >= kActiveSpace || record.piece_bytes == 0 || record.receive == 0 ||
-        ClaimWord::index_of(record.claim) >= gcs::Layout::kClaims ||
-        (record.path != static_cast<std::uint8_t>(Path::ring) &&
-         record.path != static_cast<std::uint8_t>(Path::shared))) {
+    if (pattern.space >= kActiveSpace || record.receive == 0 || !names_a_way(record)) {
         return bad_request(peer);
     }
     if (record.epoch == peer.declined_epoch) return;

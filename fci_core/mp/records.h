@@ -22,6 +22,7 @@
 #include <type_traits>
 
 #include "fci_core/gcs/request_block.h"
+#include "fci_core/mp/claims.h"
 
 namespace fci::mp {
 
@@ -118,6 +119,13 @@ struct OfferRecord {
     std::uint8_t path;
     std::uint8_t epoch;
 };
+/// What a request or an offer says of how the data shall come is something that a sender can do.
+template <class Record>
+constexpr bool names_a_way(const Record& record) noexcept {
+    return record.piece_bytes != 0 && ClaimWord::index_of(record.claim) < gcs::Layout::kClaims &&
+           (record.path == static_cast<std::uint8_t>(Path::ring) ||
+            record.path == static_cast<std::uint8_t>(Path::shared));
+}
 struct PieceRecord {
     std::uint64_t receive;
     std::uint64_t offset;  // in the sender's pool, with kInPool
