@@ -286,8 +286,8 @@ int fci_icl_receive_bytes(fci_icl_context* context, fci_icl_peer source, uint32_
             return FCI_ICL_OK;
         }
     }
-    return receive_with_search(context, source, space, match, ignore, buffer, bytes, completion,
-                               order, status);
+    return receive_with_search(context, source, space, pattern.match, ignore, buffer, bytes,
+                               completion, order, status);
 }
 
 int fci_icl_cancel(fci_icl_context* context, fci_icl_order order) {

@@ -118,8 +118,8 @@ FCI_ICL_API void fci_icl_on_death(fci_icl_context *context, fci_icl_died_fn died
 
 struct fci_icl_status {
     int error;            /* FCI_ICL_OK or a code */
-    fci_icl_peer source;  /* receives, probes: the sender. Sends: the destination */
     uint32_t flags;       /* FCI_ICL_IMMEDIATE where the message carried one */
+    fci_icl_peer source;  /* receives, probes: the sender. Sends: the destination */
     uint64_t match;       /* the sender's whole word */
     uint64_t immediate;
     uint64_t length;      /* of the message; longer than `received` after FCI_ICL_ETRUNC */

@@ -142,9 +142,9 @@ inline void Process::worked() noexcept {
     until_idle_ = planned_ = std::min(until_poll_, row_);
 }
 
-int Process::take_alerted() noexcept {
+int Process::take_alerted(mp::Peer& peer, const gcs::Line& line) noexcept {
     worked();
-    const int work = messages_.take_arrivals();
+    const int work = messages_.take_arrivals(peer, line);
     if ((alert_ & kLookUp) != 0) look_up();
     return work;
 }

@@ -50,8 +50,10 @@ public:
     /// One bounded turn: what was done, or an error. Where there are more ranks than cores, a long
     /// idle caller loses its core for a moment.
     int progress() noexcept {
-        if (messages_.arrived()) {
-            return alert_ != 0 ? take_alerted() : messages_.take_arrivals();
+        const mp::MessagePassing::Arrival first = messages_.arrival();
+        if (first.is_here) {
+            return alert_ != 0 ? take_alerted(first.peer, first.line)
+                               : messages_.take_arrivals(first.peer, first.line);
         }
         if (messages_.has_more()) [[unlikely]] return take_more();
         return --until_idle_ != 0 ? 0 : idle();
@@ -90,7 +92,7 @@ private:
             const mp::Limits& limits, const progress::WaitPolicy& policy);
     static void* operator new(std::size_t bytes);
 
-    int take_alerted() noexcept;
+    int take_alerted(mp::Peer& peer, const gcs::Line& line) noexcept;
     int take_more() noexcept;
     int idle() noexcept;
     void worked() noexcept;

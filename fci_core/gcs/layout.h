@@ -62,7 +62,7 @@ struct Layout {
     }
     /// Of all that the two sides must share to understand each other's requests.
     [[nodiscard]] constexpr std::uint64_t digest(std::uint64_t more) const noexcept {
-        std::uint64_t d = 0x46434933;  // changes with every change of the records
+        std::uint64_t d = 0x46434934;  // changes with every change of the records
         for (const std::uint64_t v :
              {std::uint64_t{slots}, ring_bytes, std::uint64_t{kClaims}, pool_bytes, more}) {
             d = (d ^ v) * 0x9e3779b97f4a7c15ull;

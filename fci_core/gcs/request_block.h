@@ -239,22 +239,24 @@ public:
     static constexpr std::uint64_t kDisposedByLineMost = 2 * kLineBytes;
 
     /// The next request is here.
-    [[nodiscard]] bool ready() const noexcept {
-        return static_cast<std::uint32_t>(flag::look(next_->control) >> 32) ==
-               static_cast<std::uint32_t>(number_);
-    }
-    /// It, where it lies, until advance(): the peer may still scribble on it.
+    [[nodiscard]] bool ready() const noexcept { return is_next(*next_); }
+    /// Where it lies, or will lie, until advance(): the peer may still scribble on it.
     [[nodiscard]] const Line& next() const noexcept { return *next_; }
-    /// True where credit_due() may have become true by that.
-    bool advance() noexcept {
-        ++number_;
-        if (++next_ != stop_) [[likely]] return false;
-        stop_at_next();
-        return true;
+    /// next() is here.
+    [[nodiscard]] bool is_next(const Line& line) const noexcept {
+        return flag::look_at<std::uint32_t>(line.control, 1) == static_cast<std::uint32_t>(number_);
     }
-    /// Copies it out, once: what the peer may still scribble is not looked at again.
+    /// Nothing of it, a line's memory and `bytes`, is kept. True where credit_due() may have become
+    /// true by that.
+    bool advance_disposing(std::uint64_t bytes) noexcept {
+        more_disposed_ += bytes;
+        return advance();
+    }
+    /// Copies it out, once: what the peer may still scribble is not looked at again. What it keeps
+    /// of this process's memory is for dispose(), later.
     [[nodiscard]] Line take() noexcept {
         const Line line = *next_;
+        more_disposed_ -= kLineBytes;
         advance();
         return line;
     }
@@ -264,20 +266,20 @@ public:
         ring_ = place.end;
         return ring_at_ + (place.begin & (layout_.ring_bytes - 1));
     }
-    void dispose(std::uint64_t bytes) noexcept { disposed_ += bytes; }
+    void dispose(std::uint64_t bytes) noexcept { more_disposed_ += bytes; }
     [[nodiscard]] std::uint64_t taken() const noexcept { return number_ - 1; }
 
     /// Half of something was used up since the peer was last told (once per half ring).
     [[nodiscard]] bool credit_due() const noexcept {
-        return number_ > due_.slots || ring_ >= due_.ring || disposed_ >= due_.disposed;
+        return number_ > due_.slots || ring_ >= due_.ring || disposed() >= due_.disposed;
     }
     Status return_credit(nhi::NetworkInterface& network) noexcept {
-        const Credit now{taken(), ring_, disposed_};
+        const Credit now{taken(), ring_, disposed()};
         nhi::Transfer transfer(peer_);
         transfer.put(Layout::credit(), &now, sizeof now).raise(kWakeEvent);
         const Status status = network.initiate_transfer(transfer);
         if (status == Status::ok) {
-            due_ = {taken() + half_.slots, ring_ + half_.ring, disposed_ + half_.disposed};
+            due_ = {taken() + half_.slots, ring_ + half_.ring, disposed() + half_.disposed};
             stop_at_next();
         }
         return status;
@@ -286,6 +288,15 @@ public:
 private:
     static constexpr Line kNothing{};
 
+    [[nodiscard]] std::uint64_t disposed() const noexcept {
+        return taken() * kLineBytes + more_disposed_;
+    }
+    bool advance() noexcept {
+        ++number_;
+        if (++next_ != stop_) [[likely]] return false;
+        stop_at_next();
+        return true;
+    }
     /// The last line, or the one that makes credit due: between them only `next_` is looked at.
     [[gnu::noinline]] void stop_at_next() noexcept {
         if (next_ == slots_end_) next_ = slots_at_;
@@ -299,7 +310,9 @@ private:
     std::uint64_t number_ = 1;  // of the next request; the upper half of its control word
     const Line* stop_ = nullptr;
     Credit due_{};
-    std::uint64_t disposed_ = 0, ring_ = 0;
+    // Disposed of beyond a line for each request taken, which is what a short message is charged;
+    // below zero where requests were not disposed of.
+    std::uint64_t more_disposed_ = 0, ring_ = 0;
     const Line *slots_end_ = nullptr, *slots_at_ = nullptr;
     const std::byte* ring_at_ = nullptr;
     nhi::Rank peer_ = nhi::kNoRank;

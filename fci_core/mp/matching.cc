@@ -81,14 +81,14 @@ void PostedList::build_index() noexcept {
     if (index_ == nullptr) index_.reset(new (std::nothrow) Index);
     starved_ = index_ == nullptr;
     if (starved_) return;
-    indexed_ = true;
+    size_ |= kIndexed;
     young_ = nodes_.head();
     settle();
 }
 
 void PostedList::leave_index() noexcept {
     for_each([this](PostedNode& each) { leave(each); });
-    indexed_ = false;
+    size_ &= ~kIndexed;
     young_ = nullptr;
     absent_.source = kAnySource;
 }
@@ -100,7 +100,7 @@ void PostedList::leaving(PostedNode& node) noexcept {
     } else {
         leave(node);
     }
-    if (nodes_.size() <= kHashUntil + 1) leave_index();
+    if (size() <= kHashUntil) leave_index();
 }
 
 void PostedList::leave(PostedNode& node) noexcept {
@@ -119,13 +119,13 @@ PostedNode* PostedList::search_from(PostedNode* node, const Envelope& message) n
 }
 
 PostedNode* PostedList::search(Envelope message) noexcept {
-    if (indexed_ && message == absent_) return search_from(young_, message);
-    if (nodes_.size() <= kHashFrom) {
+    if (is_indexed() && message == absent_) return search_from(young_, message);
+    if (size() <= kHashFrom) {
         starved_ = false;
-    } else if (!indexed_ && !starved_) {
+    } else if (!is_indexed() && !starved_) {
         build_index();
     }
-    if (!indexed_) return search_from(nodes_.after(*nodes_.head()), message);
+    if (!is_indexed()) return search_from(nodes_.after(*nodes_.head()), message);
     if (PostedNode* const found = search_index(message)) return found;
     absent_ = message;
     return search_from(young_, message);
@@ -156,7 +156,7 @@ PostedNode* PostedList::search_index(const Envelope& message) noexcept {
 }
 
 bool PostedList::blocks_announcement(const Pattern& pattern) const noexcept {
-    if (nodes_.size() > kLookBack) return true;
+    if (size() > kLookBack) return true;
     for (PostedNode* node = nodes_.head(); node != nullptr; node = nodes_.after(*node)) {
         if (!node->announced && node->pattern.overlaps(pattern)) return true;
     }
@@ -224,7 +224,7 @@ unsigned ArrivedList::class_of(const Pattern& pattern) const noexcept {
 }
 
 ArrivedNode* ArrivedList::search(const Pattern& pattern) const noexcept {
-    if (classes_ == 0 && nodes_.size() <= kHashFrom) return search_linear(pattern);
+    if (classes_ == 0 && size_ <= kHashFrom) return search_linear(pattern);
     if (index_ == nullptr) index_.reset(new (std::nothrow) Index);
     if (index_ == nullptr) return search_linear(pattern);
     ++lookups_;
@@ -252,7 +252,7 @@ void ArrivedList::enter(ArrivedNode& node) noexcept {
 
 void ArrivedList::shrunk(ArrivedNode& node) noexcept {
     leave(node);
-    if (nodes_.size() > kHashUntil) return;
+    if (size_ > kHashUntil) return;
     // One by one: the tables may have grown large, and only a few nodes are left.
     for_each([this](ArrivedNode& each) { leave(each); });
     classes_ = 0;

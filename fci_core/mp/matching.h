@@ -30,10 +30,23 @@ struct Envelope {
     friend bool operator==(const Envelope&, const Envelope&) = default;
 };
 
+/// What a receive asks for. Bits of `match` that are ignored are set.
 struct Pattern {
-    nhi::Rank source;  // or kAnySource
-    std::uint32_t space;
-    std::uint64_t match, ignore;
+    nhi::Rank source = 0;  // or kAnySource
+    std::uint32_t space = 0;
+    std::uint64_t match = 0, ignore = 0;
+
+    constexpr Pattern() = default;
+    constexpr Pattern(nhi::Rank from, std::uint32_t its_space, std::uint64_t its_match,
+                      std::uint64_t ignored) noexcept
+        : source(from), space(its_space), match(its_match | ignored), ignore(ignored) {}
+    /// Member by member: where they are in registers they need not go through memory.
+    void assign(const Pattern& other) noexcept {
+        source = other.source;
+        space = other.space;
+        match = other.match;
+        ignore = other.ignore;
+    }
     friend bool operator==(const Pattern&, const Pattern&) = default;
 
     [[nodiscard]] bool fits(const Envelope& message) const noexcept {
@@ -41,9 +54,9 @@ struct Pattern {
     }
     [[nodiscard]] bool fits(nhi::Rank from, std::uint32_t its_space,
                             std::uint64_t its_match) const noexcept {
-        if (((its_match ^ match) & ~ignore) != 0 || its_space != space) return false;
-        if (source == from) [[likely]] return true;
-        return source == kAnySource;
+        if (its_space != space || (its_match | ignore) != match) return false;
+        if (source != from) [[unlikely]] return source == kAnySource;
+        return true;
     }
     /// Some message would fit both.
     [[nodiscard]] bool overlaps(const Pattern& other) const noexcept {
@@ -116,7 +129,6 @@ public:
     [[nodiscard]] Node* after(const Node& of) const noexcept {
         return node(static_cast<const MatchLink&>(of).next);
     }
-    [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
     void append(Node& added) noexcept {
         MatchLink& link = added;
@@ -125,14 +137,12 @@ public:
         link.previous = last;
         last->next = &link;
         end().previous = &link;
-        ++size_;
     }
     void remove(Node& removed) noexcept {
         const MatchLink& link = removed;
         MatchLink *const next = link.next, *const previous = link.previous;
         next->previous = previous;
         previous->next = next;
-        --size_;
     }
 
 private:
@@ -143,7 +153,6 @@ private:
     }
 
     Node end_;
-    std::size_t size_ = 0;
 };
 
 /// Receives in the order in which they were posted.
@@ -154,12 +163,12 @@ public:
 
     void append(PostedNode& node) noexcept {
         nodes_.append(node);
-        if (!indexed_) [[likely]] return;
+        if (++size_ >= 0) [[likely]] return;
         if (young_ == nullptr) young_ = &node;
         if (++young_count_ > kYoungMost) settle();
     }
     void remove(PostedNode& node) noexcept {
-        if (indexed_) [[unlikely]] {
+        if (--size_ < 0) [[unlikely]] {
             if (&node == young_) {
                 young_ = nodes_.after(node);
                 --young_count_;
@@ -197,8 +206,10 @@ public:
     /// might take a message meant for `pattern`. True also when that takes too long to find out.
     [[nodiscard]] bool blocks_announcement(const Pattern& pattern) const noexcept;
 
-    [[nodiscard]] bool empty() const noexcept { return nodes_.size() == 0; }
-    [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
+    [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+    [[nodiscard]] std::size_t size() const noexcept {
+        return static_cast<std::size_t>(size_ & ~kIndexed);
+    }
 
     [[nodiscard]] const PostedNode* oldest() const noexcept { return nodes_.head(); }
     [[nodiscard]] const PostedNode* after(const PostedNode& of) const noexcept {
@@ -229,11 +240,14 @@ private:
     [[nodiscard]] bool enter(PostedNode& node) noexcept;
     void leave_index() noexcept;
     void leaving(PostedNode& node) noexcept;
+    [[nodiscard]] bool is_indexed() const noexcept { return size_ < 0; }
 
     MatchSequence<PostedNode> nodes_;
+    // Below zero while there is an index: what is counted tells by the way.
+    static constexpr std::int64_t kIndexed = INT64_MIN;
+    std::int64_t size_ = 0;
     std::uint64_t stamp_ = 0;
     mutable std::uint64_t visits_ = 0;
-    bool indexed_ = false;
     bool starved_ = false;  // no memory for an index: linear until the list is short again
     unsigned young_count_ = 0;
     PostedNode* young_ = nullptr;         // the oldest of those that the index does not have
@@ -249,11 +263,13 @@ public:
 
     void append(ArrivedNode& node) noexcept {
         nodes_.append(node);
+        ++size_;
         if (classes_ != 0) enter(node);
         if (absent_known_ && absent_.fits(node.envelope)) absent_known_ = false;
     }
     void remove(ArrivedNode& node) noexcept {
         nodes_.remove(node);
+        --size_;
         if (classes_ != 0) shrunk(node);
     }
     /// The oldest message that fits the receive, or nullptr.
@@ -265,11 +281,11 @@ public:
     }
     /// No message fits, and that is known without a search.
     [[nodiscard]] bool surely_lacks(const Pattern& pattern) const noexcept {
-        return nodes_.size() == 0 || (absent_known_ && pattern == absent_);
+        return size_ == 0 || (absent_known_ && pattern == absent_);
     }
 
-    [[nodiscard]] bool empty() const noexcept { return nodes_.size() == 0; }
-    [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
+    [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
     /// In order of arrival; f(ArrivedNode&) may remove the node that it is given.
     template <class F>
@@ -296,6 +312,7 @@ private:
     void leave(ArrivedNode& node) noexcept;
 
     MatchSequence<ArrivedNode> nodes_;
+    std::size_t size_ = 0;
     // Lookups make the indices that they need, so these change in find().
     mutable std::uint64_t visits_ = 0;
     mutable std::uint64_t lookups_ = 0;

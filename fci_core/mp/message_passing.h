@@ -112,13 +112,19 @@ public:
 
     /// One bounded turn over requests and data; not over the network interface's own work. What was
     /// done, or an error: out of memory.
-    int turn() noexcept {
-        return arrived() ? take_arrivals() : has_more() ? take_more() : 0;
-    }
+    int turn() noexcept;
     /// The parts of a turn: a request of the peer that sent last, and all other things.
-    [[nodiscard]] bool arrived() const noexcept { return first_->in.ready(); }
+    struct Arrival {
+        Peer& peer;
+        const gcs::Line& line;
+        bool is_here;
+    };
+    [[nodiscard]] Arrival arrival() const noexcept {
+        const gcs::Line& line = first_->in.next();
+        return {*first_, line, first_->in.is_next(line)};
+    }
     [[nodiscard]] bool has_more() const noexcept { return more_ != 0; }
-    int take_arrivals() noexcept;
+    int take_arrivals(Peer& peer, const gcs::Line& line) noexcept;
     int take_more() noexcept;
     /// Whenever credit goes back, once in half a ring of arrivals, kCreditReturned is set in *word.
     static constexpr std::uint8_t kCreditReturned = 2;
@@ -158,7 +164,10 @@ private:
     // turn.cc
     unsigned go_on();
     template <std::uint32_t kFlags>
-    bool take_message(Peer& peer, std::uint32_t control);
+    bool take_message(Peer& peer, const gcs::Line& line, std::uint32_t kind);
+    template <std::uint32_t kFlags>
+    int take_first(Peer& peer, const gcs::Line& line, std::uint32_t kind) noexcept;
+    int take_first_with_immediate(Peer& peer, const gcs::Line& line) noexcept;
     void offer_credit(Peer& peer);
     void take_other(Peer& peer);
     void take_one(Peer& peer);
@@ -325,7 +334,7 @@ private:
                                                                  void* data, std::uint64_t bytes,
                                                                  const Completion& completion)
     noexcept {
-    if (bytes >= limits_.announce_bytes) [[unlikely]] return 0;
+    if (bytes >= limits_.announce_bytes || completion.done == nullptr) [[unlikely]] return 0;
     if (pattern.source != kAnySource) {
         if (pattern.source >= known_ || !peers_[pattern.source]->present) [[unlikely]] return 0;
     } else if (untold_ != kAnySource) [[unlikely]] {
@@ -333,10 +342,9 @@ private:
     }
     Order* const order = orders_.take_free();
     if (order == nullptr) [[unlikely]] return 0;
-    order->reset(false, OrderState::posted, completion, true);
-    order->data = static_cast<std::byte*>(data);
-    order->bytes = bytes;
-    order->pattern = pattern;
+    order->reset(false, OrderState::posted, completion);
+    order->set_range(data, bytes);
+    order->pattern.assign(pattern);
     order->announced = false;
     posted_.append(*order);
     return order->handle;

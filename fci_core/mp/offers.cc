@@ -32,7 +32,7 @@ bool MessagePassing::should_offer(Order& order, Peer& peer) {
 
 void MessagePassing::offer(Order& order, Peer& peer) {
     order.offered = true;
-    order.plain = false;
+    order.straight = Order::kNever;
     ++peer.offers_out;
     ++counters_.receives_announced;
     const std::uint16_t claim =

@@ -36,8 +36,8 @@ inline constexpr int kHeld = -13;
 
 struct Outcome {
     int error;
-    nhi::Rank source;
     std::uint32_t flags;
+    nhi::Rank source;
     std::uint64_t match, immediate, length, received;
 };
 
@@ -73,11 +73,15 @@ struct Order : PostedNode, ListLink {
     bool has_immediate = false;
     std::int8_t claim_index = -1;  // receive: the claim word it holds in its peer's block
     Path path = Path::ring;
-    bool plain = false;        // receive: one range, neither offered nor taken apart
+    Path chosen = Path::ring;  // receive: what CopyPath said
     nhi::Rank peer = nhi::kNoRank;  // send: destination; receive: the source once matched
     std::uint32_t space = 0;     // of a send
     std::byte* data = nullptr;   // the user's buffer, or the bounce
     std::uint64_t bytes = 0;     // of it
+    // Receive: as many where a message may be put there at once; kNever: it is offered, or not one
+    // range, or nobody asks for its end.
+    std::int64_t straight = kNever;
+    static constexpr std::int64_t kNever = -1;
     std::uint64_t match = 0, immediate = 0;
     std::uint64_t length = 0;    // of the message
     std::uint64_t wanted = 0;    // bytes that travel
@@ -97,15 +101,13 @@ struct Order : PostedNode, ListLink {
     std::uint64_t own_pieces = 0;     // claimed and copied by this side
     Nanoseconds started = 0;
     std::uint32_t transfer = 0;  // receive: its number for CopyPath
-    Path chosen = Path::ring;    // receive: what CopyPath said,
-    std::uint64_t chosen_for = 0;  // for that length
+    std::uint64_t chosen_for = 0;  // receive: the length that CopyPath was asked for
 
     [[nodiscard]] std::uint64_t pieces() const noexcept {
         return (wanted + piece_bytes - 1) / piece_bytes;
     }
     /// For a new use; what belongs to moving data is set by begin_moving().
-    void reset(bool send, OrderState first, const Completion& told,
-               bool plain_receive = false) noexcept {
+    void reset(bool send, OrderState first, const Completion& told) noexcept {
         error = kSuccess;
         state = first;
         is_send = send;
@@ -113,9 +115,14 @@ struct Order : PostedNode, ListLink {
         in_list = false;
         has_immediate = false;
         claim_index = -1;
-        path = Path::ring;
-        plain = plain_receive;
+        path = chosen = Path::ring;
         completion = told;
+    }
+    /// Of a receive.
+    void set_range(void* at, std::uint64_t size) noexcept {
+        data = static_cast<std::byte*>(at);
+        bytes = size;
+        straight = static_cast<std::int64_t>(size);
     }
     void begin_moving() noexcept {
         state = OrderState::moving;

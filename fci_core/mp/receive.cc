@@ -36,14 +36,14 @@ std::uint64_t scatter(std::span<const iovec> to, const std::byte* from,
 Order* MessagePassing::new_receive(std::span<const iovec> to, const Completion& completion) {
     Order* const order = orders_.take();
     if (order == nullptr) return nullptr;
-    order->reset(false, OrderState::posted, completion, to.size() <= 1);
+    order->reset(false, OrderState::posted, completion);
     if (to.size() == 1) [[likely]] {
-        order->data = static_cast<std::byte*>(to[0].iov_base);
-        order->bytes = to[0].iov_len;
+        order->set_range(to[0].iov_base, to[0].iov_len);
+        if (completion.done == nullptr) order->straight = Order::kNever;
         return order;
     }
-    order->data = nullptr;
-    order->bytes = total(to);
+    order->set_range(nullptr, total(to));
+    order->straight = Order::kNever;
     if (to.empty()) return order;
     std::unique_ptr<Baggage> baggage(new (std::nothrow) Baggage);
     if (baggage) baggage->bounce.reset(new (std::nothrow) std::byte[order->bytes + 1]);
@@ -171,8 +171,8 @@ struct MessagePassing::Short {
         const std::uint64_t received = std::min(bytes, order.bytes);
         copy(order.data, message.data, received);
         const Outcome outcome{received < bytes ? kTruncated : kSuccess,
-                              peer.rank,
                               has_immediate ? kSendImmediate : 0,
+                              peer.rank,
                               envelope.match,
                               message.immediate,
                               bytes,

@@ -16,6 +16,7 @@
 // To add a kind: its row here, its record and check below, and a case in MessagePassing::dispatch.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -27,8 +28,8 @@
 namespace fci::mp {
 
 enum class Kind : std::uint8_t {
-    none, send, announce, request, offer, piece, sent, taken, withdraw, withdrawn, decline, unsend,
-    unsent
+    send, announce, request, offer, piece, sent, taken, withdraw, withdrawn, decline, unsend,
+    unsent, none
 };
 
 // Flags of a control word.
@@ -77,14 +78,13 @@ constexpr std::uint32_t line_control(std::uint32_t space, std::uint32_t immediat
     return static_cast<std::uint32_t>(Kind::send) | immediate_bytes << 5 |
            space << (8 + kSpaceShift) | static_cast<std::uint32_t>(bytes) << 16;
 }
-constexpr std::uint32_t line_space(std::uint32_t control) noexcept {
-    return control >> (8 + kSpaceShift) & 3;
+/// The space of a send of a whole message, of which nobody wants to hear, with these flags and no
+/// others. Of all else a number that is no space: one comparison tells both.
+constexpr std::uint32_t plain_space(std::uint32_t control, std::uint32_t flags) noexcept {
+    const std::uint32_t expected = static_cast<std::uint32_t>(Kind::send) | flags << 8;
+    return std::rotl((control - expected) << 16, 2);
 }
-/// A send of a whole message, of which nobody wants to hear, with these flags and no others.
-constexpr bool is_plain_send(std::uint32_t control, std::uint32_t flags) noexcept {
-    return (control & ~(~0u << (8 + kSpaceShift))) ==
-           (static_cast<std::uint32_t>(Kind::send) | flags << 8);
-}
+static_assert(8 + kSpaceShift == 14);
 
 /// How the data of a long message travels.
 enum class Path : std::uint8_t {
@@ -134,12 +134,17 @@ struct HandleRecord {  // all other kinds
     std::uint64_t handle;  // sent, withdrawn: a receive; taken, unsend, unsent: a send
 };
 
+constexpr bool is_word_or_two(std::uint64_t bytes) noexcept { return bytes - 8 <= 8; }
+[[gnu::always_inline]] inline void copy_word_or_two(std::byte* to, const std::byte* from,
+                                                    std::uint64_t bytes) noexcept {
+    __builtin_memcpy(to, from, 8);
+    __builtin_memcpy(to + bytes - 8, from + bytes - 8, 8);
+}
 /// At most 48 bytes, without a call: moves that overlap where the length is no power of two.
 [[gnu::always_inline]] inline void copy_short(std::byte* to, const std::byte* from,
                                               std::uint64_t bytes) noexcept {
-    if (bytes - 8 <= 8) [[likely]] {
-        __builtin_memcpy(to, from, 8);
-        __builtin_memcpy(to + bytes - 8, from + bytes - 8, 8);
+    if (is_word_or_two(bytes)) [[likely]] {
+        copy_word_or_two(to, from, bytes);
     } else if (bytes > 16) {
         for (std::uint64_t at = 0; at + 16 <= bytes; at += 16) {
             __builtin_memcpy(to + at, from + at, 16);

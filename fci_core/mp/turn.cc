@@ -10,48 +10,56 @@ namespace fci::mp {
 
 namespace {
 constexpr unsigned kRequestsPerTurn = 32;  // of one peer, so that no peer starves another
+
+/// Kind and flags.
+std::uint32_t kind_of(const gcs::Line& line) noexcept {
+    return flag::look_at<std::uint16_t>(line.control, 0);
 }
+constexpr bool has_flag(std::uint32_t kind, std::uint32_t flag) noexcept {
+    return (kind & flag << 8) != 0;
+}
+}  // namespace
 
 /// The straight path: a whole message for a receive that is found at once. False: nothing
 /// happened, dispatch() knows what it is. Each word of the line is read once, so the peer cannot
 /// change it between a look and a use.
 template <std::uint32_t kFlags>
-[[gnu::always_inline]] inline bool MessagePassing::take_message(Peer& peer,
-                                                                std::uint32_t control) {
+[[gnu::always_inline]] inline bool MessagePassing::take_message(Peer& peer, const gcs::Line& line,
+                                                                std::uint32_t kind) {
     constexpr bool in_ring = (kFlags & kInRing) != 0, has_immediate = (kFlags & kImmediate) != 0;
-    if (!is_plain_send(control, kFlags)) return false;
-    const gcs::Line& line = peer.in.next();
-    const std::uint64_t bytes = control >> 16;
-    if (bytes > (in_ring ? limits_.eager_bytes : kInlineBytes + 8 - 8 * has_immediate))
-        [[unlikely]] return false;
+    const std::uint64_t bytes = flag::look_at<std::uint16_t>(line.control, 1);
     // Filled in as it becomes known: so little need be kept.
     Outcome outcome;
     outcome.match = flag::glance(line.word[0]);
-    PostedNode* const node = posted_.at_hand(peer.rank, line_space(control), outcome.match);
+    PostedNode* const node =
+        posted_.at_hand(peer.rank, plain_space(kind, kFlags), outcome.match);
     if (node == nullptr) [[unlikely]] return false;
     Order& order = static_cast<Order&>(*node);
-    if (!order.plain || bytes > order.bytes) [[unlikely]] return false;
+    if (static_cast<std::int64_t>(bytes) > order.straight) [[unlikely]] return false;
     outcome.error = kSuccess;
-    outcome.source = peer.rank;
     outcome.flags = has_immediate ? kSendImmediate : 0;
+    outcome.source = peer.rank;
     outcome.immediate = has_immediate ? flag::glance(line.word[1]) : 0;
     outcome.length = outcome.received = bytes;
     if (in_ring) {
+        if (bytes > limits_.eager_bytes) [[unlikely]] return false;
         copy(order.data, peer.in.ring(bytes), bytes);
     } else {
-        copy_short(order.data, reinterpret_cast<const std::byte*>(line.word + 1 + has_immediate),
-                   bytes);
+        const auto* const from = reinterpret_cast<const std::byte*>(line.word + 1 + has_immediate);
+        if (is_word_or_two(bytes)) [[likely]] {
+            copy_word_or_two(order.data, from, bytes);
+        } else {
+            if (bytes > kInlineBytes + 8 - 8 * has_immediate) [[unlikely]] return false;
+            copy_short(order.data, from, bytes);
+        }
     }
     static_assert(kSlotCharge + kInlineBytes + 8 <= gcs::RequestIn::kDisposedByLineMost);
-    peer.in.dispose(kSlotCharge + bytes);
-    if (peer.in.advance()) [[unlikely]] offer_credit(peer);
+    static_assert(kSlotCharge == gcs::kLineBytes);
+    if (peer.in.advance_disposing(bytes)) [[unlikely]] offer_credit(peer);
     ++counters_.received_expected;
     posted_.remove(order);
     orders_.give_back(order);  // which leaves it as it is
-    const Completion& completion = order.completion;
-    if (completion.done != nullptr) [[likely]] {
-        completion.done(completion.user, completion.owner, &outcome);
-    }
+    order.completion.done(order.completion.user, order.completion.owner, &outcome);
     return true;
 }
 
@@ -59,11 +67,20 @@ template <std::uint32_t kFlags>
     if (peer.in.credit_due()) return_credit(peer);
 }
 
+int MessagePassing::turn() noexcept {
+    const Arrival first = arrival();
+    return first.is_here ? take_arrivals(first.peer, first.line) : has_more() ? take_more() : 0;
+}
+
 /// Whole messages in the ring, and all that is copied out first.
 [[gnu::noinline]] void MessagePassing::take_other(Peer& peer) {
-    const auto control = static_cast<std::uint32_t>(flag::glance(peer.in.next().control));
-    if (!take_message<kInRing>(peer, control) &&
-        !take_message<kInRing | kImmediate>(peer, control)) {
+    const gcs::Line& next = peer.in.next();
+    const std::uint32_t kind = kind_of(next);
+    const bool taken = has_flag(kind, kInRing) &&
+                       (has_flag(kind, kImmediate)
+                            ? take_message<kInRing | kImmediate>(peer, next, kind)
+                            : take_message<kInRing>(peer, next, kind));
+    if (!taken) {
         const gcs::Line line = peer.in.take();
         dispatch(peer, line);
     }
@@ -72,10 +89,11 @@ template <std::uint32_t kFlags>
 
 /// The next request of a peer, which is here.
 [[gnu::always_inline]] inline void MessagePassing::take_one(Peer& peer) {
-    const auto control = static_cast<std::uint32_t>(flag::glance(peer.in.next().control));
-    if (!take_message<0>(peer, control) && !take_message<kImmediate>(peer, control)) [[unlikely]] {
-        take_other(peer);
-    }
+    const gcs::Line& next = peer.in.next();
+    const std::uint32_t kind = kind_of(next);
+    const bool taken = has_flag(kind, kImmediate) ? take_message<kImmediate>(peer, next, kind)
+                                                  : take_message<0>(peer, next, kind);
+    if (!taken) [[unlikely]] take_other(peer);
 }
 
 /// What more of it is here; `most` at most, so that no peer starves another.
@@ -88,14 +106,27 @@ template <std::uint32_t kFlags>
     return taken;
 }
 
-/// Running out of memory becomes a code. A message that comes alone is the straight path.
-int MessagePassing::take_arrivals() noexcept try {
-    Peer& peer = *first_;
-    take_one(peer);
+/// A message that comes alone is the straight path; with an immediate it has one of its own.
+/// Running out of memory becomes a code.
+template <std::uint32_t kFlags>
+[[gnu::always_inline]] inline int MessagePassing::take_first(Peer& peer, const gcs::Line& line,
+                                                             std::uint32_t kind) noexcept try {
+    if (!take_message<kFlags>(peer, line, kind)) [[unlikely]] take_other(peer);
     if (peer.in.ready() || more_ != 0) [[unlikely]] return take_rest(peer);
     return 1;
 } catch (const std::bad_alloc&) {
     return kNoMemory;
+}
+
+[[gnu::noinline]] int MessagePassing::take_first_with_immediate(Peer& peer,
+                                                                const gcs::Line& line) noexcept {
+    return take_first<kImmediate>(peer, line, kind_of(line));
+}
+
+int MessagePassing::take_arrivals(Peer& peer, const gcs::Line& line) noexcept {
+    const std::uint32_t kind = kind_of(line);
+    if (has_flag(kind, kImmediate)) return take_first_with_immediate(peer, line);
+    return take_first<0>(peer, line, kind);
 }
 
 [[gnu::noinline]] int MessagePassing::take_rest(Peer& peer) {

@@ -30,6 +30,33 @@ TEST(flag, publish__makes_the_bytes_before_it_visible) {
     EXPECT_TRUE(intact);
 }
 
+TEST(flag, look_at__is_the_part_and_as_good_as_a_look_at_the_word) {
+    const std::uint64_t word = 0x1122334455667788;
+    EXPECT_EQ(flag::look_at<std::uint32_t>(word, 0), 0x55667788u);
+    EXPECT_EQ(flag::look_at<std::uint32_t>(word, 1), 0x11223344u);
+    EXPECT_EQ(flag::look_at<std::uint16_t>(word, 0), 0x7788u);
+    EXPECT_EQ(flag::look_at<std::uint16_t>(word, 1), 0x5566u);
+
+    alignas(64) std::uint64_t line[8] = {}, credit = 0;
+    constexpr std::uint64_t kRounds = 20'000;
+    std::thread writer([&] {
+        for (std::uint64_t round = 1; round <= kRounds; ++round) {
+            while (flag::look(credit) != round - 1) std::this_thread::yield();
+            line[0] = round;
+            flag::publish(line[7], round << 32 | (round & 0xffff));
+        }
+    });
+    bool intact = true;
+    for (std::uint64_t round = 1; round <= kRounds; ++round) {
+        while (flag::look_at<std::uint32_t>(line[7], 1) != round) std::this_thread::yield();
+        intact = intact && line[0] == round &&
+                 flag::look_at<std::uint16_t>(line[7], 0) == (round & 0xffff);
+        flag::publish(credit, round);
+    }
+    writer.join();
+    EXPECT_TRUE(intact);
+}
+
 TEST(flag, replace__lets_one_win) {
     std::uint32_t word = 0;
     unsigned wins[2] = {};

@@ -179,6 +179,19 @@ TEST(pattern, overlaps__exactly_when_some_message_fits_both) {
     }
 }
 
+TEST(pattern, fits__what_is_not_ignored) {
+    const Pattern some{3, 1, 0x12, 0xf0};
+    EXPECT_EQ(some.match, 0xf2u);
+    EXPECT_EQ(some, (Pattern{3, 1, 0xa2, 0xf0}));
+    EXPECT_TRUE(some.fits({3, 1, 0x32}));
+    EXPECT_FALSE(some.fits({3, 1, 0x33}));
+    EXPECT_FALSE(some.fits({3, 1, 0x132}));
+    EXPECT_FALSE(some.fits({4, 1, 0x32}));
+    EXPECT_FALSE(some.fits({3, 0, 0x32}));
+    EXPECT_TRUE((Pattern{kAnySource, 1, 0, ~0ull}).fits({9, 1, 77}));
+    EXPECT_FALSE((Pattern{kAnySource, 1, 0, ~0ull}).fits({9, 0, 77}));
+}
+
 TEST(posted_list, blocks_announcement__by_unannounced_overlap_only) {
     PostedList list;
     PostedNode wildcard, named;
@@ -192,7 +205,7 @@ TEST(posted_list, blocks_announcement__by_unannounced_overlap_only) {
     list.append(wildcard);
     EXPECT_FALSE(list.blocks_announcement(wanted));
     EXPECT_TRUE(list.blocks_announcement({3, 0, 43, 0}));
-    wildcard.pattern.ignore = 1;
+    wildcard.pattern = {kAnySource, 0, 43, 1};
     EXPECT_TRUE(list.blocks_announcement(wanted));
     EXPECT_FALSE(list.blocks_announcement({3, 1, 42, 0}));
     list.remove(wildcard);

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "fci_core/mp/matching.h"
+
 namespace fci::mp {
 namespace {
 
@@ -58,21 +60,26 @@ TEST(records, line_control__says_the_same_as_a_control) {
                                       static_cast<std::uint16_t>(bytes)};
                 const std::uint32_t word = line_control(space, flags * 8, bytes);
                 EXPECT_EQ(word, control.word());
-                EXPECT_EQ(line_space(word), space);
+                EXPECT_EQ(plain_space(word, flags), space);
             }
         }
     }
 }
 
-TEST(records, is_plain_send__exactly_these_sends) {
+TEST(records, plain_space__of_exactly_these_sends) {
     for (unsigned kind = 0; kind <= 255; ++kind) {
         for (unsigned flags = 0; flags <= 255; ++flags) {
             const std::uint32_t word =
                 Control{static_cast<Kind>(kind), static_cast<std::uint8_t>(flags), 40}.word();
             const bool is_send = kind == static_cast<unsigned>(Kind::send);
             for (const std::uint32_t wanted : {0u, 1u, 2u, 3u}) {
-                const bool plain = is_send && (flags & 63) == wanted;
-                ASSERT_EQ(is_plain_send(word, wanted), plain) << kind << ' ' << flags;
+                const std::uint32_t space = plain_space(word, wanted);
+                if (is_send && (flags & 63) == wanted) {
+                    ASSERT_EQ(space, flags >> kSpaceShift) << kind << ' ' << flags;
+                } else {
+                    ASSERT_GT(space, 3u) << kind << ' ' << flags;
+                    ASSERT_NE(space, kNoSpace) << kind << ' ' << flags;
+                }
             }
         }
     }
