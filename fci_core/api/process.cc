@@ -9,6 +9,7 @@
 
 #include "fci_core/api/version.h"
 #include "fci_core/base/assert.h"
+#include "fci_core/progress/slice.h"
 
 namespace fci::api {
 
@@ -75,6 +76,7 @@ Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
 
 Process::~Process() {
     fork_watch_.reset();
+    if (crowded_) progress::set_slice(0);
     if (!final_report_.asked()) return;
     final_report_.tell(messages_.counters(),
                        {driver_, messages_.protocol().name, policy_.describe()});
@@ -122,7 +124,11 @@ void Process::look_for_strangers() {
 void Process::plan_idle() noexcept {
     const unsigned spins = policy_.spins();
     const bool crowded = spins != ~0u;
-    if (crowded != crowded_) empty_turns_ = 0;
+    if (crowded != crowded_) {
+        empty_turns_ = 0;
+        // All ranks of the job do so: who had a longer slice than the others would come last.
+        progress::set_slice(crowded ? progress::kShortSlice : 0);
+    }
     crowded_ = crowded;
     alert_ = armed_ || crowded_ ? kAlways : 0;
     row_ = crowded_ ? spins + 1 : ~0u;

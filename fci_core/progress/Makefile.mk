@@ -1,6 +1,8 @@
 # progress: what a waiting process does, sections 2.6.10 and 2.7.4.
 noinst_LTLIBRARIES += libfci_progress.la
 libfci_progress_la_SOURCES = \
+	%D%/slice.cc \
+	%D%/slice.h \
 	%D%/surroundings.cc \
 	%D%/surroundings.h \
 	%D%/wait_policy.cc \

@@ -16,10 +16,11 @@ struct CloseContext {
 };
 using Context = std::unique_ptr<fci_icl_context, CloseContext>;
 
-inline Context open_context(std::uint64_t job) {
+inline Context open_context(std::uint64_t job, std::uint32_t local_ranks = 0) {
     fci_icl_config config{};
     config.version = FCI_ICL_VERSION;
     config.job = job;
+    config.local_ranks = local_ranks;
     fci_icl_context* context = nullptr;
     char* error = nullptr;
     EXPECT_EQ(fci_icl_open(&config, &context, &error), FCI_ICL_OK) << (error ? error : "");

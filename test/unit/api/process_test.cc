@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "fci_core/api/icl.h"
+#include "fci_core/progress/slice.h"
 #include "test/unit/api/context.h"
+#include "test/unit/progress/scheduler.h"
 
 namespace fci {
 namespace {
@@ -158,6 +160,23 @@ TEST(Process, fork__child_that_calls_gets_errors_and_one_sentence) {
         while (!arrived(self.get(), 4)) fci_icl_progress(self.get());
         self.reset();
     }
+}
+
+// Where there are more ranks than cores, whoever waits beside a process that computes must not wait
+// for its whole slice each time.
+TEST(Process, progress__asks_for_short_slices_where_cores_are_short) {
+    const Nanoseconds before = progress::slice_of_thread();
+    if (before < 0) GTEST_SKIP() << "the kernel does not tell slices";
+    {
+        const Context alone = open_context(kJob, 1);
+        for (int turn = 0; turn < 10; ++turn) fci_icl_progress(alone.get());
+        EXPECT_EQ(progress::slice_of_thread(), before);
+        const Context crowded = open_context(kJob, 4096);
+        for (int turn = 0; turn < 10; ++turn) fci_icl_progress(crowded.get());
+        if (progress::slice_of_thread() == before) GTEST_SKIP() << "the kernel has none of threads";
+        EXPECT_EQ(progress::slice_of_thread(), progress::kShortSlice);
+    }
+    EXPECT_EQ(progress::slice_of_thread(), before);
 }
 
 }  // namespace
