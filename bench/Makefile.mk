@@ -8,6 +8,7 @@ noinst_PROGRAMS += bench/calibrate bench/fci_pingpong
 
 bench_common = \
 	%D%/crew.cc \
+	%D%/bare_ring.h \
 	%D%/crew.h \
 	%D%/floor.cc \
 	%D%/floor.h \

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "bench/bare_ring.h"
 #include "bench/floor.h"
 
 namespace fci::bench {
@@ -21,6 +22,7 @@ struct alignas(256) SharedPage {
         unsigned char card[16];
     } member[kCrewMost];
     alignas(64) std::uint64_t epoch, rounds;  // what number 0 asks the others for
+    BareRings rings;
 };
 
 /// A member's part, with its number; 0 is the calling process.

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/bare_ring.h"
 #include "bench/icl_side.h"
 #include "bench/report.h"
 #include "fci_core/base/flag.h"
@@ -25,6 +26,7 @@ constexpr std::uint64_t kVerifyRounds = 3;
 
 struct Buffers {
     std::vector<unsigned char> out, in;
+    std::uint64_t lines = 0;  // of the bare rings, so far
 };
 
 /// Number 0 and number 1 as the algorithms are written; `rounds` is their count.
@@ -294,6 +296,11 @@ struct Options {
 std::vector<Test> tests_of(const Options& options, bool crowd) {
     const unsigned senders = options.senders;
     const std::vector<Test> pairs{
+        {"line", "A line in a ring, without FCI; one way",
+         [](IclSide& side, Buffers& data, std::size_t, std::uint64_t rounds) {
+             data.lines = pass_lines(side.page().rings, side.number(), data.lines, rounds);
+         },
+         2, Shows::time, false, 0},
         {"normal", "Algorithm 4.1: send, then receive; one way", normal, 2, Shows::time, true, 3},
         {"ahead", "The same, each receive posted ahead; one way", ahead, 2, Shows::time, true, 3},
         {"posted", "Algorithm 4.2: both post, both send, both wait", posted, 1, Shows::time, true,
@@ -371,9 +378,10 @@ int main(int argc, char** argv) {
     app.add_flag("--json", options.json, "for programs: one JSON object");
     app.add_option("--size", options.sizes, "message sizes, by commas: 8,1K,1M")->delimiter(',');
     app.add_option("--test", options.tests,
-                   "normal (4.1), ahead, posted (4.2), one-way (4.3), rate, idle, fan-in")
+                   "line, normal (4.1), ahead, posted (4.2), one-way (4.3), rate, idle,\nfan-in")
         ->delimiter(',')
-        ->check(CLI::IsMember({"normal", "ahead", "posted", "one-way", "rate", "idle", "fan-in"}));
+        ->check(CLI::IsMember(
+            {"line", "normal", "ahead", "posted", "one-way", "rate", "idle", "fan-in"}));
     app.add_option("--driver", options.driver, "instead of FCI_DRIVER");
     app.add_option("--protocol", options.protocol, "instead of FCI_PROTOCOL");
     app.add_option("--senders", options.senders, "of fan-in; 0: without it")

@@ -1,6 +1,9 @@
 // Offers: both sides must come to the same match although they decide apart.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <tuple>
+
 #include "test/unit/mp/pair.h"
 
 using namespace fci;
@@ -24,17 +27,27 @@ int send_the_long_way(Pair& p, std::uint64_t match, std::span<std::byte> data, i
 }
 }  // namespace
 
-class offers : public ::testing::TestWithParam<bool> {
+/// Whether both sides copy; and whether the sender writes straight into the receiver's block.
+class offers : public ::testing::TestWithParam<std::tuple<bool, bool>> {
 protected:
-    sim::WorldOptions options() const { return GetParam() ? with_copy() : sim::WorldOptions{}; }
+    bool copies() const { return std::get<0>(GetParam()); }
+    sim::WorldOptions options() const {
+        sim::WorldOptions options = copies() ? with_copy() : sim::WorldOptions{};
+        options.load_store = options.load_store || std::get<1>(GetParam());
+        options.reach = std::get<1>(GetParam());
+        return options;
+    }
     Limits limits() const {
         Limits limits = small_limits();
-        if (GetParam()) limits.copy = CopyPath::Policy::shared;  // a pull needs no offer
+        if (copies()) limits.copy = CopyPath::Policy::shared;  // a pull needs no offer
         return limits;
     }
 };
-INSTANTIATE_TEST_SUITE_P(paths, offers, ::testing::Values(false, true),
-                         [](const auto& p) { return p.param ? "copy" : "ring"; });
+INSTANTIATE_TEST_SUITE_P(paths, offers, ::testing::Combine(::testing::Bool(), ::testing::Bool()),
+                         [](const auto& p) {
+                             return std::string(std::get<0>(p.param) ? "copy" : "ring") +
+                                    (std::get<1>(p.param) ? "_reached" : "");
+                         });
 
 TEST_P(offers, send__finds_the_receive_request_and_starts_at_once) {
     Pair p(kEnhancedMixed, options(), limits());
