@@ -156,6 +156,11 @@ int Process::take_alerted(mp::Peer& peer, const gcs::Line& line) noexcept {
 }
 
 int Process::take_more() noexcept {
+    if (messages_.is_more_due()) return take_due();
+    return --until_idle_ != 0 ? 0 : idle();
+}
+
+[[gnu::noinline]] int Process::take_due() noexcept {
     const int work = messages_.take_more();
     if (work == 0) return --until_idle_ != 0 ? 0 : idle();
     if (alert_ != 0) worked();

@@ -94,6 +94,7 @@ private:
 
     int take_alerted(mp::Peer& peer, const gcs::Line& line) noexcept;
     int take_more() noexcept;
+    int take_due() noexcept;
     int idle() noexcept;
     void worked() noexcept;
     void plan_idle() noexcept;

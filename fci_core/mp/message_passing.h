@@ -124,6 +124,15 @@ public:
         return {*first_, line, first_->in.is_next(line)};
     }
     [[nodiscard]] bool has_more() const noexcept { return more_ != 0; }
+    /// Where there may be more: it is here now.
+    [[nodiscard]] bool is_more_due() const noexcept {
+        if ((more_ & kBusy) != 0) return true;
+        Peer* const* const end = active_.data() + active_.size();
+        for (Peer* const* from = active_.data() + 1; from < end; ++from) {
+            if ((*from)->in.ready()) return true;
+        }
+        return false;
+    }
     int take_arrivals(Peer& peer, const gcs::Line& line) noexcept;
     int take_more() noexcept;
     /// Whenever credit goes back, once in half a ring of arrivals, kCreditReturned is set in *word.
