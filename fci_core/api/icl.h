@@ -29,7 +29,7 @@ extern "C" {
 #define FCI_ICL_API
 #endif
 
-#define FCI_ICL_VERSION 1u
+#define FCI_ICL_VERSION 2u
 
 enum {
     FCI_ICL_OK = 0,           /* accepted; the completion follows */
