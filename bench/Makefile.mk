@@ -7,8 +7,8 @@ if HAVE_TOOLS
 noinst_PROGRAMS += bench/calibrate bench/fci_pingpong
 
 bench_common = \
-	%D%/crew.cc \
 	%D%/bare_ring.h \
+	%D%/crew.cc \
 	%D%/crew.h \
 	%D%/floor.cc \
 	%D%/floor.h \

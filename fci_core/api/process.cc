@@ -156,13 +156,12 @@ int Process::take_alerted(mp::Peer& peer, const gcs::Line& line) noexcept {
 }
 
 int Process::take_more() noexcept {
-    if (messages_.is_more_due()) return take_due();
-    return --until_idle_ != 0 ? 0 : idle();
+    return messages_.is_more_due() ? take_due() : count_idle();
 }
 
 [[gnu::noinline]] int Process::take_due() noexcept {
     const int work = messages_.take_more();
-    if (work == 0) return --until_idle_ != 0 ? 0 : idle();
+    if (work == 0) return count_idle();
     if (alert_ != 0) worked();
     if ((alert_ & kLookUp) != 0) look_up();
     return work;

@@ -56,7 +56,7 @@ public:
                                : messages_.take_arrivals(first.peer, first.line);
         }
         if (messages_.has_more()) [[unlikely]] return take_more();
-        return --until_idle_ != 0 ? 0 : idle();
+        return count_idle();
     }
     /// Turns until something happened or the time is over (< 0: none).
     int wait(Nanoseconds timeout);
@@ -96,6 +96,7 @@ private:
     int take_more() noexcept;
     int take_due() noexcept;
     int idle() noexcept;
+    int count_idle() noexcept { return --until_idle_ != 0 ? 0 : idle(); }
     void worked() noexcept;
     void plan_idle() noexcept;
     unsigned poll_network();

@@ -46,6 +46,7 @@ template <std::uint32_t kFlags>
         copy(order.data, peer.in.ring(bytes), bytes);
     } else {
         const auto* const from = reinterpret_cast<const std::byte*>(line.word + 1 + has_immediate);
+        // Shorter than any limit, so the commonest need not be compared with it.
         if (is_word_or_two(bytes)) [[likely]] {
             copy_word_or_two(order.data, from, bytes);
         } else {
@@ -170,10 +171,7 @@ unsigned MessagePassing::tell_finished() {
     return told;
 }
 
-bool MessagePassing::ready() const noexcept {
-    return (more_ & kBusy) != 0 || std::any_of(active_.begin(), active_.end(),
-                                               [](const Peer* from) { return from->in.ready(); });
-}
+bool MessagePassing::ready() const noexcept { return first_->in.ready() || is_more_due(); }
 
 unsigned MessagePassing::sleeping_peers() const noexcept {
     return static_cast<unsigned>(std::count_if(active_.begin(), active_.end(),

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "test/unit/mp/pair.h"
@@ -68,10 +67,7 @@ TEST(straight, every_length_with_and_without_an_immediate) {
                 const Posted posted(p, 1, source, match, bytes + 3, ++number);
                 ASSERT_NE(posted.handle, 0u);
                 look_for_room(p);
-                ASSERT_TRUE(p.ends[0]->send_line(p.there[0], 0, flags, match, kImmediateWord,
-                                                 data.data(), bytes) ||
-                            p.ends[0]->send_eager(p.there[0], 0, flags, match, kImmediateWord,
-                                                  data.data(), bytes))
+                ASSERT_TRUE(p.send_straight(0, p.there[0], flags, match, kImmediateWord, data))
                     << bytes << ' ' << flags;
                 p.settle();
                 ASSERT_TRUE(p.recorder.has(number)) << bytes << ' ' << flags;
@@ -134,6 +130,10 @@ TEST(straight, post__leaves_alone_what_is_not_its) {
     EXPECT_EQ(p.ends[1]->orders(), 0u);
 }
 
+int receive(Pair& p, std::span<const iovec> to, const Completion& completion) {
+    return p.ends[1]->receive({p.there[1], 0, 7, 0}, to, completion, nullptr, nullptr);
+}
+
 // Nobody asks: such a receive ends in silence, at once or later.
 TEST(straight, a_receive_that_nobody_asks_for_is_filled) {
     Pair p(kEnhancedMixed, kReachable);
@@ -142,11 +142,8 @@ TEST(straight, a_receive_that_nobody_asks_for_is_filled) {
         const auto data = pattern(bytes);
         std::vector<std::byte> to(bytes);
         const iovec range{to.data(), to.size()};
-        std::uint32_t handle = 0;
-        ASSERT_EQ(p.ends[1]->receive({p.there[1], 0, 7, 0}, {&range, 1}, {}, &handle, nullptr),
-                  kAccepted);
-        ASSERT_TRUE(p.ends[0]->send_line(p.there[0], 0, 0, 7, 0, data.data(), bytes) ||
-                    p.ends[0]->send_eager(p.there[0], 0, 0, 7, 0, data.data(), bytes));
+        ASSERT_EQ(receive(p, {&range, 1}, {}), kAccepted);
+        ASSERT_TRUE(p.send_straight(0, p.there[0], 0, 7, 0, data));
         p.settle();
         EXPECT_EQ(to, data);
         EXPECT_EQ(p.ends[1]->orders(), 0u);
@@ -161,10 +158,7 @@ TEST(straight, a_receive_of_several_ranges_gets_each) {
         const auto data = pattern(bytes);
         std::vector<std::byte> one(5), other(bytes - 5);
         const iovec ranges[] = {{one.data(), one.size()}, {other.data(), other.size()}};
-        std::uint32_t handle = 0;
-        ASSERT_EQ(p.ends[1]->receive({p.there[1], 0, 7, 0}, ranges, p.recorder.on(1), &handle,
-                                     nullptr),
-                  kAccepted);
+        ASSERT_EQ(receive(p, ranges, p.recorder.on(1)), kAccepted);
         ASSERT_EQ(p.send(0, 0, 7, std::span(const_cast<std::byte*>(data.data()), bytes), 2), kDone);
         p.settle();
         ASSERT_TRUE(p.recorder.has(1));
