@@ -47,6 +47,7 @@ test_base_SOURCES = \
 	test/unit/base/flag_test.cc \
 	test/unit/base/handle_pool_test.cc \
 	test/unit/base/intrusive_list_test.cc \
+	test/unit/base/launcher_test.cc \
 	test/unit/base/log_test.cc \
 	test/unit/base/parameters_test.cc \
 	test/unit/base/parse_test.cc \

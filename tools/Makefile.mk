@@ -43,7 +43,7 @@ fci_info_SOURCES = \
 	%D%/fci_info/survey.cc \
 	%D%/fci_info/survey.h
 fci_info_CPPFLAGS = $(AM_CPPFLAGS) -DFCI_PROVIDER_DIRECTORY='"$(providerdir)"'
-fci_info_LDADD = libfci.la -ldl
+fci_info_LDADD = libfci_base.la libfci.la -ldl
 # An installation that was moved as a whole, or copied to another machine, still works.
 fci_info_LDFLAGS = '-Wl,-rpath,$$ORIGIN/../lib'
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <string_view>
 
 #include "fci_core/api/process.h"
+#include "fci_core/base/launcher.h"
 #include "fci_core/base/log.h"
 #include "fci_core/progress/surroundings.h"
 
@@ -25,17 +25,12 @@ std::uint64_t hash(std::string_view text) noexcept {
 
 /// One number for all processes of a job: what the user says, what the launcher says, or one for
 /// all of this user's processes without a launcher. A job that another one spawned counts as part
-/// of it: Open MPI's names differ behind the '@' only.
+/// of it.
 std::uint64_t job_cookie(const Wishes& wishes, const Parameters& parameters) {
     if (wishes.job != 0) return wishes.job;
     if (!parameters.job.empty()) return hash(parameters.job);
-    for (const char* name : {"PMIX_NAMESPACE", "SLURM_JOB_ID", "PMI_JOBID"}) {
-        if (const char* value = std::getenv(name)) {
-            std::string_view job(value);
-            return hash(job.substr(0, job.find('@')));
-        }
-    }
-    return hash("user " + std::to_string(geteuid()));
+    const std::string job = job_name(own_variable);
+    return hash(!job.empty() ? job : "user " + std::to_string(geteuid()));
 }
 
 const ddi::Driver* find_driver(const std::string& name, Status* status, std::string* error) {
@@ -54,14 +49,6 @@ const ddi::Driver* find_driver(const std::string& name, Status* status, std::str
                           : "there is no driver '" + name + "' (FCI_DRIVER). This build has: " +
                                 tried + ". Unset FCI_DRIVER to get the best one that works.";
     return nullptr;
-}
-
-/// -1: no launcher told.
-int rank_from_launcher() {
-    for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-        if (const char* value = std::getenv(name)) return std::atoi(value);
-    }
-    return -1;
 }
 
 }  // namespace
@@ -147,7 +134,7 @@ std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std:
         progress::WaitPolicy(parameters.wait, local_ranks, progress::usable_cores()));
     process->set_job_size(local_ranks);
     process->show(settings.job);
-    const int rank = rank_from_launcher();
+    const auto rank = static_cast<int>(rank_in_job(own_variable));
     const bool speaks = rank <= 0;  // one process of a job, so that one line is one line
     log::line(parameters.info == "on" && speaks,
               process->summary() +

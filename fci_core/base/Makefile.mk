@@ -12,6 +12,8 @@ libfci_base_la_SOURCES = \
 	%D%/flag.h \
 	%D%/handle_pool.h \
 	%D%/intrusive_list.h \
+	%D%/launcher.cc \
+	%D%/launcher.h \
 	%D%/log.cc \
 	%D%/log.h \
 	%D%/memory_file.cc \

@@ -12,10 +12,10 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <span>
 #include <string_view>
 #include <tuple>
 
+#include "fci_core/base/launcher.h"
 #include "tools/fci_info/job_page.h"
 
 namespace fci::info {
@@ -24,9 +24,6 @@ namespace {
 
 constexpr std::size_t kEnvironmentMost = 4 << 20;
 constexpr int kAncestorsMost = 64;
-constexpr const char* kRankNames[] = {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
-                                      "SLURM_PROCID"};
-constexpr const char* kJobNames[] = {"PMIX_NAMESPACE", "SLURM_JOB_ID", "PMI_JOBID"};
 
 template <class Number>
 std::optional<Number> number_of(std::string_view text) {
@@ -90,6 +87,8 @@ public:
           environment_(File(folder_ + "/environ").all()),
           status_(File(folder_ + "/status").all()) {}
 
+    [[nodiscard]] std::string job() const { return job_name(lookup()); }
+    [[nodiscard]] long rank() const { return rank_in_job(lookup()); }
     [[nodiscard]] std::string variable(std::string_view name) const {
         for (std::size_t at = 0; at < environment_.size();) {
             const std::size_t end = std::min(environment_.find('\0', at), environment_.size());
@@ -100,17 +99,6 @@ public:
             at = end + 1;
         }
         return {};
-    }
-    [[nodiscard]] std::string first_of(std::span<const char* const> names) const {
-        std::string value;
-        for (const char* name : names) {
-            if (value.empty()) value = variable(name);
-        }
-        return value;
-    }
-    [[nodiscard]] long rank() const {
-        const auto rank = number_of<std::uint32_t>(first_of(kRankNames));
-        return rank ? static_cast<long>(*rank) : -1;
     }
     [[nodiscard]] pid_t parent() const { return number_of<pid_t>(last_word("PPid:")).value_or(0); }
     /// As the process itself sees it, in its own namespace.
@@ -127,6 +115,9 @@ public:
     }
 
 private:
+    [[nodiscard]] Variable lookup() const {
+        return [this](const char* name) { return variable(name); };
+    }
     [[nodiscard]] std::string last_word(std::string_view label) const {
         const std::size_t at = ("\n" + status_).find("\n" + std::string(label));
         if (at == std::string::npos) return {};
@@ -179,9 +170,7 @@ std::vector<Report> reports_of(pid_t pid, std::uint64_t own_pid, Jobs* jobs) {
 /// What the launcher says tells jobs apart; without a launcher, the cookie.
 Job& job_of(const Origin& process, std::uint64_t cookie, std::vector<Job>* jobs) {
     Job job;
-    job.name = printable(process.first_of(kJobNames));
-    // Jobs that spawned each other are one, as they are for the cookie.
-    job.name = job.name.substr(0, job.name.find('@'));
+    job.name = printable(process.job());
     job.launcher = launcher_of(process);
     job.cookie = cookie;
     const auto key = [](const Job& of) {

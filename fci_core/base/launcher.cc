@@ -1,0 +1,41 @@
+#include "fci_core/base/launcher.h"
+
+#include "fci_core/base/environment.h"
+#include "fci_core/base/parse.h"
+
+namespace fci {
+
+namespace {
+
+/// What the jobs of one launcher have in common. Open MPI 5 counts them behind an '@', Open MPI 4
+/// in the lower half of a number.
+std::string family(const std::string& job) {
+    const auto number = parse_number(job);
+    if (number && *number >> 16 != 0) return std::to_string(*number >> 16);
+    return job.substr(0, job.find('@'));
+}
+
+}  // namespace
+
+std::string own_variable(const char* name) {
+    const char* const value = environment_value(name);
+    return value != nullptr ? value : "";
+}
+
+std::string job_name(const Variable& variable) {
+    if (const std::string job = variable("PMIX_NAMESPACE"); !job.empty()) return family(job);
+    const std::string job = variable("SLURM_JOB_ID");
+    return !job.empty() ? job : variable("PMI_JOBID");
+}
+
+long rank_in_job(const Variable& variable) {
+    for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+        const std::string text = variable(name);
+        if (text.empty()) continue;
+        const auto rank = parse_number(text);
+        return rank && *rank < 0x80000000u ? static_cast<long>(*rank) : -1;
+    }
+    return -1;
+}
+
+}  // namespace fci

@@ -1,0 +1,58 @@
+#include "fci_core/base/launcher.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+namespace fci {
+namespace {
+
+Variable in(std::map<std::string, std::string> environment) {
+    return [environment = std::move(environment)](const char* name) {
+        const auto found = environment.find(name);
+        return found != environment.end() ? found->second : std::string();
+    };
+}
+
+TEST(Launcher, job_name__who_tells) {
+    EXPECT_EQ(job_name(in({})), "");
+    EXPECT_EQ(job_name(in({{"PMI_JOBID", "kvs_7"}})), "kvs_7");
+    EXPECT_EQ(job_name(in({{"PMI_JOBID", "kvs_7"}, {"SLURM_JOB_ID", "70001"}})), "70001");
+    EXPECT_EQ(job_name(in({{"SLURM_JOB_ID", "70001"}, {"PMIX_NAMESPACE", "slurm.pmix.1.0"}})),
+              "slurm.pmix.1.0");
+}
+
+TEST(Launcher, job_name__jobs_that_spawned_each_other_are_one) {
+    const auto name = [](const char* job) { return job_name(in({{"PMIX_NAMESPACE", job}})); };
+    EXPECT_EQ(name("prterun-host-4711@1"), name("prterun-host-4711@2"));
+    EXPECT_NE(name("prterun-host-4711@1"), name("prterun-host-4712@1"));
+    // Open MPI 4: 2997 * 65536 + 1 and + 2.
+    EXPECT_EQ(name("196411393"), name("196411394"));
+    EXPECT_NE(name("196411393"), name("196476929"));
+    EXPECT_NE(name("1"), name("2"));
+    // Slurm's numbers mean nothing but themselves.
+    EXPECT_NE(job_name(in({{"SLURM_JOB_ID", "196411393"}})),
+              job_name(in({{"SLURM_JOB_ID", "196411394"}})));
+}
+
+TEST(Launcher, rank_in_job__who_tells) {
+    EXPECT_EQ(rank_in_job(in({})), -1);
+    EXPECT_EQ(rank_in_job(in({{"SLURM_PROCID", "3"}})), 3);
+    EXPECT_EQ(rank_in_job(in({{"SLURM_PROCID", "3"}, {"PMI_RANK", "0"}})), 0);
+    EXPECT_EQ(rank_in_job(in({{"OMPI_COMM_WORLD_RANK", "5"}, {"PMI_RANK", "0"}})), 5);
+    EXPECT_EQ(rank_in_job(in({{"PMIX_RANK", "6"}, {"OMPI_COMM_WORLD_RANK", "5"}})), 6);
+    for (const char* bad : {"x", "-1", "2147483648", "1 "}) {
+        EXPECT_EQ(rank_in_job(in({{"PMI_RANK", bad}})), -1) << bad;
+    }
+}
+
+TEST(Launcher, own_variable__is_empty_where_it_is_not_set) {
+    setenv("FCI_TEST_OF_LAUNCHER", "word", 1);
+    EXPECT_EQ(own_variable("FCI_TEST_OF_LAUNCHER"), "word");
+    unsetenv("FCI_TEST_OF_LAUNCHER");
+    EXPECT_EQ(own_variable("FCI_TEST_OF_LAUNCHER"), "");
+}
+
+}  // namespace
+}  // namespace fci
