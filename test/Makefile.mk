@@ -102,6 +102,7 @@ test_mp_SOURCES = \
 	test/unit/mp/pair.h \
 	test/unit/mp/pool_test.cc \
 	test/unit/mp/records_test.cc \
+	test/unit/mp/sizes_test.cc \
 	test/unit/mp/starved_test.cc \
 	test/unit/mp/straight_test.cc
 test_mp_LDADD = libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la $(GTEST_LIBS)

@@ -69,6 +69,7 @@ Status Attacher::attach_self(bool fence, std::string* error) {
     self.own_block.hide_from_children(self.own_block.size());
     self.block = self.own_block.data();
     self.block_bytes = own_.settings.block_bytes;
+    self.sizes = own_.settings.sizes;
     self.hub = reinterpret_cast<Hub*>(own_.hub.data());
     self.communication = own_.hub.data() + kHubBytes;
     self.communication_bytes = own_.hub.size() - kHubBytes;

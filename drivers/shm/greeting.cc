@@ -32,6 +32,7 @@ Hello make_hello(const ddi::Settings& settings, const ddi::Card& card, std::uint
     hello.expects = expects;
     hello.job = settings.job;
     hello.block_bytes = settings.block_bytes;
+    hello.sizes = settings.sizes;
     hello.layout_digest = settings.layout_digest;
     hello.hub_bytes = sizeof(Hub);
     hello.incarnation_address = reinterpret_cast<std::uint64_t>(incarnation_at);
@@ -42,7 +43,6 @@ Refusal make_refusal(const ddi::Settings& settings, Objection objection) noexcep
     auto refusal = start<Refusal>(Kind::refusal);
     refusal.objection = objection;
     refusal.version = kVersion;
-    refusal.block_bytes = settings.block_bytes;
     refusal.layout_digest = settings.layout_digest;
     return refusal;
 }
@@ -67,11 +67,12 @@ Objection check_hello(const void* bytes, std::size_t length, const ddi::Settings
     }
     if (length != sizeof *hello) return Objection::malformed;
     std::memcpy(hello, bytes, sizeof *hello);
-    if (hello->card.incarnation == 0 || hello->card.port == 0 || hello->hub_bytes != sizeof(Hub)) {
+    if (hello->card.incarnation == 0 || hello->card.port == 0 ||
+        hello->hub_bytes != sizeof(Hub) || hello->block_bytes == 0 ||
+        hello->block_bytes > nhi::kPairLimit) {
         return Objection::malformed;
     }
     if (hello->job != settings.job) return Objection::job;
-    if (hello->block_bytes != settings.block_bytes) return Objection::block_bytes;
     if (hello->layout_digest != settings.layout_digest) return Objection::layout;
     if (hello->expects != 0 && hello->expects != own.incarnation) return Objection::replaced;
     return Objection::none;
@@ -100,11 +101,6 @@ std::string objection_text(const Refusal& theirs, const ddi::Settings& settings,
             return who +
                    " belongs to another job than this process; start both by one launcher, or give "
                    "both the same FCI_JOB";
-        case Objection::block_bytes:
-            return who + " has request blocks of " + std::to_string(theirs.block_bytes) +
-                   " bytes, this process of " + std::to_string(settings.block_bytes) +
-                   "; set FCI_SLOTS, FCI_RING_BYTES and FCI_LOCAL_RANKS to the same values for all "
-                   "processes";
         case Objection::layout:
             return who + " uses request layout " + hex(theirs.layout_digest) +
                    ", this process " + hex(settings.layout_digest) +

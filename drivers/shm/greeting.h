@@ -18,7 +18,7 @@
 namespace fci::shm {
 
 inline constexpr std::uint64_t kGreetingMagic = 0x4d48532049434631ull;
-inline constexpr std::uint32_t kVersion = 2;  // of everything in this directory that is shared
+inline constexpr std::uint32_t kVersion = 3;  // of everything in this directory that is shared
 inline constexpr unsigned kHelloFiles = 3;
 
 enum class Kind : std::uint16_t { hello = 1, refusal = 2, bye = 3 };
@@ -36,9 +36,10 @@ struct Hello {
     ddi::Card card;
     std::uint64_t expects;  // incarnation of the process that is meant; 0: whoever is there
     std::uint64_t job;
-    std::uint64_t block_bytes;
     std::uint64_t layout_digest;
     std::uint64_t hub_bytes;            // sizeof(Hub)
+    std::uint64_t block_bytes;          // of the block that comes with this
+    std::uint64_t sizes;                // how that is divided; not for this driver
     std::uint64_t incarnation_address;  // of the hub's incarnation, in the sender's address space
 };
 
@@ -48,8 +49,7 @@ enum class Objection : std::uint32_t {
     malformed,  // no Hello at all: no answer
     version,
     job,
-    block_bytes,
-    layout,
+    layout = 5,
     replaced,   // the process that was meant is not there any more
     resources,  // the answering side ran out of descriptors or memory
 };
@@ -58,7 +58,7 @@ struct Refusal {
     Prologue prologue;
     Objection objection;
     std::uint32_t version;
-    std::uint64_t block_bytes;
+    std::uint64_t reserved;
     std::uint64_t layout_digest;
 };
 

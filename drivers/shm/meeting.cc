@@ -322,7 +322,6 @@ void Attacher::on_reply(int fd, Received& received, const Hello& hello, Objectio
     }
     Refusal theirs = make_refusal(own_.settings, objection);
     theirs.version = hello.prologue.version;
-    theirs.block_bytes = hello.block_bytes;
     theirs.layout_digest = hello.layout_digest;
     lose(link.rank, objection_status(objection),
          objection_text(theirs, own_.settings,
@@ -349,7 +348,7 @@ void Attacher::refuse(int fd, Objection objection) {
 /// Nothing is believed before this has looked at it.
 Status Attacher::examine(const Hello& hello, Received& received, Arrival* arrival,
                          std::string* error) {
-    const std::size_t block = page_round(own_.settings.block_bytes);
+    const std::size_t block = page_round(hello.block_bytes);
     Status status =
         Region::adopt(received.files[0].get(), kHubBytes, kHubMost, &arrival->hub, error,
                       kHubBytes);
@@ -379,7 +378,8 @@ void Attacher::attach(nhi::Rank rank, const Hello& hello, Arrival arrival,
     peer.wake = std::move(arrival.wake);
     peers_memory_.mapped += peer.its_hub.size() + peer.its_block.size();
     peer.block = peer.its_block.data();
-    peer.block_bytes = own_.settings.block_bytes;
+    peer.block_bytes = hello.block_bytes;
+    peer.sizes = hello.sizes;
     peer.hub = reinterpret_cast<Hub*>(peer.its_hub.data());
     peer.communication = peer.its_hub.data() + kHubBytes;
     peer.communication_bytes = peer.its_hub.size() - kHubBytes;

@@ -42,6 +42,8 @@ struct Peer {
     Descriptor wake, pidfd;
     std::vector<int> links;  // sockets to it
 
+    std::uint64_t sizes = 0;  // its Settings::sizes
+
     bool greeted = false;  // its memory is here; the listener may not know yet
     bool gone = false;     // it was found dead; likewise
     bool ended = false;    // its process has; what it said before may still wait in the sockets

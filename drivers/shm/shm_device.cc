@@ -121,6 +121,11 @@ const ddi::Card* ShmDevice::card_of(nhi::Rank rank) const noexcept {
     return rank < roster_.size() ? &roster_[rank].card : nullptr;
 }
 
+std::uint64_t ShmDevice::sizes(nhi::Rank rank) const noexcept {
+    const bool known = rank < roster_.size() && roster_[rank].state >= State::attached;
+    return known && roster_[rank].peer != nullptr ? roster_[rank].peer->sizes : 0;
+}
+
 std::span<std::byte> ShmDevice::block(nhi::Rank rank) noexcept {
     if (rank >= roster_.size() || roster_[rank].state < State::attached) return {};
     const Peer* const peer = roster_[rank].peer.get();

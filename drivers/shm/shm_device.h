@@ -23,6 +23,7 @@ public:
     Status connect(nhi::Rank rank) override { return attacher_->connect(rank); }
     [[nodiscard]] const ddi::Card* card_of(nhi::Rank rank) const noexcept override;
     [[nodiscard]] nhi::Rank peers() const noexcept override { return roster_.size(); }
+    [[nodiscard]] std::uint64_t sizes(nhi::Rank rank) const noexcept override;
     [[nodiscard]] std::span<std::byte> block(nhi::Rank rank) noexcept override;
     [[nodiscard]] std::span<std::byte> communication_memory() noexcept override;
     [[nodiscard]] MemoryUse memory() const noexcept override;

@@ -54,15 +54,14 @@ const ddi::Driver* find_driver(const std::string& name, Status* status, std::str
 }  // namespace
 
 mp::Limits limits_for(const Parameters& parameters, std::uint32_t local_ranks) {
-    // A few coarse steps, so that jobs that meet later have the same: few ranks get pools that are
-    // larger than an L2, many ranks share what is there.
+    // Few ranks get pools that are larger than an L2, many ranks share what is there.
     const bool many = local_ranks > 16, crowd = local_ranks > 64;
     mp::Limits limits;
     limits.layout.slots = static_cast<std::uint32_t>(
         std::bit_ceil(std::clamp<std::uint64_t>(parameters.slots != 0 ? parameters.slots
                                                 : crowd              ? 64
                                                                      : 128,
-                                                8, 32768)));
+                                                2 * mp::kSlotsLeast, 32768)));
     const std::uint64_t eager_bytes =
         std::min(parameters.eager_bytes != 0 ? parameters.eager_bytes : 8 * kKiB, mp::kEagerMost);
     // A ring serves one pair, and what it has no room for finds it in the pool. That is slower, so
@@ -121,8 +120,9 @@ std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std:
     settings.block_first_bytes = limits.layout.block_first_bytes();
     settings.communication_bytes = limits.layout.pool_bytes;
     settings.communication_later = true;
+    settings.sizes = limits.layout.sizes();
     settings.layout_digest =
-        limits.layout.digest(limits.eager_bytes * 2 + protocol->offer_named_receives);
+        gcs::Layout::digest(limits.eager_bytes * 2 + protocol->offer_named_receives);
     settings.job = job_cookie(wishes, parameters);
     settings.wanted = wishes.card;
     settings.connect_ms = static_cast<std::uint32_t>(

@@ -29,13 +29,16 @@ public:
     virtual void peer_lost(nhi::Rank rank, Status why, const std::string& reason) = 0;
 };
 
-/// What both ends of a connection must agree on; a difference is a Status::mismatch, naming both.
 struct Settings {
-    std::size_t block_bytes = 0;          // request block that each process keeps for each peer
-    // Of it, what must be there at once; the rest when it is asked for (provide). 0: all of it.
-    std::size_t block_first_bytes = 0;
+    // On these both ends of a connection agree; a difference is a Status::mismatch, naming both.
     std::uint64_t layout_digest = 0;      // of everything that fixes how the block is used
     std::uint64_t job = 0;                // cookie: processes of another job are refused
+
+    // Each process's own:
+    std::size_t block_bytes = 0;          // request block that it keeps for each peer
+    // Of it, what must be there at once; the rest when it is asked for (provide). 0: all of it.
+    std::size_t block_first_bytes = 0;
+    std::uint64_t sizes = 0;              // how it is divided, for every peer (Device::sizes)
     std::size_t communication_bytes = 0;  // memory for windows of one's own
     bool communication_later = false;     // which is there only where it is asked for (provide)
     Card wanted{};                        // port 0: any free one
@@ -59,6 +62,8 @@ public:
     [[nodiscard]] virtual const Card* card_of(nhi::Rank rank) const noexcept = 0;
     [[nodiscard]] virtual nhi::Rank peers() const noexcept = 0;  // including the process itself
 
+    /// Settings::sizes of that process, as it says; 0 before peer_attached.
+    [[nodiscard]] virtual std::uint64_t sizes(nhi::Rank rank) const noexcept = 0;
     /// The memory into which `rank` writes; empty before peer_attached.
     [[nodiscard]] virtual std::span<std::byte> block(nhi::Rank rank) noexcept = 0;
     [[nodiscard]] virtual std::span<std::byte> communication_memory() noexcept = 0;

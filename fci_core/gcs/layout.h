@@ -1,11 +1,14 @@
 // Layout: where things lie in a request block, the memory that a process keeps for each peer
 // (§2.6.6, fig. 2.41), and in its pool of pieces, which all of its peers read. Both sides compute
-// it from the same numbers; the digest is compared when they meet.
+// it from the same numbers, which they tell each other when they meet: a pair uses as many slots
+// and as much of the ring as the smaller block has. The digest of all else is compared.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
+#include <optional>
 
 #include "fci_core/nhi/types.h"
 
@@ -16,13 +19,14 @@ inline constexpr std::size_t kLineBytes = 64;
 struct Layout {
     std::uint32_t slots = 0;       // requests that may be under way to the owner; a power of two
     std::uint64_t ring_bytes = 0;  // data that may be under way to the owner; a power of two
-    std::uint64_t pool_bytes = 0;  // of whole pieces; 0: there is no pool, nor in any peer
+    std::uint64_t pool_bytes = 0;  // of whole pieces; 0: there is no pool
 
     // Long messages that both sides copy at the same time. The credit, 128 slots and these words
     // fill three pages.
     static constexpr unsigned kClaims = 63;
 
     static constexpr std::uint64_t kPieceBytes = 16384;  // of the pool, at most in one request
+    static constexpr std::uint64_t kPoolPiecesMost = 1 << 20;
     // The pool is a window of its owner.
     static constexpr nhi::WindowNumber kPoolWindow = 0;
     static constexpr nhi::LcsAddress kPool{nhi::kPairLimit};
@@ -60,15 +64,28 @@ struct Layout {
         const std::uint64_t pieces = pool_bytes / kPieceBytes;
         return pieces < 8 ? 1 : pieces / 4;
     }
-    /// Of all that the two sides must share to understand each other's requests.
-    [[nodiscard]] constexpr std::uint64_t digest(std::uint64_t more) const noexcept {
-        std::uint64_t d = 0x46434934;  // changes with every change of the records
-        for (const std::uint64_t v :
-             {std::uint64_t{slots}, ring_bytes, std::uint64_t{kClaims}, pool_bytes, more}) {
-            d = (d ^ v) * 0x9e3779b97f4a7c15ull;
-            d ^= d >> 29;
-        }
-        return d;
+    /// What a peer is told: bits 0-7 and 8-15 the logarithms of slots and ring bytes, above them
+    /// the pieces of the pool.
+    [[nodiscard]] constexpr std::uint64_t sizes() const noexcept {
+        return static_cast<std::uint64_t>(std::countr_zero(slots)) |
+               static_cast<std::uint64_t>(std::countr_zero(ring_bytes)) << 8 |
+               pool_bytes / kPieceBytes << 16;
+    }
+    /// What this process uses with a peer that told these sizes: slots and ring of the smaller
+    /// block, and the pool of the peer. Nothing: no process has such sizes.
+    [[nodiscard]] constexpr std::optional<Layout> with(std::uint64_t sizes) const noexcept {
+        const unsigned slot_bits = sizes & 0xff, ring_bits = sizes >> 8 & 0xff;
+        const std::uint64_t pieces = sizes >> 16;
+        if (slot_bits >= 32 || ring_bits >= 48 || pieces > kPoolPiecesMost) return std::nullopt;
+        return Layout{std::min(slots, std::uint32_t{1} << slot_bits),
+                      std::min(ring_bytes, std::uint64_t{1} << ring_bits), pieces * kPieceBytes};
+    }
+    /// Of all else that the two sides must share to understand each other's requests.
+    [[nodiscard]] static constexpr std::uint64_t digest(std::uint64_t more) noexcept {
+        constexpr std::uint64_t kRecords = 0x46434935;  // changes with every change of the records
+        std::uint64_t d = (kRecords ^ kClaims) * 0x9e3779b97f4a7c15ull;
+        d = (d ^ d >> 29 ^ more) * 0x9e3779b97f4a7c15ull;
+        return d ^ d >> 29;
     }
 
 private:

@@ -20,8 +20,8 @@ constexpr std::uint64_t kPullPieceMost = 1 << 20;
 constexpr std::uint64_t kRingPiece = 16 * 1024;
 }  // namespace
 
-std::uint32_t MessagePassing::ring_piece() const noexcept {
-    return static_cast<std::uint32_t>(std::min(kRingPiece, limits_.layout.ring_bytes / 8));
+std::uint32_t MessagePassing::ring_piece(const Peer& peer) noexcept {
+    return static_cast<std::uint32_t>(std::min(kRingPiece, peer.layout.ring_bytes / 8));
 }
 
 std::uint32_t MessagePassing::shared_piece(std::uint64_t bytes) const noexcept {
@@ -54,7 +54,7 @@ void MessagePassing::choose_path(Order& order, Peer& peer, std::uint64_t bytes) 
     order.chosen_for = bytes;
     order.path = order.chosen;
     if (order.path == Path::shared && !hold_claim(order, peer)) order.path = Path::pull;
-    order.piece_bytes = order.path == Path::ring     ? ring_piece()
+    order.piece_bytes = order.path == Path::ring     ? ring_piece(peer)
                         : order.path == Path::shared ? shared_piece(bytes)
                                                      : pulled_piece(bytes);
 }
@@ -132,14 +132,14 @@ void MessagePassing::on_request(Peer& peer, const gcs::Line& line) {
 /// order.wanted bytes may go now: to the ring, or with the receiver's help by kernel copy.
 void MessagePassing::start_sending(Order& order, Peer& peer, std::uint16_t claim) {
     if (order.path == Path::ring) {
-        order.piece_bytes = std::min(order.piece_bytes, ring_piece());
+        order.piece_bytes = std::min(order.piece_bytes, ring_piece(peer));
         peer.streams.push_back(order);
         order.in_list = true;
         more_ |= kBusy;
         return;
     }
     order.claims = reinterpret_cast<std::uint64_t*>(network_.map(
-        peer.rank, limits_.layout.claim(ClaimWord::index_of(claim)), sizeof(std::uint64_t)));
+        peer.rank, peer.layout.claim(ClaimWord::index_of(claim)), sizeof(std::uint64_t)));
     order.claims_generation = ClaimWord::generation_of(claim);
     // Where this side may not copy, the receiver does it alone and says `taken`.
     if (order.claims != nullptr && may_copy(peer)) join_copy(order);
@@ -199,11 +199,11 @@ void MessagePassing::on_piece(Peer& peer, const gcs::Line& line) {
     const bool in_pool = (Control::of(line).flags & kInPool) != 0;
     Order* const order = find(static_cast<std::uint32_t>(record.receive), peer, false);
     if (order == nullptr || order->state != OrderState::moving || order->path != Path::ring ||
-        bytes > order->wanted - order->moved || (!in_pool && bytes > ring_piece())) {
+        bytes > order->wanted - order->moved || (!in_pool && bytes > ring_piece(peer))) {
         return bad_request(peer);
     }
     const std::byte* const data =
-        in_pool ? peer.pieces_in.at(network_, peer.rank, limits_.layout, record.offset, bytes)
+        in_pool ? peer.pieces_in.at(network_, peer.rank, peer.layout, record.offset, bytes)
                 : peer.in.ring(bytes);
     if (data == nullptr) return bad_request(peer);
     std::memcpy(order->data + order->moved, data, bytes);
@@ -217,7 +217,7 @@ void MessagePassing::on_piece(Peer& peer, const gcs::Line& line) {
 }
 
 void MessagePassing::give_back_piece(Peer& peer) {
-    peer.pieces_in.give_back(limits_.layout);
+    peer.pieces_in.give_back(peer.layout);
     if (peer.pieces_in.owes()) more_ |= kBusy;
 }
 
@@ -229,7 +229,7 @@ bool MessagePassing::hold_claim(Order& order, Peer& peer) {
     if (index >= gcs::Layout::kClaims) return false;
     auto* const word = reinterpret_cast<std::uint64_t*>(
         device_.block(peer.rank).data() +
-        static_cast<std::uint64_t>(limits_.layout.claim(index)));
+        static_cast<std::uint64_t>(peer.layout.claim(index)));
     peer.claims_used |= std::uint64_t{1} << index;
     order.claim_index = static_cast<std::int8_t>(index);
     order.claims = word;

@@ -12,6 +12,7 @@ MessagePassing::MessagePassing(ddi::Device& device, const Protocol& protocol, co
       nobody_(std::make_unique<Peer>()), first_(nobody_.get()) {
     FCI_ASSERT(limits_.eager_bytes <= kEagerMost);
     FCI_ASSERT(limits_.eager_bytes + kHeaderMost <= limits_.layout.ring_bytes / 4);
+    FCI_ASSERT(limits_.layout.slots >= kSlotsLeast);
     FCI_ASSERT(limits_.layout.pool_bytes % gcs::Layout::kPieceBytes == 0);
     pool_.open(network_, limits_.layout, device_.communication_memory());
     scratch_.resize(limits_.eager_bytes + kHeaderMost);
@@ -28,15 +29,26 @@ MessagePassing::~MessagePassing() {
     });
 }
 
+/// What a peer says of its block is true, and there is room for everything that may go there.
+bool MessagePassing::is_usable(nhi::Rank rank, const gcs::Layout& layout) {
+    return layout.slots >= kSlotsLeast &&
+           limits_.eager_bytes + kHeaderMost <= layout.ring_bytes / 4 &&
+           (!network_.capabilities().load_store ||
+            network_.map(rank, nhi::LcsAddress{0}, layout.block_bytes()) != nullptr);
+}
+
 void MessagePassing::peer_attached(nhi::Rank rank) {
     Peer* const arrived = peer(rank);
     FCI_ASSERT(arrived != nullptr && !arrived->attached);
+    const auto layout = limits_.layout.with(device_.sizes(rank));
+    if (!layout || !is_usable(rank, *layout)) return bad_request(*arrived);
+    arrived->layout = *layout;
     const std::span<const std::byte> block = device_.block(rank);
-    FCI_ASSERT(block.size() >= limits_.layout.block_bytes());
-    arrived->in.attach(rank, limits_.layout, block, limits_.unexpected_bytes);
+    FCI_ASSERT(block.size() >= layout->block_bytes());
+    arrived->in.attach(rank, *layout, block, limits_.unexpected_bytes);
     nhi::Reach reach;
     const bool reached = network_.reach(rank, &reach);
-    arrived->out.attach(rank, limits_.layout, block, reached ? &reach : nullptr);
+    arrived->out.attach(rank, *layout, block, reached ? &reach : nullptr);
     arrived->pieces_out.attach(block);
     arrived->attached = arrived->present = true;
     active_.push_back(arrived);

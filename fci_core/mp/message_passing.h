@@ -43,6 +43,7 @@ inline constexpr std::uint64_t kInlineBytes = 40;  // with an immediate word; 48
     }
 }
 inline constexpr std::uint64_t kEagerMost = 32768;
+inline constexpr std::uint32_t kSlotsLeast = 4;
 inline constexpr std::uint64_t kHeaderMost = 1024;
 inline constexpr std::uint64_t kSlotCharge = 64;  // unexpected memory of an empty message
 
@@ -187,6 +188,7 @@ private:
     unsigned tell_finished();
 
     // message_passing.cc
+    bool is_usable(nhi::Rank rank, const gcs::Layout& layout);
     void order_peers() noexcept;
     void dispatch(Peer& peer, const gcs::Line& line);
     void bad_request(Peer& peer);
@@ -249,7 +251,7 @@ private:
     bool may_copy(Peer& peer);
     bool hold_claim(Order& order, Peer& peer);
     void release_claim(Order& order);
-    std::uint32_t ring_piece() const noexcept;
+    static std::uint32_t ring_piece(const Peer& peer) noexcept;
     std::uint32_t shared_piece(std::uint64_t bytes) const noexcept;
     std::uint32_t pulled_piece(std::uint64_t bytes) const noexcept;
     void choose_path(Order& order, Peer& peer, std::uint64_t bytes);

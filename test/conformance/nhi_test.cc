@@ -178,14 +178,13 @@ TEST_P(Nhi, connect__place_without_a_process_is_lost) {
 }
 
 TEST_P(Nhi, connect__different_settings_are_a_mismatch) {
-    for (unsigned kind = 0; kind < 3; ++kind) {
-        SCOPED_TRACE(kind);
+    for (const bool layout : {true, false}) {
+        SCOPED_TRACE(layout);
         world_ = GetParam().make();
         open(1);
         ddi::Settings other = usual_settings();
-        if (kind == 0) other.block_bytes *= 2;
-        if (kind == 1) other.layout_digest = 0x5678;
-        if (kind == 2) other.job = 78;
+        if (layout) other.layout_digest = 0x5678;
+        if (!layout) other.job = 78;
         world_->open(other);
         const nhi::Rank b = rank_of(0, 1);
         ASSERT_EQ(device(0).connect(b), Status::ok);
@@ -195,12 +194,35 @@ TEST_P(Nhi, connect__different_settings_are_a_mismatch) {
         EXPECT_EQ(ear(0).lost[0].why, Status::mismatch);
         const std::string& reason = ear(0).lost[0].reason;
         const auto says = [&](const char* text) { return reason.find(text) != reason.npos; };
-        const bool clear = kind == 0   ? says("65536") && says("131072")
-                           : kind == 1 ? says("1234") && says("5678")
-                                       : says("job");
-        EXPECT_TRUE(clear) << reason;
+        EXPECT_TRUE(layout ? says("1234") && says("5678") : says("job")) << reason;
         EXPECT_TRUE(ear(0).attached.empty());
         EXPECT_TRUE(ear(1).attached.empty());
+    }
+}
+
+TEST_P(Nhi, block__as_large_as_its_owner_says) {
+    const std::size_t bytes[2] = {kBlockBytes, 2 * kBlockBytes};
+    for (const unsigned at : {0u, 1u}) {
+        ddi::Settings settings = usual_settings();
+        settings.block_bytes = bytes[at];
+        settings.sizes = 7 + at;
+        world_->open(settings);
+    }
+    const nhi::Rank other[2] = {rank_of(0, 1), rank_of(1, 0)};
+    ASSERT_EQ(device(0).connect(other[0]), Status::ok);
+    ASSERT_TRUE(world_->until(
+        [&] { return is_attached(0, other[0]) && is_attached(1, other[1]); }));
+    const std::uint64_t word = 42;
+    for (const unsigned at : {0u, 1u}) {
+        const std::size_t there = bytes[1 - at];
+        EXPECT_EQ(device(at).sizes(other[at]), 8u - at);
+        EXPECT_EQ(device(at).block(other[at]).size(), bytes[at]);
+        ASSERT_EQ(network(at).provide(other[at], LcsAddress{kBlockFirstBytes},
+                                      there - kBlockFirstBytes), Status::ok);
+        EXPECT_EQ(put(at, other[at], there - 8, &word, sizeof word), Status::ok);
+        EXPECT_EQ(network(at).map(other[at], LcsAddress{there}, sizeof word), nullptr);
+        EXPECT_TRUE(world_->until(
+            [&] { return flag::look(words(1 - at, other[1 - at])[there / 8 - 1]) == word; }));
     }
 }
 

@@ -1,5 +1,7 @@
 // What the seed chooses for a run.
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 #include "test/simulation/simulation.h"
 
@@ -79,9 +81,14 @@ void Simulation::choose() {
     }
 }
 
+namespace {
+constexpr std::uint32_t kSlots[] = {4, 8, 16, 64, 256};
+constexpr std::uint64_t kRings[] = {16384, 32768, 65536, 262144};
+// Pools of which a peer may hold one piece at a time up to such that hold all there is.
+constexpr std::uint64_t kPoolPieces[] = {0, 1, 2, 3, 16, 64};
+}  // namespace
+
 void Simulation::choose_limits() {
-    static constexpr std::uint32_t kSlots[] = {4, 8, 16, 64, 256};
-    static constexpr std::uint64_t kRings[] = {16384, 32768, 65536, 262144};
     static constexpr std::uint64_t kAnnounce[] = {1, 64, 4096, 16384, 65536};
     static constexpr std::uint64_t kUnexpected[] = {64, 1024, 16384, 262144};
     using Policy = mp::CopyPath::Policy;
@@ -95,9 +102,19 @@ void Simulation::choose_limits() {
     limits_.announce_bytes = one_of(prng_, kAnnounce);
     limits_.unexpected_bytes = one_of(prng_, kUnexpected);
     limits_.copy = one_of(prng_, kPolicies);
-    // Pools of which a peer may hold one piece at a time up to such that hold all there is.
-    static constexpr std::uint64_t kPoolPieces[] = {0, 1, 2, 3, 16, 64};
     limits_.layout.pool_bytes = one_of(prng_, kPoolPieces) * gcs::Layout::kPieceBytes;
+}
+
+/// In a third of the seeds they differ.
+mp::Limits Simulation::limits_of(unsigned process) const {
+    mp::Limits limits = limits_;
+    Prng whether(seed_ ^ 0x73697a6573), prng(seed_ + (std::uint64_t{process} << 48));
+    if (!whether.chance(34)) return limits;
+    limits.layout.slots = one_of(prng, kSlots);
+    limits.layout.ring_bytes =
+        std::max(one_of(prng, kRings), std::bit_ceil(8 * limits.eager_bytes));
+    limits.layout.pool_bytes = one_of(prng, kPoolPieces) * gcs::Layout::kPieceBytes;
+    return limits;
 }
 
 std::string Simulation::describe() const {

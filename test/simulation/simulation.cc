@@ -21,17 +21,19 @@ Simulation::Simulation(std::uint64_t seed)
     : seed_(seed), prng_(seed), world_options_(world_options(seed)), faults_(faults(seed)),
       world_(world_options_) {
     choose();
-    ddi::Settings settings;
-    settings.block_bytes = limits_.layout.block_bytes();
-    settings.layout_digest = limits_.layout.digest(limits_.eager_bytes);
-    settings.job = 1;
-    settings.communication_bytes = limits_.layout.pool_bytes;
     ends_.resize(processes_);
     for (unsigned at = 0; at < processes_; ++at) {
+        const mp::Limits limits = limits_of(at);
+        ddi::Settings settings;
+        settings.block_bytes = limits.layout.block_bytes();
+        settings.sizes = limits.layout.sizes();
+        settings.layout_digest = gcs::Layout::digest(limits.eager_bytes);
+        settings.job = 1;
+        settings.communication_bytes = limits.layout.pool_bytes;
         Endpoint& end = ends_[at];
         end.device = std::make_unique<tap::FaultDevice>(world_.open(settings), faults_);
         end.card = end.device->card();
-        end.mp = std::make_unique<mp::MessagePassing>(*end.device, *protocol_, limits_);
+        end.mp = std::make_unique<mp::MessagePassing>(*end.device, *protocol_, limits);
         end.left = operations_;
         tickets_.push_back({this, at});
         end.mp->set_handler(

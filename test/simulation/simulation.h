@@ -54,6 +54,8 @@ private:
 
     void choose();
     void choose_limits();
+    /// As limits_, but for how large things are, which every process decides for itself.
+    [[nodiscard]] mp::Limits limits_of(unsigned process) const;
     void fail(const std::string& what);
     [[nodiscard]] bool failed() const { return !failure_.empty(); }
 

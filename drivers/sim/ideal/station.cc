@@ -140,6 +140,11 @@ Status Station::close_window(nhi::WindowNumber closed) noexcept {
     return Status::ok;
 }
 
+Station* Station::at(nhi::Rank rank) const noexcept {
+    if (rank >= peers.size() || !peers[rank]->joined) return nullptr;
+    return world.stations_[peers[rank]->process].get();
+}
+
 std::byte* Station::locate(unsigned from, std::uint64_t address, std::uint64_t bytes) noexcept {
     std::span<std::byte> memory;
     if (address < nhi::kPairLimit) {
@@ -236,9 +241,14 @@ Status Station::check(const nhi::Transfer& transfer,
                       std::span<const nhi::Rank> ranks) const noexcept {
     if (!alive) return Status::lost;
     if (ranks.empty()) return Status::invalid;
+    std::uint64_t room = nhi::kPairLimit;  // of the smallest block
+    for (const nhi::Rank rank : ranks) {
+        if (const Station* const there = at(rank); there != nullptr) {
+            room = std::min<std::uint64_t>(room, there->settings.block_bytes);
+        }
+    }
     for (unsigned i = 0; i < transfer.parts(); ++i) {
         const nhi::Transfer::Part& part = transfer.part(i);
-        const std::uint64_t room = settings.block_bytes;
         if (part.indirect ? part.address >= nhi::kIndicesMax
                           : part.address < nhi::kPairLimit &&
                                 (part.address > room || part.bytes > room - part.address)) {
@@ -326,13 +336,13 @@ void Station::send(unsigned to, const nhi::Transfer& transfer,
 // --- ways around the network ---
 
 std::byte* Station::map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept {
-    if (!capabilities_.load_store || rank >= peers.size() || !peers[rank]->joined) return nullptr;
-    Station& owner = *world.stations_[peers[rank]->process];
-    return owner.locate(number, static_cast<std::uint64_t>(address), bytes);
+    Station* const owner = capabilities_.load_store ? at(rank) : nullptr;
+    if (owner == nullptr) return nullptr;
+    return owner->locate(number, static_cast<std::uint64_t>(address), bytes);
 }
 
 bool Station::reach(nhi::Rank rank, nhi::Reach* reach) noexcept {
-    std::byte* const block = map(rank, nhi::LcsAddress{0}, settings.block_bytes);
+    std::byte* const block = map(rank, nhi::LcsAddress{0}, 0);
     if (block == nullptr || !world.options_.reach) return false;
     *reach = {block, &world.stations_[peers[rank]->process]->attention_};
     return true;

@@ -80,6 +80,8 @@ public:
     [[nodiscard]] nhi::Rank rank_of(const ddi::Card& card) const noexcept;
     nhi::Rank add(const ddi::Card& card);
     Status connect(nhi::Rank rank);
+    /// The peer with that rank, once both have blocks; or nullptr.
+    [[nodiscard]] Station* at(nhi::Rank rank) const noexcept;
     /// Where a write of process `from` to the address goes; empty: nowhere.
     [[nodiscard]] std::byte* locate(unsigned from, std::uint64_t address,
                                     std::uint64_t bytes) noexcept;

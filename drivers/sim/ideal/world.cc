@@ -27,9 +27,6 @@ std::string difference(const Station& one, const Station& other) {
     const ddi::Settings &ours = one.settings, &theirs = other.settings;
     auto text = differ("their job", ours.job, theirs.job, "%llu and %llu");
     if (text.empty()) {
-        text = differ("block_bytes", ours.block_bytes, theirs.block_bytes, "%llu and %llu");
-    }
-    if (text.empty()) {
         text = differ("the layout of the block", ours.layout_digest, theirs.layout_digest,
                       "%llx and %llx");
     }
@@ -54,6 +51,10 @@ public:
     }
     nhi::Rank peers() const noexcept override {
         return static_cast<nhi::Rank>(station_.peers.size());
+    }
+    std::uint64_t sizes(nhi::Rank rank) const noexcept override {
+        const Station* const there = station_.at(rank);
+        return there != nullptr ? there->settings.sizes : 0;
     }
     std::span<std::byte> block(nhi::Rank rank) noexcept override {
         if (rank >= station_.peers.size()) return {};
@@ -245,7 +246,7 @@ void World::apply_attach(const Action& action) noexcept {
     one.rank_of_process[other->number] = rank;
     other->rank_of_process[one.number] = other->rank_of(one.card);
     theirs.block = Pages(one.settings.block_bytes);
-    ours.block = Pages(one.settings.block_bytes);
+    ours.block = Pages(other->settings.block_bytes);
     theirs.joined = ours.joined = true;
     Action notice{.kind = Action::Kind::notice_attached, .to = one.number};
     notice.address = rank;

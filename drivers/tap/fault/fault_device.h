@@ -31,6 +31,9 @@ public:
         return inner_->card_of(rank);
     }
     [[nodiscard]] nhi::Rank peers() const noexcept override { return inner_->peers(); }
+    [[nodiscard]] std::uint64_t sizes(nhi::Rank rank) const noexcept override {
+        return inner_->sizes(rank);
+    }
     [[nodiscard]] std::span<std::byte> block(nhi::Rank rank) noexcept override {
         return inner_->block(rank);
     }

@@ -86,10 +86,10 @@ def different_jobs(settings):
 
 
 def different_settings(settings):
-    envs = {0: {"FCI_RING_BYTES": "64K"}, 1: {"FCI_RING_BYTES": "128K"}}
+    envs = {0: {"FCI_EAGER_BYTES": "4K"}, 1: {"FCI_EAGER_BYTES": "8K"}}
     with Crowd(settings, 2, envs=envs) as crowd:
         crowd.hand_out(crowd.cards())
-        return loss(crowd, ["FCI_RING_BYTES", "pid"])
+        return loss(crowd, ["FCI_ options", "same values", "pid"])
 
 
 def different_protocols(settings):

@@ -49,6 +49,7 @@ struct End {
     explicit End(const tap::FaultOptions& faults) {
         ddi::Settings settings;
         settings.block_bytes = small_limits().layout.block_bytes();
+        settings.sizes = small_limits().layout.sizes();
         settings.job = 77;
         Status status;
         std::string error;

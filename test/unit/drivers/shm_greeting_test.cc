@@ -48,9 +48,6 @@ TEST_F(Greeting, check_hello__each_difference) {
     hello.job = 2;
     EXPECT_EQ(check(), Objection::job);
     hello.job = 1;
-    hello.block_bytes = 8192;
-    EXPECT_EQ(check(), Objection::block_bytes);
-    hello.block_bytes = 4096;
     hello.layout_digest = 0xdef;
     EXPECT_EQ(check(), Objection::layout);
     hello.layout_digest = 0xabc;
@@ -62,6 +59,13 @@ TEST_F(Greeting, check_hello__each_difference) {
     hello.card = other;
     hello.hub_bytes += 64;
     EXPECT_EQ(check(), Objection::malformed);
+    hello.hub_bytes -= 64;
+    hello.block_bytes = 0;
+    EXPECT_EQ(check(), Objection::malformed);
+    hello.block_bytes = nhi::kPairLimit + 1;
+    EXPECT_EQ(check(), Objection::malformed);
+    hello.block_bytes = nhi::kPairLimit;  // need not be as large as the own one
+    EXPECT_EQ(check(), Objection::none);
 }
 
 TEST_F(Greeting, check_hello__another_version_of_any_length) {
@@ -93,15 +97,15 @@ TEST_F(Greeting, check_hello__every_damaged_bit_of_what_must_agree) {
 }
 
 TEST_F(Greeting, objection_text__names_both_values_and_a_remedy) {
-    Refusal refusal = make_refusal(settings_of(2), Objection::block_bytes);
-    refusal.block_bytes = 123456;
+    Refusal refusal = make_refusal(settings_of(2), Objection::layout);
+    refusal.layout_digest = 0x123456;
     const auto text = [&](Objection objection) {
         refusal.objection = objection;
         return objection_text(refusal, settings, "pid 42 at 127.0.0.1:7");
     };
-    EXPECT_NE(text(Objection::block_bytes).find("123456"), std::string::npos);
-    EXPECT_NE(text(Objection::block_bytes).find("4096"), std::string::npos);
-    EXPECT_NE(text(Objection::block_bytes).find("FCI_RING_BYTES"), std::string::npos);
+    EXPECT_NE(text(Objection::layout).find("0x123456"), std::string::npos);
+    EXPECT_NE(text(Objection::layout).find("0xabc"), std::string::npos);
+    EXPECT_NE(text(Objection::layout).find("FCI_"), std::string::npos);
     refusal.version = 9;
     EXPECT_NE(text(Objection::version).find("version 9"), std::string::npos);
     EXPECT_NE(text(Objection::job).find("FCI_JOB"), std::string::npos);

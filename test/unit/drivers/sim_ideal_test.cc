@@ -138,13 +138,14 @@ TEST_F(sim_ideal, attach__strangers_and_misfits_are_refused_with_a_reason) {
     ddi::Settings other = settings();
     other.job = 6;
     devices.push_back(world->open(other));
-    other = settings(8192);
+    other = settings();
+    other.layout_digest = 78;
     devices.push_back(world->open(other));
     ddi::Card nobody = devices[0]->card();
     nobody.port = 0xffff;
     const ddi::Card cards[] = {devices[1]->card(), devices[2]->card(), nobody};
     const Status expected[] = {Status::mismatch, Status::mismatch, Status::unreachable};
-    const char* const texts[] = {"job: 5 and 6", "4096 and 8192", "65535"};
+    const char* const texts[] = {"job: 5 and 6", "4d and 4e", "65535"};
     for (unsigned i = 0; i < 3; ++i) {
         Rank rank;
         ASSERT_EQ(devices[0]->add_peer(cards[i], &rank), Status::ok);

@@ -115,13 +115,40 @@ TEST(layout, parts_do_not_overlap) {
     }
 }
 
-TEST(layout, digest__differs_with_everything_that_matters) {
-    const Layout a{64, 4096}, b{128, 4096}, c{64, 8192}, d{64, 4096, Layout::kPieceBytes};
-    EXPECT_NE(a.digest(1), b.digest(1));
-    EXPECT_NE(a.digest(1), c.digest(1));
-    EXPECT_NE(a.digest(1), d.digest(1));
-    EXPECT_NE(a.digest(1), a.digest(2));
-    EXPECT_EQ(a.digest(1), Layout(a).digest(1));
+TEST(layout, with__the_smaller_block_and_the_pool_of_the_other) {
+    const Layout few{128, 1 << 20, 4 * Layout::kPieceBytes}, many{64, 1 << 16, 0};
+    const Layout mixed{32, 1 << 22, Layout::kPieceBytes};
+    for (const Layout& own : {few, many, mixed}) {
+        for (const Layout& other : {few, many, mixed}) {
+            const auto here = own.with(other.sizes()), there = other.with(own.sizes());
+            ASSERT_TRUE(here && there);
+            EXPECT_EQ(here->slots, std::min(own.slots, other.slots));
+            EXPECT_EQ(here->ring_bytes, std::min(own.ring_bytes, other.ring_bytes));
+            EXPECT_EQ(here->pool_bytes, other.pool_bytes);
+            EXPECT_EQ(there->pool_bytes, own.pool_bytes);
+            // Both find everything at the same place.
+            EXPECT_EQ(here->claim(3), there->claim(3));
+            EXPECT_EQ(here->ring(5), there->ring(5));
+            EXPECT_LE(here->block_bytes(), std::min(own.block_bytes(), other.block_bytes()));
+            EXPECT_LE(here->block_first_bytes(),
+                      std::min(own.block_first_bytes(), other.block_first_bytes()));
+        }
+    }
+}
+
+TEST(layout, with__sizes_that_nobody_has) {
+    const Layout own{64, 1 << 16, 4 * Layout::kPieceBytes};
+    EXPECT_FALSE(own.with(32 | 16 << 8));
+    EXPECT_FALSE(own.with(6 | 48 << 8));
+    EXPECT_FALSE(own.with(6 | 16 << 8 | (Layout::kPoolPiecesMost + 1) << 16));
+    EXPECT_FALSE(own.with(~std::uint64_t{0}));
+    EXPECT_TRUE(own.with(31 | 47 << 8 | Layout::kPoolPiecesMost << 16));
+    EXPECT_EQ(own.with(0)->slots, 1u);  // whether that is enough is for others to say
+}
+
+TEST(layout, digest__differs_with_what_it_is_given) {
+    EXPECT_NE(Layout::digest(1), Layout::digest(2));
+    EXPECT_EQ(Layout::digest(1), Layout::digest(1));
 }
 
 TEST(ring_place, piece__never_wraps) {

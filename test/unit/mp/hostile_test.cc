@@ -39,6 +39,7 @@ struct Forger {
     static ddi::Settings settings() {
         ddi::Settings settings;
         settings.block_bytes = limits().layout.block_bytes();
+        settings.sizes = limits().layout.sizes();
         settings.communication_bytes = limits().layout.pool_bytes;
         return settings;
     }

@@ -45,13 +45,18 @@ struct Recorder {
 struct Pair {
     explicit Pair(const Protocol& protocol = kEnhancedMixed, sim::WorldOptions options = {},
                   const Limits& limits = small_limits())
+        : Pair(protocol, options, limits, limits) {}
+    Pair(const Protocol& protocol, sim::WorldOptions options, const Limits& one,
+         const Limits& other)
         : world(options) {
-        ddi::Settings settings;
-        settings.block_bytes = limits.layout.block_bytes();
-        settings.communication_bytes = limits.layout.pool_bytes;
-        for (int i = 0; i < 2; ++i) {
+        for (const Limits& limits : {one, other}) {
+            ddi::Settings settings;
+            settings.block_bytes = limits.layout.block_bytes();
+            settings.sizes = limits.layout.sizes();
+            settings.communication_bytes = limits.layout.pool_bytes;
             devices.push_back(world.open(settings));
-            ends.push_back(std::make_unique<MessagePassing>(*devices[i], protocol, limits));
+            ends.push_back(
+                std::make_unique<MessagePassing>(*devices.back(), protocol, limits));
         }
         EXPECT_EQ(devices[0]->add_peer(devices[1]->card(), &there[0]), Status::ok);
         EXPECT_EQ(devices[1]->add_peer(devices[0]->card(), &there[1]), Status::ok);

@@ -80,6 +80,7 @@ struct Three : Pair {
         : Pair(protocol, {.load_store = true, .reach = true}, limits) {
         ddi::Settings settings;
         settings.block_bytes = limits.layout.block_bytes();
+        settings.sizes = limits.layout.sizes();
         settings.communication_bytes = limits.layout.pool_bytes;
         devices.push_back(world.open(settings));
         ends.push_back(std::make_unique<MessagePassing>(*devices[2], protocol, limits));
