@@ -51,7 +51,12 @@ std::string allowed(const ParameterText& text) {
     }
     if (type == "bytes") return "a number of bytes such as 4096, 64K, 2M or 1G";
     if (type == "number") return "a whole number, 0 or more";
+    if (type == "file") return "the path of a file (one that is called like this: ./NAME)";
     return "any text";
+}
+
+std::string_view fallback_of(const ParameterText& text) {
+    return std::string_view(text.type) == "choice" ? first_choice(text.fallback) : text.fallback;
 }
 
 std::string complaint(const ParameterText& text, std::string_view value) {
@@ -63,13 +68,14 @@ std::string complaint(const ParameterText& text, std::string_view value) {
         if (!near.empty()) said += " Did you mean " + near + "?";
     }
     return said + " Correct it, or unset it to get the default (" +
-           (std::string_view(text.type) == "choice" ? std::string(first_choice(text.fallback))
-                                                    : std::string(text.fallback)) +
-           ").";
+           (*text.fallback != '\0' ? std::string(fallback_of(text)) : "none") + ").";
 }
 
 bool parse(const ParameterText& text, std::string_view value, std::string* to) {
-    if (std::string_view(text.type) == "choice" && !is_choice(value, text.fallback)) return false;
+    const std::string_view type(text.type);
+    if (type == "choice" && !is_choice(value, text.fallback)) return false;
+    // Who means to switch something on shall not find a file of that name.
+    if (type == "file" && is_choice(value, "0|1|on|off|yes|no|true|false")) return false;
     *to = value;
     return true;
 }
@@ -80,10 +86,6 @@ bool parse(const ParameterText& text, std::string_view value, std::uint64_t* to)
     if (!parsed) return false;
     *to = *parsed;
     return true;
-}
-
-std::string_view fallback_of(const ParameterText& text) {
-    return std::string_view(text.type) == "choice" ? first_choice(text.fallback) : text.fallback;
 }
 
 /// An empty variable counts as one that is not set, as scripts leave them behind.

@@ -9,6 +9,7 @@ namespace fci {
 
 struct Parameters {
     using text = std::string;
+    using file = std::string;
     using choice = std::string;
     using bytes = std::uint64_t;
     using number = std::uint64_t;

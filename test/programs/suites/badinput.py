@@ -19,6 +19,7 @@ WRONG = {  # variable -> value, and what the message must hold besides both
     "FCI_RING_BYTES": ("12Q", []),
     "FCI_SLOTS": ("-3", []),
     "FCI_LOCAL_RANKS": ("many", []),
+    "FCI_REPORT": ("1", ["file"]),
 }
 
 

@@ -110,6 +110,20 @@ TEST_F(parameters, complaint__says_what_where_and_what_is_allowed) {
     EXPECT_TRUE(contains(complaint_about("FCI_LINGER_MS", "soon"), "a whole number"));
 }
 
+TEST_F(parameters, file__is_no_switch) {
+    for (const char* word : {"0", "1", "on", "off", "yes", "no", "true", "false"}) {
+        const std::string text = complaint_about("FCI_REPORT", word);
+        EXPECT_TRUE(contains(text, "path of a file")) << text;
+        EXPECT_TRUE(contains(text, "default (none)")) << text;
+    }
+    for (const char* path : {"./1", "/tmp/on", "report.json", "10"}) {
+        set("FCI_REPORT", path);
+        std::vector<std::string> complaints;
+        EXPECT_EQ(Parameters::from_environment(&complaints).report, path);
+        EXPECT_TRUE(complaints.empty());
+    }
+}
+
 TEST_F(parameters, every_choice__is_accepted) {
     for (unsigned i = 0; i < parameter_count(); ++i) {
         const ParameterText& text = parameter_text(i);
@@ -136,7 +150,8 @@ TEST_F(parameters, table__has_each_name_once_and_a_help_text) {
         EXPECT_TRUE(variables.insert(text.env).second) << text.env;
         EXPECT_EQ(std::string(text.env).rfind("FCI_", 0), 0u) << text.env;
         EXPECT_GT(std::string(text.help).size(), 10u) << text.name;
-        EXPECT_TRUE(std::set<std::string>({"text", "bytes", "number", "choice"}).count(text.type));
+        const std::set<std::string> types{"text", "file", "bytes", "number", "choice"};
+        EXPECT_TRUE(types.count(text.type)) << text.type;
     }
 }
 
