@@ -155,6 +155,21 @@ TEST(sizes, peer__that_tells_nonsense_is_given_up) {
     }
 }
 
+TEST(sizes, peer__whose_ring_is_just_large_enough) {
+    Limits one = sized(64, 64 * 1024, 0), other = sized(kSlotsLeast, 32 * 1024, 0);
+    one.eager_bytes = other.eager_bytes = 32 * 1024 / 4 - kHeaderMost;
+    Pair p(kEnhancedMixed, {}, one, other);
+    p.attach();
+    EXPECT_EQ(p.ends[0]->counters().bad_requests, 0u);
+    EXPECT_EQ(p.ends[0]->connected_peers(), 1u);
+    auto data = pattern(one.eager_bytes);
+    std::vector<std::byte> to(data.size());
+    p.receive(1, 7, to, 1);
+    EXPECT_EQ(p.send(0, 0, 7, data, 2), kDone);
+    p.settle();
+    EXPECT_EQ(to, data);
+}
+
 /// It says that there is more than it gave: found out where the block can be seen.
 TEST(sizes, peer__whose_block_is_smaller_than_it_says) {
     const Limits limits = sized(64, 64 * 1024, 4);
