@@ -49,7 +49,7 @@ enum class Objection : std::uint32_t {
     malformed,  // no Hello at all: no answer
     version,
     job,
-    layout = 5,
+    layout = 5,  // 4 was of version 2
     replaced,   // the process that was meant is not there any more
     resources,  // the answering side ran out of descriptors or memory
 };

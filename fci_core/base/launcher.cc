@@ -22,13 +22,13 @@ std::string own_variable(const char* name) {
     return value != nullptr ? value : "";
 }
 
-std::string job_name(const Variable& variable) {
+std::string job_name(const Lookup& variable) {
     if (const std::string job = variable("PMIX_NAMESPACE"); !job.empty()) return family(job);
     const std::string job = variable("SLURM_JOB_ID");
     return !job.empty() ? job : variable("PMI_JOBID");
 }
 
-long rank_in_job(const Variable& variable) {
+long rank_in_job(const Lookup& variable) {
     for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
         const std::string text = variable(name);
         if (text.empty()) continue;

@@ -6,15 +6,15 @@
 
 namespace fci {
 
-/// A variable of the environment of some process; empty: not set.
-using Variable = std::function<std::string(const char* name)>;
-/// Of this process.
+/// Looks up a variable in the environment of some process; empty: not set.
+using Lookup = std::function<std::string(const char* name)>;
+/// In that of this process.
 std::string own_variable(const char* name);
 
 /// The name of its job; empty: no launcher told. Jobs that spawned each other have the same.
-std::string job_name(const Variable& variable);
+std::string job_name(const Lookup& variable);
 
 /// Its rank in that job; -1: no launcher told.
-long rank_in_job(const Variable& variable);
+long rank_in_job(const Lookup& variable);
 
 }  // namespace fci

@@ -29,6 +29,7 @@ public:
     virtual void peer_lost(nhi::Rank rank, Status why, const std::string& reason) = 0;
 };
 
+/// What a device is opened with.
 struct Settings {
     // On these both ends of a connection agree; a difference is a Status::mismatch, naming both.
     std::uint64_t layout_digest = 0;      // of everything that fixes how the block is used

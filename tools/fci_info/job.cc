@@ -115,7 +115,7 @@ public:
     }
 
 private:
-    [[nodiscard]] Variable lookup() const {
+    [[nodiscard]] Lookup lookup() const {
         return [this](const char* name) { return variable(name); };
     }
     [[nodiscard]] std::string last_word(std::string_view label) const {

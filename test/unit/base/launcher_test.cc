@@ -8,7 +8,7 @@
 namespace fci {
 namespace {
 
-Variable in(std::map<std::string, std::string> environment) {
+Lookup in(std::map<std::string, std::string> environment) {
     return [environment = std::move(environment)](const char* name) {
         const auto found = environment.find(name);
         return found != environment.end() ? found->second : std::string();
