@@ -38,6 +38,12 @@ constexpr unsigned kAsksJudged = 4;
 // can stand to hear of that later by a sixteenth; and not by more than the most, which is also how
 // often the report page is to be written. Messages, connections, deaths and timers wake it at once.
 constexpr Nanoseconds kShareOfWait = 16;
+// All that share a core may use this part of it between their sleeps. A caller that does not wait
+// but looks by the way, with less work between two looks than kBusyCaller, is then slowed down by
+// that factor and not by sleep over look: HPCC's RandomAccess looks before each of its updates, and
+// sends after a thousand of them.
+constexpr Nanoseconds kShareAwake = 32;
+constexpr Nanoseconds kAsk = 100;  // what asking here takes, beside the caller's time
 constexpr Nanoseconds kTurnSleepMost = 50'000'000;
 constexpr Nanoseconds kWaitSleep = 100'000'000;
 constexpr Nanoseconds kSpinBeforeSleep = 1'000'000;  // of a blocking call with a core of its own
@@ -92,8 +98,14 @@ WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now) noexcept {
     if (empty_turns == spins_ + 1) {
         spun_ = 0;
         asks_ = 0;
+        awake_ = 0;
     } else if (pause < kPausingCaller) {
         spun_ += pause;
+    }
+    if (awake_ > 0) {
+        // Whoever was away for longer had lost the core.
+        awake_ -= std::min(pause, kBusyCaller) + kAsk;
+        return {};
     }
     if (spun_ < kSpinBeforeYield && empty_turns <= spins_ + kPausesBeforeYield) return {};
     if (asks_++ == 0) asks_since_ = now;
@@ -104,12 +116,21 @@ WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now) noexcept {
         return {WaitAction::yield, 0};
     }
     asks_ = kYieldsBeforeSleep;
+    sleeps_since_ = now;
     const Nanoseconds asked = now - asks_since_;
     return {WaitAction::sleep, std::clamp(asked / kShareOfWait, kShortSleep, kTurnSleepMost)};
 }
 
+void WaitPolicy::resumed(Nanoseconds now) noexcept {
+    resumed_ = now;
+    if (sleeps_since_ == 0) return;
+    const Nanoseconds slept = now - sleeps_since_, ranks = (local_ranks_ + cores_ - 1) / cores_;
+    sleeps_since_ = 0;
+    awake_ = std::min(slept, kWaitSleep) / (kShareAwake * ranks);
+}
+
 bool WaitPolicy::wants_used_time() const noexcept {
-    return act_ == WaitMode::sleep && asks_ >= kYieldsBeforeSleep;
+    return act_ == WaitMode::sleep && asks_ >= kYieldsBeforeSleep && awake_ <= 0;
 }
 
 void WaitPolicy::used_time(Nanoseconds used) noexcept {

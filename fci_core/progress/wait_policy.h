@@ -32,14 +32,16 @@ public:
 
     /// A nonblocking call found nothing, for the `empty_turns`-th time in a row. Sleeps are for
     /// callers that do nothing but ask: one that computes between two calls does not lose its core.
-    /// They grow as it goes on asking, and begin again short whenever something happened.
+    /// They grow as it goes on asking, and begin again short whenever something happened. After
+    /// each it may ask on for a share of that time: it may do a little between two calls all the
+    /// same, and what the others wait for may be at the end of many such.
     WaitStep turn(unsigned empty_turns, Nanoseconds now) noexcept;
     /// turn() wants to be told first how much processor time this thread has used so far: whoever
     /// computes between two calls uses it, and who gives the core away there as well does not.
     [[nodiscard]] bool wants_used_time() const noexcept;
     void used_time(Nanoseconds used) noexcept;
     /// The caller is back from what turn() advised.
-    void resumed(Nanoseconds now) noexcept { resumed_ = now; }
+    void resumed(Nanoseconds now) noexcept;
 
     /// A blocking call found nothing, for the `empty_turns`-th time, since `waited_ns`.
     [[nodiscard]] WaitStep wait(unsigned empty_turns, Nanoseconds waited_ns) const noexcept;
@@ -77,6 +79,8 @@ private:
     Nanoseconds least_used_ = 0;     // from one ask to the next
     Nanoseconds spun_ = 0;           // in this row, by callers that did nothing else
     Nanoseconds resumed_ = 0;
+    Nanoseconds sleeps_since_ = 0;   // 0: turn() advised something else
+    Nanoseconds awake_ = 0;          // that it may go on asking before the next sleep
     bool shares_core_ = false;
     long switches_ = 0;
     Nanoseconds watched_ = 0;

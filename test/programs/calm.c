@@ -1,6 +1,7 @@
 /* calm.c: what ranks cost that wait, and whether those that work get the cores.
  *
  *   calm MODE SECONDS
+ *   calm steps COUNT
  *
  *   recv     all ranks but 0 wait in MPI_Recv
  *   barrier  ... in MPI_Barrier
@@ -14,6 +15,11 @@
  *   rank R used P % of a core
  *   answer after U us         the slowest, from the end of its wait to what it answers
  *   rank R computed P %       compute only: of a core
+ *
+ * With `steps` nobody waits: all ranks take COUNT small steps and look for a message before each,
+ * which the rank before them sends when it is through. Rank 0 prints
+ *
+ *   N steps in S s            of the slowest
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -110,6 +116,26 @@ static void end_waits(const char *mode) {
     printf("answer after %.0f us\n", slowest * 1e6);
 }
 
+static void take_steps(long count) {
+    const int before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks;
+    int number = 0, done = 0;
+    volatile double x = 1;
+    MPI_Request request;
+    MPI_Irecv(&number, 1, MPI_INT, before, TAG, MPI_COMM_WORLD, &request);
+    MPI_Barrier(MPI_COMM_WORLD);
+    double seconds = now();
+    for (long step = 0; step < count; step++) {
+        if (!done) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        for (int i = 0; i < 20; i++) x = x * 1.0000001 + 1e-9;
+    }
+    seconds = now() - seconds;
+    MPI_Send(&rank, 1, MPI_INT, after, TAG, MPI_COMM_WORLD);
+    if (!done) MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (number != before) MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    if (rank == 0) printf("%ld steps in %.2f s\n", count, seconds);
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -117,6 +143,11 @@ int main(int argc, char **argv) {
     if (argc != 3 || ranks < 2 || ranks > MOST) MPI_Abort(MPI_COMM_WORLD, 2);
     const char *const mode = argv[1];
     const double seconds = atof(argv[2]);
+    if (strcmp(mode, "steps") == 0) {
+        take_steps(atol(argv[2]));
+        MPI_Finalize();
+        return 0;
+    }
     const int computes = strcmp(mode, "compute") == 0;
     int pid = (int)getpid(), pids[MOST];
     MPI_Gather(&pid, 1, MPI_INT, pids, 1, MPI_INT, 0, MPI_COMM_WORLD);

@@ -9,6 +9,7 @@ from harness import HERE, Case, built, failed, passed, run, signal_named
 LIMIT = 60
 SECONDS = 2
 USED_MOST = 3.0   # percent of a core, by each rank that waits, from its second second on
+STEPS = 40000
 LATE_MOST = 0.5   # seconds; what wakes nobody is found out after 50 ms on a machine that is idle
 
 
@@ -30,9 +31,22 @@ def calm(settings, mode, ranks):
                   f"{int(late.group(1)) / 1000:.1f} ms")
 
 
+def steps(settings, ranks):
+    """Who looks for a message before each of many small steps does not wait."""
+    where = settings.directory("calm")
+    binary = built(settings, HERE / "calm.c", where / "calm", mpi=True, against_fci=False)
+    command, env = settings.mpirun(ranks, [binary, "steps", STEPS])
+    ran = run(command, cwd=where, env=env, timeout=LIMIT)
+    took = re.search(rf"^{STEPS} steps in (\S+) s$", ran.out, re.M)
+    if ran.code or ran.left or signal_named(ran.err) or not took:
+        return failed(f"{ran.ended()}: {ran.last_line()}")
+    return passed(f"{STEPS} steps in {took.group(1)} s")
+
+
 def cases(settings):
     if settings.transport not in ("fci", "fci-mpich"):
         return
     for mode in ("recv", "barrier", "probe", "compute", "mixed"):
         yield Case(f"{mode}-8", lambda mode=mode: calm(settings, mode, 8))
+    yield Case("steps-8", lambda: steps(settings, 8))
     yield Case("barrier-64", lambda: calm(settings, "barrier", 64), ci=False)

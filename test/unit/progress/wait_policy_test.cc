@@ -81,7 +81,7 @@ TEST(WaitPolicy, turn__never_sleeps_long) {
 
 TEST(WaitPolicy, turn__sleeps_grow_with_the_wait) {
     WaitPolicy policy("auto", 8, 2);
-    for (const unsigned turns : {200u, 300u, 500u, 1'000u, 10'000u}) {
+    for (const unsigned turns : {200u, 300u, 500u, 1'000u, 10'000u, 100'000u}) {
         const Asked asked = ask(policy, turns, 100);
         EXPECT_GT(asked.sleeps, 0u);
         // Whatever wakes nobody is found out late by a sixteenth of the wait, or by half a
@@ -90,9 +90,47 @@ TEST(WaitPolicy, turn__sleeps_grow_with_the_wait) {
     }
     EXPECT_EQ(ask(policy, 100, 100).longest, kShortSleep) << "another wait";
     // Half a minute, in fewer than a thousand wake-ups.
-    const Asked asked = ask(policy, 5'000, 100);
+    const Asked asked = ask(policy, 1'500'000, 100);
     EXPECT_GT(asked.asleep, 30 * kSecond);
     EXPECT_LT(asked.sleeps, 1'000u);
+}
+
+/// What looks like waiting may be a program that looks before each of many small steps.
+TEST(WaitPolicy, turn__who_looks_by_the_way_gets_on) {
+    for (const unsigned ranks : {3u, 4u, 8u, 64u}) {
+        for (const Nanoseconds gap : {100, 400, 3'000}) {
+            SCOPED_TRACE(testing::Message() << ranks << " ranks, every " << gap << " ns");
+            WaitPolicy policy("auto", ranks, 2);
+            const Asked asked = ask(policy, 1'000'000, gap);
+            ASSERT_GT(asked.asleep, kSecond);
+            // All ranks of a core together use a 32nd of it, and a few looks more.
+            const double share =
+                1e6 * static_cast<double>(gap + 100) / static_cast<double>(asked.asleep);
+            const double allowed = 1.0 / 32 / ((ranks + 1) / 2);
+            EXPECT_GT(share, 0.9 * allowed);
+            EXPECT_LT(share, 1.1 * allowed + 5e-5 * static_cast<double>(gap) / 400);
+        }
+    }
+}
+
+TEST(WaitPolicy, turn__a_sleep_cut_short_gives_as_much_less) {
+    // As long as the first sleeps are, and as long as the longest.
+    for (const bool woken : {false, true}) {
+        WaitPolicy policy("auto", 4, 2);
+        Nanoseconds now = 1;
+        unsigned looks = 0, sleeps = 0;
+        for (unsigned turn = 1; sleeps < 20; ++turn, ++looks) {
+            now += 200;
+            if (policy.wants_used_time()) policy.used_time(now);
+            const WaitStep step = policy.turn(turn, now);
+            if (step.action == WaitAction::sleep) {
+                ++sleeps;
+                now += woken ? 1'000 : step.sleep_ns;
+            }
+            policy.resumed(now);
+        }
+        EXPECT_EQ(looks < 400, woken) << looks;
+    }
 }
 
 TEST(WaitPolicy, turn__puts_to_sleep_who_gives_the_core_away_in_between) {
