@@ -61,7 +61,7 @@ mp::Limits limits_for(const Parameters& parameters, std::uint32_t local_ranks) {
         std::bit_ceil(std::clamp<std::uint64_t>(parameters.slots != 0 ? parameters.slots
                                                 : crowd              ? 64
                                                                      : 128,
-                                                2 * mp::kSlotsLeast, 32768)));
+                                                8, 32768)));
     const std::uint64_t eager_bytes =
         std::min(parameters.eager_bytes != 0 ? parameters.eager_bytes : 8 * kKiB, mp::kEagerMost);
     // A ring serves one pair, and what it has no room for finds it in the pool. That is slower, so
@@ -134,7 +134,7 @@ std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std:
         progress::WaitPolicy(parameters.wait, local_ranks, progress::usable_cores()));
     process->set_job_size(local_ranks);
     process->show(settings.job);
-    const auto rank = static_cast<int>(rank_in_job(own_variable));
+    const int rank = rank_in_job(own_variable);
     const bool speaks = rank <= 0;  // one process of a job, so that one line is one line
     log::line(parameters.info == "on" && speaks,
               process->summary() +

@@ -23,17 +23,19 @@ std::string own_variable(const char* name) {
 }
 
 std::string job_name(const Lookup& variable) {
-    if (const std::string job = variable("PMIX_NAMESPACE"); !job.empty()) return family(job);
-    const std::string job = variable("SLURM_JOB_ID");
-    return !job.empty() ? job : variable("PMI_JOBID");
+    for (const char* name : kJobVariables) {
+        const std::string job = variable(name);
+        if (!job.empty()) return name == kJobVariables[0] ? family(job) : job;
+    }
+    return {};
 }
 
-long rank_in_job(const Lookup& variable) {
+int rank_in_job(const Lookup& variable) {
     for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
         const std::string text = variable(name);
         if (text.empty()) continue;
         const auto rank = parse_number(text);
-        return rank && *rank < 0x80000000u ? static_cast<long>(*rank) : -1;
+        return rank && *rank < 0x80000000u ? static_cast<int>(*rank) : -1;
     }
     return -1;
 }

@@ -11,10 +11,12 @@ using Lookup = std::function<std::string(const char* name)>;
 /// In that of this process.
 std::string own_variable(const char* name);
 
+/// Who tells the name of a job: the first that is set.
+inline constexpr const char* kJobVariables[] = {"PMIX_NAMESPACE", "SLURM_JOB_ID", "PMI_JOBID"};
 /// The name of its job; empty: no launcher told. Jobs that spawned each other have the same.
 std::string job_name(const Lookup& variable);
 
 /// Its rank in that job; -1: no launcher told.
-long rank_in_job(const Lookup& variable);
+int rank_in_job(const Lookup& variable);
 
 }  // namespace fci

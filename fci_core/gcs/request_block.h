@@ -268,6 +268,8 @@ public:
     }
     void dispose(std::uint64_t bytes) noexcept { more_disposed_ += bytes; }
     [[nodiscard]] std::uint64_t taken() const noexcept { return number_ - 1; }
+    /// Of both blocks of the pair; its pool is the peer's.
+    [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
 
     /// Half of something was used up since the peer was last told (once per half ring).
     [[nodiscard]] bool credit_due() const noexcept {

@@ -21,7 +21,7 @@ constexpr std::uint64_t kRingPiece = 16 * 1024;
 }  // namespace
 
 std::uint32_t MessagePassing::ring_piece(const Peer& peer) noexcept {
-    return static_cast<std::uint32_t>(std::min(kRingPiece, peer.layout.ring_bytes / 8));
+    return static_cast<std::uint32_t>(std::min(kRingPiece, peer.in.layout().ring_bytes / 8));
 }
 
 std::uint32_t MessagePassing::shared_piece(std::uint64_t bytes) const noexcept {
@@ -139,7 +139,7 @@ void MessagePassing::start_sending(Order& order, Peer& peer, std::uint16_t claim
         return;
     }
     order.claims = reinterpret_cast<std::uint64_t*>(network_.map(
-        peer.rank, peer.layout.claim(ClaimWord::index_of(claim)), sizeof(std::uint64_t)));
+        peer.rank, peer.in.layout().claim(ClaimWord::index_of(claim)), sizeof(std::uint64_t)));
     order.claims_generation = ClaimWord::generation_of(claim);
     // Where this side may not copy, the receiver does it alone and says `taken`.
     if (order.claims != nullptr && may_copy(peer)) join_copy(order);
@@ -203,7 +203,7 @@ void MessagePassing::on_piece(Peer& peer, const gcs::Line& line) {
         return bad_request(peer);
     }
     const std::byte* const data =
-        in_pool ? peer.pieces_in.at(network_, peer.rank, peer.layout, record.offset, bytes)
+        in_pool ? peer.pieces_in.at(network_, peer.rank, peer.in.layout(), record.offset, bytes)
                 : peer.in.ring(bytes);
     if (data == nullptr) return bad_request(peer);
     std::memcpy(order->data + order->moved, data, bytes);
@@ -217,7 +217,7 @@ void MessagePassing::on_piece(Peer& peer, const gcs::Line& line) {
 }
 
 void MessagePassing::give_back_piece(Peer& peer) {
-    peer.pieces_in.give_back(peer.layout);
+    peer.pieces_in.give_back(peer.in.layout());
     if (peer.pieces_in.owes()) more_ |= kBusy;
 }
 
@@ -229,7 +229,7 @@ bool MessagePassing::hold_claim(Order& order, Peer& peer) {
     if (index >= gcs::Layout::kClaims) return false;
     auto* const word = reinterpret_cast<std::uint64_t*>(
         device_.block(peer.rank).data() +
-        static_cast<std::uint64_t>(peer.layout.claim(index)));
+        static_cast<std::uint64_t>(peer.in.layout().claim(index)));
     peer.claims_used |= std::uint64_t{1} << index;
     order.claim_index = static_cast<std::int8_t>(index);
     order.claims = word;

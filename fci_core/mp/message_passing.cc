@@ -11,8 +11,7 @@ MessagePassing::MessagePassing(ddi::Device& device, const Protocol& protocol, co
     : device_(device), network_(device.network()), protocol_(protocol), limits_(limits),
       nobody_(std::make_unique<Peer>()), first_(nobody_.get()) {
     FCI_ASSERT(limits_.eager_bytes <= kEagerMost);
-    FCI_ASSERT(limits_.eager_bytes + kHeaderMost <= limits_.layout.ring_bytes / 4);
-    FCI_ASSERT(limits_.layout.slots >= kSlotsLeast);
+    FCI_ASSERT(has_room(limits_.layout));
     FCI_ASSERT(limits_.layout.pool_bytes % gcs::Layout::kPieceBytes == 0);
     pool_.open(network_, limits_.layout, device_.communication_memory());
     scratch_.resize(limits_.eager_bytes + kHeaderMost);
@@ -29,10 +28,15 @@ MessagePassing::~MessagePassing() {
     });
 }
 
-/// What a peer says of its block is true, and there is room for everything that may go there.
-bool MessagePassing::is_usable(nhi::Rank rank, const gcs::Layout& layout) {
+/// For everything that may go into such a block.
+bool MessagePassing::has_room(const gcs::Layout& layout) const noexcept {
     return layout.slots >= kSlotsLeast &&
-           limits_.eager_bytes + kHeaderMost <= layout.ring_bytes / 4 &&
+           limits_.eager_bytes + kHeaderMost <= layout.ring_bytes / 4;
+}
+
+/// And what the peer says of it is true.
+bool MessagePassing::is_usable(nhi::Rank rank, const gcs::Layout& layout) noexcept {
+    return has_room(layout) &&
            (!network_.capabilities().load_store ||
             network_.map(rank, nhi::LcsAddress{0}, layout.block_bytes()) != nullptr);
 }
@@ -42,7 +46,6 @@ void MessagePassing::peer_attached(nhi::Rank rank) {
     FCI_ASSERT(arrived != nullptr && !arrived->attached);
     const auto layout = limits_.layout.with(device_.sizes(rank));
     if (!layout || !is_usable(rank, *layout)) return bad_request(*arrived);
-    arrived->layout = *layout;
     const std::span<const std::byte> block = device_.block(rank);
     FCI_ASSERT(block.size() >= layout->block_bytes());
     arrived->in.attach(rank, *layout, block, limits_.unexpected_bytes);

@@ -188,7 +188,8 @@ private:
     unsigned tell_finished();
 
     // message_passing.cc
-    bool is_usable(nhi::Rank rank, const gcs::Layout& layout);
+    bool has_room(const gcs::Layout& layout) const noexcept;
+    bool is_usable(nhi::Rank rank, const gcs::Layout& layout) noexcept;
     void order_peers() noexcept;
     void dispatch(Peer& peer, const gcs::Line& line);
     void bad_request(Peer& peer);

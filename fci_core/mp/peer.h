@@ -35,7 +35,6 @@ struct Peer {
 
     gcs::RequestIn in;
     gcs::RequestOut out;
-    gcs::Layout layout;          // of the blocks of this pair; its pool is the peer's
     std::uint64_t room = 0;      // unexpected memory at the peer that may still be used, at least
     std::uint64_t granted = 0;   // all of it that was ever allowed; `room` is what is left of that
     nhi::Rank rank = nhi::kNoRank;

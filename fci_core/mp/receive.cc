@@ -213,7 +213,7 @@ void MessagePassing::on_send(Peer& peer, const gcs::Line& line) {
     }
     if (message.bytes > limits_.eager_bytes + kHeaderMost) return bad_request(peer);
     const bool in_pool = (control.flags & kInPool) != 0;
-    message.data = in_pool ? peer.pieces_in.at(network_, peer.rank, peer.layout,
+    message.data = in_pool ? peer.pieces_in.at(network_, peer.rank, peer.in.layout(),
                                                line.word[word], message.bytes)
                            : peer.in.ring(message.bytes);
     if (message.data == nullptr) return bad_request(peer);

@@ -38,13 +38,13 @@ constexpr unsigned kAsksJudged = 4;
 // can stand to hear of that later by a sixteenth; and not by more than the most, which is also how
 // often the report page is to be written. Messages, connections, deaths and timers wake it at once.
 constexpr Nanoseconds kShareOfWait = 16;
+constexpr Nanoseconds kTurnSleepMost = 50'000'000;
 // All that share a core may use this part of it between their sleeps. A caller that does not wait
 // but looks by the way, with less work between two looks than kBusyCaller, is then slowed down by
 // that factor and not by sleep over look: HPCC's RandomAccess looks before each of its updates, and
 // sends after a thousand of them.
 constexpr Nanoseconds kShareAwake = 32;
 constexpr Nanoseconds kAsk = 100;  // what asking here takes, beside the caller's time
-constexpr Nanoseconds kTurnSleepMost = 50'000'000;
 constexpr Nanoseconds kWaitSleep = 100'000'000;
 constexpr Nanoseconds kSpinBeforeSleep = 1'000'000;  // of a blocking call with a core of its own
 }  // namespace

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "fci_core/base/launcher.h"
 #include "tools/fci_info/doctor.h"
 
 namespace fci::info {
@@ -41,7 +42,7 @@ namespace {
 /// What this process says about its job, as the core sees it.
 std::string job_text() {
     if (!environment("FCI_JOB").empty()) return "FCI_JOB='" + environment("FCI_JOB") + "'";
-    for (const char* name : {"PMIX_NAMESPACE", "SLURM_JOB_ID", "PMI_JOBID"}) {
+    for (const char* name : kJobVariables) {
         if (!environment(name).empty()) return std::string(name) + "=" + environment(name);
     }
     return "no launcher: all processes of this user count as one job";

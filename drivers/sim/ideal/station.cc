@@ -344,7 +344,7 @@ std::byte* Station::map(nhi::Rank rank, nhi::LcsAddress address, std::size_t byt
 bool Station::reach(nhi::Rank rank, nhi::Reach* reach) noexcept {
     std::byte* const block = map(rank, nhi::LcsAddress{0}, 0);
     if (block == nullptr || !world.options_.reach) return false;
-    *reach = {block, &world.stations_[peers[rank]->process]->attention_};
+    *reach = {block, &at(rank)->attention_};
     return true;
 }
 

@@ -13,11 +13,15 @@ STEPS = 40000
 LATE_MOST = 0.5   # seconds; what wakes nobody is found out after 50 ms on a machine that is idle
 
 
-def calm(settings, mode, ranks):
+def start(settings, ranks, *words):
     where = settings.directory("calm")
     binary = built(settings, HERE / "calm.c", where / "calm", mpi=True, against_fci=False)
-    command, env = settings.mpirun(ranks, [binary, mode, SECONDS])
-    ran = run(command, cwd=where, env=env, timeout=LIMIT)
+    command, env = settings.mpirun(ranks, [binary, *words])
+    return run(command, cwd=where, env=env, timeout=LIMIT)
+
+
+def calm(settings, mode, ranks):
+    ran = start(settings, ranks, mode, SECONDS)
     used = [float(x) for x in re.findall(r"^rank \d+ used (\S+) % of a core$", ran.out, re.M)]
     late = re.search(r"^answer after (\d+) us$", ran.out, re.M)
     computing = 2 if mode == "compute" else 1
@@ -33,10 +37,7 @@ def calm(settings, mode, ranks):
 
 def steps(settings, ranks):
     """Who looks for a message before each of many small steps does not wait."""
-    where = settings.directory("calm")
-    binary = built(settings, HERE / "calm.c", where / "calm", mpi=True, against_fci=False)
-    command, env = settings.mpirun(ranks, [binary, "steps", STEPS])
-    ran = run(command, cwd=where, env=env, timeout=LIMIT)
+    ran = start(settings, ranks, "steps", STEPS)
     took = re.search(rf"^{STEPS} steps in (\S+) s$", ran.out, re.M)
     if ran.code or ran.left or signal_named(ran.err) or not took:
         return failed(f"{ran.ended()}: {ran.last_line()}")

@@ -12,17 +12,12 @@
 namespace fci::mp::test {
 namespace {
 
-struct Nobody final : ddi::PeerListener {
-    void peer_attached(nhi::Rank) override {}
-    void peer_lost(nhi::Rank, Status, const std::string&) override {}
-};
-
 /// One process as it is, and one of which only the network is real: it writes what it likes.
 struct Forger {
     sim::World world{{.load_store = true}};
     Nobody nobody;
-    std::unique_ptr<ddi::Device> device = world.open(settings());
-    std::unique_ptr<ddi::Device> bad = world.open(settings());
+    std::unique_ptr<ddi::Device> device = world.open(settings_for(limits()));
+    std::unique_ptr<ddi::Device> bad = world.open(settings_for(limits()));
     MessagePassing mp{*device, kEnhancedMixed, limits()};
     nhi::Rank there = 0, here = 0;  // the forger as the process knows it, and the reverse
     gcs::RequestOut out;
@@ -35,13 +30,6 @@ struct Forger {
         Limits limits = small_limits();
         limits.layout.pool_bytes = 4 * gcs::Layout::kPieceBytes;
         return limits;
-    }
-    static ddi::Settings settings() {
-        ddi::Settings settings;
-        settings.block_bytes = limits().layout.block_bytes();
-        settings.sizes = limits().layout.sizes();
-        settings.communication_bytes = limits().layout.pool_bytes;
-        return settings;
     }
     Forger() {
         bad->set_listener(&nobody);

@@ -22,6 +22,20 @@ inline Limits small_limits() {
     return limits;
 }
 
+inline ddi::Settings settings_for(const Limits& limits) {
+    ddi::Settings settings;
+    settings.block_bytes = limits.layout.block_bytes();
+    settings.sizes = limits.layout.sizes();
+    settings.communication_bytes = limits.layout.pool_bytes;
+    return settings;
+}
+
+/// Of a process of which only the network is real.
+struct Nobody final : ddi::PeerListener {
+    void peer_attached(nhi::Rank) override {}
+    void peer_lost(nhi::Rank, Status, const std::string&) override {}
+};
+
 inline std::string protocol_name(const ::testing::TestParamInfo<const Protocol*>& info) {
     return info.param == &kTwoSided ? "two_sided" : "enhanced_mixed";
 }
@@ -50,11 +64,7 @@ struct Pair {
          const Limits& other)
         : world(options) {
         for (const Limits& limits : {one, other}) {
-            ddi::Settings settings;
-            settings.block_bytes = limits.layout.block_bytes();
-            settings.sizes = limits.layout.sizes();
-            settings.communication_bytes = limits.layout.pool_bytes;
-            devices.push_back(world.open(settings));
+            devices.push_back(world.open(settings_for(limits)));
             ends.push_back(
                 std::make_unique<MessagePassing>(*devices.back(), protocol, limits));
         }

@@ -78,11 +78,7 @@ TEST_P(pool, long_messages__of_a_process_to_itself) {
 struct Three : Pair {
     explicit Three(const Limits& limits, const Protocol& protocol)
         : Pair(protocol, {.load_store = true, .reach = true}, limits) {
-        ddi::Settings settings;
-        settings.block_bytes = limits.layout.block_bytes();
-        settings.sizes = limits.layout.sizes();
-        settings.communication_bytes = limits.layout.pool_bytes;
-        devices.push_back(world.open(settings));
+        devices.push_back(world.open(settings_for(limits)));
         ends.push_back(std::make_unique<MessagePassing>(*devices[2], protocol, limits));
         EXPECT_EQ(devices[0]->add_peer(devices[2]->card(), &third), Status::ok);
         EXPECT_EQ(devices[2]->add_peer(devices[0]->card(), &first), Status::ok);

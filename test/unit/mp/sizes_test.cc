@@ -111,8 +111,6 @@ TEST_P(sizes, flood__waits_for_room_and_arrives) {
 /// A process that says of its block what is not so, or what nobody can use.
 TEST(sizes, peer__that_tells_nonsense_is_given_up) {
     const Limits limits = sized(64, 64 * 1024, 4);
-    gcs::Layout larger = limits.layout;
-    larger.ring_bytes *= 4;
     const std::uint64_t nonsense[] = {
         ~std::uint64_t{0},
         0,                                                          // one slot, a ring of a byte
@@ -123,13 +121,8 @@ TEST(sizes, peer__that_tells_nonsense_is_given_up) {
         for (const std::uint64_t told : nonsense) {
             SCOPED_TRACE(told);
             sim::World world({.load_store = store});
-            struct Nobody final : ddi::PeerListener {
-                void peer_attached(nhi::Rank) override {}
-                void peer_lost(nhi::Rank, Status, const std::string&) override {}
-            } nobody;
-            ddi::Settings settings;
-            settings.block_bytes = limits.layout.block_bytes();
-            settings.sizes = limits.layout.sizes();
+            Nobody nobody;
+            ddi::Settings settings = settings_for(limits);
             auto device = world.open(settings);
             settings.sizes = told;
             auto liar = world.open(settings);
@@ -174,9 +167,7 @@ TEST(sizes, peer__whose_ring_is_just_large_enough) {
 TEST(sizes, peer__whose_block_is_smaller_than_it_says) {
     const Limits limits = sized(64, 64 * 1024, 4);
     sim::World world({.load_store = true, .reach = true});
-    ddi::Settings settings;
-    settings.block_bytes = limits.layout.block_bytes();
-    settings.sizes = limits.layout.sizes();
+    ddi::Settings settings = settings_for(limits);
     auto device = world.open(settings);
     settings.block_bytes /= 2;
     auto liar = world.open(settings);
