@@ -1,12 +1,14 @@
 // messages: single messages between two contexts of one process, step by step, for counting
 // instructions: nobody spins, so each count is exact and the same in every run. bench/profile and
 // test/instructions/run start it under callgrind and collect in the functions named below.
-//   messages ROUNDS BYTES posted|late [posted|unexpected:DEPTH]
-// The last: behind so many receives that are posted, or messages that wait, and never fit.
+//   messages ROUNDS BYTES posted|late [posted:DEPTH|unexpected:DEPTH|peers:COUNT]
+// The last: behind so many receives that are posted, or messages that wait, and never fit; or one
+// of so many peers, which all have sent something.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "fci_core/api/icl.h"
 
@@ -23,6 +25,7 @@ struct End {
     int error = 0;
 };
 End sender, receiver;
+std::vector<End> bystanders;  // have sent one message, each, and nothing since
 unsigned char out[8192], in[8192];
 
 void count(void* user, void*, const fci_icl_status* status) {
@@ -82,6 +85,36 @@ void meet(End& from, End& to) {
 
 void other_turns() {
     for (int i = 0; i < 3; ++i) fci_icl_progress(sender.context);
+    if (bystanders.empty()) return;
+    // After an arrival it looks at the others closely, once; and an odd number of turns in all keeps
+    // the network's own work, every 128 of them, from falling into the same one each time.
+    for (int i = 0; i < 2; ++i) fci_icl_progress(receiver.context);
+}
+
+void meet_bystanders(unsigned count) {
+    bystanders.resize(count);
+    for (End& one : bystanders) {
+        open(one);
+        meet(one, receiver);
+        const fci_icl_completion nobody{};
+        fci_icl_order order;
+        const unsigned wanted = receiver.done + 1;
+        const fci_icl_completion completion{::count, &receiver, nullptr};
+        if (fci_icl_receive_bytes(receiver.context, FCI_ICL_ANY_SOURCE, 0, kTag, 0, in, 8,
+                                  &completion, &order, nullptr) < 0) {
+            stop("receive", FCI_ICL_EAGAIN);
+        }
+        int code;
+        while ((code = fci_icl_send_bytes(one.context, one.other, 0, 0, kTag, 0, out, 8, &nobody,
+                                          &order)) == FCI_ICL_EAGAIN) {
+            fci_icl_progress(one.context);
+        }
+        if (code < 0) stop("bystander", code);
+        while (receiver.done != wanted) {
+            fci_icl_progress(one.context);
+            fci_icl_progress(receiver.context);
+        }
+    }
 }
 
 /// So many receives, or messages, each with a word of its own that nothing else has.
@@ -143,7 +176,7 @@ int main(int argc, char** argv) {
     const char* const colon = argc == 5 ? std::strchr(argv[4], ':') : nullptr;
     if (argc != 4 && colon == nullptr) {
         std::fprintf(stderr, "usage: messages ROUNDS BYTES posted|late"
-                             " [posted:DEPTH|unexpected:DEPTH]\n");
+                             " [posted:DEPTH|unexpected:DEPTH|peers:COUNT]\n");
         return 2;
     }
     const auto rounds = static_cast<unsigned>(std::strtoul(argv[1], nullptr, 10));
@@ -155,10 +188,16 @@ int main(int argc, char** argv) {
     meet(sender, receiver);
     meet(receiver, sender);
     if (colon != nullptr) {
-        pile_up(argv[4][0] == 'p', static_cast<unsigned>(std::strtoul(colon + 1, nullptr, 10)));
+        const auto count = static_cast<unsigned>(std::strtoul(colon + 1, nullptr, 10));
+        if (std::strncmp(argv[4], "peers", 5) == 0) {
+            meet_bystanders(count - 1);
+        } else {
+            pile_up(argv[4][0] == 'p', count);
+        }
     }
     run_messages(kWarmUp, bytes, late);
     run_counted(rounds, bytes, late);
+    for (const End& one : bystanders) fci_icl_close(one.context, kLingerNs);
     fci_icl_close(sender.context, kLingerNs);
     fci_icl_close(receiver.context, kLingerNs);
     return 0;

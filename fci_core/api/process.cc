@@ -67,6 +67,7 @@ Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
       messages_(*device_, protocol, limits) {
     FCI_ASSERT(&messages_.counters() == &report_.report().counters);
     messages_.mark_credit(&alert_);
+    messages_.set_rests(kRests);
     nhi::NetworkInterface& network = device_->network();
     // Failing here would only mean that a sleeper is not woken at once; sleeps are bounded.
     (void)network.configure_event(gcs::kWakeEvent, {false, true});
@@ -92,6 +93,7 @@ Process::~Process() {
 /// The network's own work: arrivals, departures. Not in every turn where that costs a system call.
 unsigned Process::poll_network() {
     until_poll_ = idle_poll_every_;
+    messages_.doubt_others();
     const Nanoseconds now = polled_ = device_->now();
     const unsigned work = device_->network().poll(now);
     if (work != 0 || now >= report_due_) {
@@ -155,7 +157,24 @@ int Process::take_alerted(mp::Peer& peer, const gcs::Line& line) noexcept {
     return work;
 }
 
-int Process::take_more() noexcept {
+/// A turn that found nothing of the peer that sent last.
+template <unsigned kWay>
+int Process::look(void* process) noexcept {
+    auto& self = *static_cast<Process*>(process);
+    if (!self.messages_.others().are_quiet<kWay>()) [[unlikely]] return self.look_closely();
+    return self.count_idle();
+}
+
+template <unsigned... kWays>
+constexpr mp::MessagePassing::Rests Process::rests(
+    std::integer_sequence<unsigned, kWays...>) noexcept {
+    return {look<kWays>...,
+            [](void* process) noexcept { return static_cast<Process*>(process)->look_closely(); }};
+}
+constinit const mp::MessagePassing::Rests Process::kRests =
+    rests(std::make_integer_sequence<unsigned, mp::Others::kWays>());
+
+int Process::look_closely() noexcept {
     return messages_.is_more_due() ? take_due() : count_idle();
 }
 

@@ -55,8 +55,7 @@ public:
             return alert_ != 0 ? take_alerted(first.peer, first.line)
                                : messages_.take_arrivals(first.peer, first.line);
         }
-        if (messages_.has_more()) [[unlikely]] return take_more();
-        return count_idle();
+        return messages_.rest()(this);
     }
     /// Turns until something happened or the time is over (< 0: none).
     int wait(Nanoseconds timeout);
@@ -93,7 +92,13 @@ private:
     static void* operator new(std::size_t bytes);
 
     int take_alerted(mp::Peer& peer, const gcs::Line& line) noexcept;
-    int take_more() noexcept;
+    [[gnu::noinline]] int look_closely() noexcept;
+    template <unsigned kWay>
+    static int look(void* process) noexcept;
+    template <unsigned... kWays>
+    static constexpr mp::MessagePassing::Rests rests(
+        std::integer_sequence<unsigned, kWays...>) noexcept;
+    static const mp::MessagePassing::Rests kRests;
     int take_due() noexcept;
     int idle() noexcept;
     int count_idle() noexcept { return --until_idle_ != 0 ? 0 : idle(); }

@@ -246,6 +246,10 @@ public:
     [[nodiscard]] bool is_next(const Line& line) const noexcept {
         return flag::look_at<std::uint32_t>(line.control, 1) == static_cast<std::uint32_t>(number_);
     }
+    /// The same, of a control word that was read.
+    [[nodiscard]] bool is_next(std::uint64_t control) const noexcept {
+        return static_cast<std::uint32_t>(control >> 32) == static_cast<std::uint32_t>(number_);
+    }
     /// Nothing of it, a line's memory and `bytes`, is kept. True where credit_due() may have become
     /// true by that.
     bool advance_disposing(std::uint64_t bytes) noexcept {

@@ -135,7 +135,7 @@ void MessagePassing::start_sending(Order& order, Peer& peer, std::uint16_t claim
         order.piece_bytes = std::min(order.piece_bytes, ring_piece(peer));
         peer.streams.push_back(order);
         order.in_list = true;
-        more_ |= kBusy;
+        set_busy();
         return;
     }
     order.claims = reinterpret_cast<std::uint64_t*>(network_.map(
@@ -218,7 +218,7 @@ void MessagePassing::on_piece(Peer& peer, const gcs::Line& line) {
 
 void MessagePassing::give_back_piece(Peer& peer) {
     peer.pieces_in.give_back(peer.in.layout());
-    if (peer.pieces_in.owes()) more_ |= kBusy;
+    if (peer.pieces_in.owes()) set_busy();
 }
 
 // --- kernel copy ---
@@ -252,7 +252,7 @@ void MessagePassing::join_copy(Order& order) {
     }
     copies_.push_back(order);
     order.in_list = true;
-    more_ |= kBusy;
+    set_busy();
 }
 
 /// One piece of one kernel copy.

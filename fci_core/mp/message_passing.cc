@@ -7,9 +7,13 @@
 
 namespace fci::mp {
 
+namespace {
+constexpr MessagePassing::Rests kNobodys{};  // of an owner that calls turn() only
+}
+
 MessagePassing::MessagePassing(ddi::Device& device, const Protocol& protocol, const Limits& limits)
     : device_(device), network_(device.network()), protocol_(protocol), limits_(limits),
-      nobody_(std::make_unique<Peer>()), first_(nobody_.get()) {
+      nobody_(std::make_unique<Peer>()), first_(nobody_.get()), rests_(&kNobodys) {
     FCI_ASSERT(limits_.eager_bytes <= kEagerMost);
     FCI_ASSERT(has_room(limits_.layout));
     FCI_ASSERT(limits_.layout.pool_bytes % gcs::Layout::kPieceBytes == 0);
@@ -55,13 +59,25 @@ void MessagePassing::peer_attached(nhi::Rank rank) {
     arrived->pieces_out.attach(block);
     arrived->attached = arrived->present = true;
     active_.push_back(arrived);
+    others_.reserve(active_.size());
     order_peers();
     if (rank != nhi::kSelf) ++counters_.peers_attached;
-    more_ |= kBusy;  // what waited for the connection
+    set_busy();  // what waited for the connection
+}
+
+void MessagePassing::set_rests(const Rests& rests) noexcept {
+    rests_ = &rests;
+    rest_ = rests.back();
+}
+
+void MessagePassing::set_busy() noexcept {
+    more_ |= kBusy;
+    rest_ = rests_->back();
 }
 
 /// `active_` has changed.
 void MessagePassing::order_peers() noexcept {
+    doubt_others();
     first_ = active_.empty() ? nobody_.get() : active_.front();
     more_ = static_cast<std::uint8_t>((more_ & kBusy) | (active_.size() > 1 ? kSeveral : 0));
 }
@@ -150,7 +166,7 @@ void MessagePassing::put_control(Peer& peer, const gcs::Line& line) {
     }
     peer.control.push_back(line);
     peer.straight = false;
-    more_ |= kBusy;
+    set_busy();
 }
 
 void MessagePassing::tell(Peer& peer, Kind kind, std::uint64_t handle, std::uint8_t flags) {
@@ -160,7 +176,7 @@ void MessagePassing::tell(Peer& peer, Kind kind, std::uint64_t handle, std::uint
 [[gnu::noinline]] void MessagePassing::return_credit(Peer& peer) {
     peer.credit_owed = peer.in.return_credit(network_) == Status::again;
     if (peer.credit_owed) {
-        more_ |= kBusy;
+        set_busy();
     } else {
         ++counters_.credits_returned;
     }
@@ -223,7 +239,7 @@ void MessagePassing::finish_later(Order& order, int error) {
     order.state = OrderState::finished;
     finished_.push_back(order);
     order.in_list = true;
-    more_ |= kBusy;
+    set_busy();
 }
 
 void MessagePassing::give_back(Order& order) {

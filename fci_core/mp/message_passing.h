@@ -20,6 +20,7 @@
 #include "fci_core/mp/arrived_pool.h"
 #include "fci_core/mp/matching.h"
 #include "fci_core/mp/order.h"
+#include "fci_core/mp/others.h"
 #include "fci_core/mp/peer.h"
 #include "fci_core/mp/protocol.h"
 
@@ -124,15 +125,20 @@ public:
         const gcs::Line& line = first_->in.next();
         return {*first_, line, first_->in.is_next(line)};
     }
-    [[nodiscard]] bool has_more() const noexcept { return more_ != 0; }
-    /// Where there may be more: it is here now.
-    [[nodiscard]] bool is_more_due() const noexcept {
-        if ((more_ & kBusy) != 0) return true;
-        Peer* const* const end = active_.data() + active_.size();
-        for (Peer* const* from = active_.data() + 1; from < end; ++from) {
-            if ((*from)->in.ready()) return true;
-        }
-        return false;
+    /// Where there may be more: it is here now. If not, others() and rest() know how they look.
+    [[nodiscard]] bool is_more_due() noexcept;
+    /// What a turn does that finds nothing of the first peer: one of the owner's functions, the one
+    /// for Others::way() while all is quiet, and the last one of them where is_more_due() must be
+    /// asked.
+    using Rest = int (*)(void* owner) noexcept;
+    using Rests = std::array<Rest, Others::kWays + 1>;
+    void set_rests(const Rests& rests) noexcept;
+    [[nodiscard]] Rest rest() const noexcept { return rest_; }
+    [[nodiscard]] const Others& others() const noexcept { return others_; }
+    /// The next turn looks closely.
+    void doubt_others() noexcept {
+        others_.clear();
+        rest_ = rests_->back();
     }
     int take_arrivals(Peer& peer, const gcs::Line& line) noexcept;
     int take_more() noexcept;
@@ -140,7 +146,7 @@ public:
     static constexpr std::uint8_t kCreditReturned = 2;
     void mark_credit(std::uint8_t* word) noexcept { credit_mark_ = word; }
     /// Something would be done by the next turn.
-    [[nodiscard]] bool ready() const noexcept;
+    [[nodiscard]] bool ready() noexcept;
     /// Peers that sleep until a request wakes them, as far as can be seen without asking.
     [[nodiscard]] unsigned sleeping_peers() const noexcept;
     /// Nothing that could be written to a peer now is still to be written.
@@ -188,6 +194,7 @@ private:
     unsigned tell_finished();
 
     // message_passing.cc
+    void set_busy() noexcept;
     bool has_room(const gcs::Layout& layout) const noexcept;
     bool is_usable(nhi::Rank rank, const gcs::Layout& layout) noexcept;
     void order_peers() noexcept;
@@ -287,6 +294,9 @@ private:
     const std::unique_ptr<Peer> nobody_;      // not present, never has a request
     Peer* first_;                             // of the active ones, or nobody_
     std::uint8_t more_ = 0;                   // kBusy, kSeveral
+    Rest rest_ = nullptr;
+    const Rests* rests_;
+    Others others_;
     nhi::Rank known_ = 0;                     // peers_.size()
     std::vector<Peer*> peers_;                // by rank; nobody_ where nothing is known
     std::vector<std::string> reasons_;        // by rank

@@ -117,7 +117,7 @@ int MessagePassing::send_order(Peer& peer, const SendArguments& send, std::uint6
         emit(peer, *order) == Status::ok) {
         return kAccepted;
     }
-    more_ |= kBusy;
+    set_busy();
     return kAccepted;
 }
 

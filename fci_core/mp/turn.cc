@@ -70,7 +70,11 @@ template <std::uint32_t kFlags>
 
 int MessagePassing::turn() noexcept {
     const Arrival first = arrival();
-    return first.is_here ? take_arrivals(first.peer, first.line) : has_more() ? take_more() : 0;
+    if (first.is_here) return take_arrivals(first.peer, first.line);
+    if (more_ == 0) return 0;
+    const bool known = more_ == kSeveral && others_.count() + 1 == active_.size();
+    if (known && others_.are_quiet()) return 0;
+    return is_more_due() ? take_more() : 0;
 }
 
 /// Whole messages in the ring, and all that is copied out first.
@@ -135,7 +139,21 @@ int MessagePassing::take_arrivals(Peer& peer, const gcs::Line& line) noexcept {
     return more_ != 0 ? taken + take_more() : taken;
 }
 
+[[gnu::noinline]] bool MessagePassing::is_more_due() noexcept {
+    doubt_others();
+    if ((more_ & kBusy) != 0) return true;
+    for (std::size_t i = 1; i < active_.size(); ++i) {
+        const gcs::RequestIn& in = active_[i]->in;
+        const std::uint64_t control = flag::look(in.next().control);
+        if (in.is_next(control)) return true;
+        others_.add(in.next().control, control);
+    }
+    rest_ = (*rests_)[others_.way()];
+    return false;
+}
+
 [[gnu::noinline]] int MessagePassing::take_more() noexcept try {
+    doubt_others();
     unsigned work = 0;
     // By index: a callback may attach peers, and a peer may be lost on the way.
     for (std::size_t i = 1; i < active_.size(); ++i) {
@@ -157,7 +175,7 @@ int MessagePassing::take_arrivals(Peer& peer, const gcs::Line& line) noexcept {
 [[gnu::noinline]] unsigned MessagePassing::go_on() {
     unsigned work = push();
     if (!finished_.empty()) work += tell_finished();
-    if (!copies_.empty() || !finished_.empty()) more_ |= kBusy;
+    if (!copies_.empty() || !finished_.empty()) set_busy();
     return work;
 }
 
@@ -171,7 +189,7 @@ unsigned MessagePassing::tell_finished() {
     return told;
 }
 
-bool MessagePassing::ready() const noexcept { return first_->in.ready() || is_more_due(); }
+bool MessagePassing::ready() noexcept { return first_->in.ready() || is_more_due(); }
 
 unsigned MessagePassing::sleeping_peers() const noexcept {
     return static_cast<unsigned>(std::count_if(active_.begin(), active_.end(),
@@ -192,7 +210,7 @@ unsigned MessagePassing::push() {
     for (std::size_t i = 0; i < active_.size(); ++i) {
         Peer* const to = active_[i];
         const std::uint64_t before = to->out.sent();
-        if (push(*to)) more_ |= kBusy;
+        if (push(*to)) set_busy();
         work += to->out.sent() != before;
     }
     return work;

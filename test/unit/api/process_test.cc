@@ -74,6 +74,36 @@ TEST(Process, progress__of_one_who_is_never_idle_meets_others) {
     }
 }
 
+// However many there are, and however long nothing came: the next turn sees who has sent.
+TEST(Process, progress__sees_at_once_what_any_of_many_peers_sends) {
+    for (const unsigned count : {2u, 3u, 9u, 10u, 18u}) {
+        const Context self = open_context(kJob, 2);
+        std::vector<Context> others;
+        std::vector<fci_icl_peer> there;
+        std::uint64_t match = 0;
+        for (unsigned i = 0; i < count; ++i) {
+            others.push_back(open_context(kJob, 2));
+            there.push_back(add(others[i].get(), self.get()));
+            ASSERT_GE(send(others[i].get(), there[i], ++match), 0);
+            while (!arrived(self.get(), match)) {
+                fci_icl_progress(others[i].get());
+                fci_icl_progress(self.get());
+            }
+            take(self.get(), match);
+        }
+        for (unsigned i = 0; i < 5 * count; ++i) {
+            for (unsigned turn = 0; turn < i % 7; ++turn) {
+                ASSERT_EQ(fci_icl_progress(self.get()), 0);
+            }
+            const unsigned from = i * 7 % count;
+            ASSERT_EQ(send(others[from].get(), there[from], ++match), FCI_ICL_DONE);
+            ASSERT_EQ(fci_icl_progress(self.get()), 1) << i << ", of " << count;
+            ASSERT_TRUE(arrived(self.get(), match));
+            take(self.get(), match);
+        }
+    }
+}
+
 /// In a child of fork(): how many calls do not answer as they must. None may crash or hang.
 int misuse(fci_icl_context* context, fci_icl_peer known, fci_icl_context* other) {
     int wrong = 0;
