@@ -86,8 +86,8 @@ void meet(End& from, End& to) {
 void other_turns() {
     for (int i = 0; i < 3; ++i) fci_icl_progress(sender.context);
     if (bystanders.empty()) return;
-    // After an arrival it looks at the others closely, once; and an odd number of turns in all keeps
-    // the network's own work, every 128 of them, from falling into the same one each time.
+    // After an arrival it looks at the others closely, once; and an odd number of turns in all
+    // keeps the network's own work, every 128 of them, from falling into the same one each time.
     for (int i = 0; i < 2; ++i) fci_icl_progress(receiver.context);
 }
 
