@@ -118,7 +118,7 @@ std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std:
     ddi::Settings settings;
     settings.block_bytes = limits.layout.block_bytes();
     settings.block_first_bytes = limits.layout.block_first_bytes();
-    settings.communication_bytes = limits.layout.pool_bytes;
+    settings.communication_bytes = limits.layout.pool_bytes + gcs::Layout::kBoardBytes;
     settings.communication_later = true;
     settings.sizes = limits.layout.sizes();
     settings.layout_digest =

@@ -9,6 +9,7 @@
 
 #include "fci_core/api/version.h"
 #include "fci_core/base/assert.h"
+#include "fci_core/gcs/layout.h"
 #include "fci_core/progress/slice.h"
 
 namespace fci::api {
@@ -72,7 +73,28 @@ Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
     // Failing here would only mean that a sleeper is not woken at once; sleeps are bounded.
     (void)network.configure_event(gcs::kWakeEvent, {false, true});
     (void)network.mask_event_interrupt(gcs::kWakeEvent, true);
+    open_board();
     fork_watch_.emplace(*this);
+}
+
+void Process::open_board() noexcept {
+    nhi::NetworkInterface& network = device_->network();
+    const std::span<std::byte> memory = device_->communication_memory();
+    if (!network.capabilities().load_store || memory.size() < gcs::Layout::kBoardBytes) return;
+    (void)network.open_window(gcs::Layout::kBoardWindow, gcs::Layout::kBoard,
+                              memory.last(gcs::Layout::kBoardBytes));
+}
+
+std::byte* Process::board(nhi::Rank rank) noexcept {
+    using gcs::Layout;
+    nhi::NetworkInterface& network = device_->network();
+    if (childs_) return nullptr;
+    if (rank == nhi::kSelf && !board_there_) {
+        board_there_ =
+            network.provide(rank, Layout::kBoard, Layout::kBoardBytes) == Status::ok;
+        if (!board_there_) return nullptr;
+    }
+    return network.map(rank, Layout::kBoard, Layout::kBoardBytes);
 }
 
 Process::~Process() {

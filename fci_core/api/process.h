@@ -65,6 +65,9 @@ public:
     bool arm();
     /// Writes out what was accepted; false when time ran out.
     bool drain(Nanoseconds timeout);
+    /// Where the peer's board lies here (gcs/layout.h), until this object ends; its owner must have
+    /// asked for it before others touch it. nullptr: there is no such, or not yet.
+    std::byte* board(nhi::Rank rank) noexcept;
     /// In a child of fork(): no memory that was shared is touched any more, and what needs a peer
     /// fails. Progress and waiting answer with this.
     void became_childs() noexcept;
@@ -111,6 +114,7 @@ private:
     void sleep(Nanoseconds timeout);
     void disarm() noexcept;
     void update_report() noexcept;
+    void open_board() noexcept;
 
     ReportPage report_;  // its place is where this object ends
     const char* driver_;
@@ -134,6 +138,7 @@ private:
     bool childs_ = false;
     std::optional<ForkWatch> fork_watch_;  // until it begins to end
     bool shared_ = false;
+    bool board_there_ = false;
     FinalReport final_report_;
     std::string kept_wait_policy_, kept_summary_;
     struct Handler {

@@ -31,6 +31,12 @@ struct Layout {
     static constexpr nhi::WindowNumber kPoolWindow = 0;
     static constexpr nhi::LcsAddress kPool{nhi::kPairLimit};
 
+    // Memory of a process that it and its peers read and write as they agree (the group data of
+    // §2.6.11 lie in such). It follows the pool, and is a window of its own.
+    static constexpr std::uint64_t kBoardBytes = 16384;
+    static constexpr nhi::WindowNumber kBoardWindow = 1;
+    static constexpr nhi::LcsAddress kBoard{nhi::kPairLimit + kPoolPiecesMost * kPieceBytes};
+
     // The writer tells here what it has taken of the requests that the owner sent to it.
     [[nodiscard]] static constexpr nhi::LcsAddress credit() noexcept { return at(0); }
     // In the same line: how many pieces of the owner's pool it has given back.
