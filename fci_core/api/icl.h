@@ -107,12 +107,12 @@ FCI_ICL_API int fci_icl_add_peer(fci_icl_context *context,
 FCI_ICL_API int fci_icl_peer_card(const fci_icl_context *context, fci_icl_peer peer,
                                   unsigned char card[FCI_ICL_CARD_BYTES]);
 
-/* The board of `peer` (0: the own one): FCI_ICL_BOARD_BYTES of its memory, aligned to a page and zero
- * in the beginning, which its process and those connected to it load and store as they agree, by
- * atomic operations of C11 or better (section 2.6.11 keeps its flag tables in such). To be asked for
- * by its process before others touch it. Valid until close, even after the peer has died. Nobody is
- * woken by a store: who lets others sleep sends them a message. NULL: not connected yet, no memory,
- * or a driver that has no such. */
+/* The board of `peer` (0: the own one): FCI_ICL_BOARD_BYTES of its memory, aligned to a page and
+ * zero in the beginning, which its process and those connected to it load and store as they agree,
+ * atomically (section 2.6.11 keeps its flag tables in such). To be asked for by its process before
+ * others touch it. Valid until close, even after the peer has died. Nobody is woken by a store: who
+ * lets others sleep sends them a message. NULL: not connected yet, no memory, or a driver that has
+ * no such. */
 #define FCI_ICL_BOARD_BYTES 16384u
 FCI_ICL_API void *fci_icl_board(fci_icl_context *context, fci_icl_peer peer);
 

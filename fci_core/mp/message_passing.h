@@ -178,6 +178,7 @@ private:
     bool posted_before(Question question) const noexcept;
 
     // turn.cc
+    [[nodiscard]] bool is_all_quiet() const noexcept;
     unsigned go_on();
     template <std::uint32_t kFlags>
     bool take_message(Peer& peer, const gcs::Line& line, std::uint32_t kind);

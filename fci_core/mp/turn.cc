@@ -68,12 +68,16 @@ template <std::uint32_t kFlags>
     if (peer.in.credit_due()) return_credit(peer);
 }
 
+/// But for the first peer; as far as known without a close look.
+bool MessagePassing::is_all_quiet() const noexcept {
+    if (more_ != kSeveral) return more_ == 0;
+    return others_.count() + 1 == active_.size() && others_.are_quiet();
+}
+
 int MessagePassing::turn() noexcept {
     const Arrival first = arrival();
     if (first.is_here) return take_arrivals(first.peer, first.line);
-    if (more_ == 0) return 0;
-    const bool known = more_ == kSeveral && others_.count() + 1 == active_.size();
-    if (known && others_.are_quiet()) return 0;
+    if (is_all_quiet()) return 0;
     return is_more_due() ? take_more() : 0;
 }
 
@@ -136,7 +140,7 @@ int MessagePassing::take_arrivals(Peer& peer, const gcs::Line& line) noexcept {
 
 [[gnu::noinline]] int MessagePassing::take_rest(Peer& peer) {
     const auto taken = static_cast<int>(1 + drain(peer, kRequestsPerTurn - 1));
-    return more_ != 0 ? taken + take_more() : taken;
+    return is_all_quiet() ? taken : taken + take_more();
 }
 
 [[gnu::noinline]] bool MessagePassing::is_more_due() noexcept {
