@@ -1,0 +1,27 @@
+"""Small collectives of all kinds, in any order, on communicators that come and go, among more ranks
+than cores: where FCI has ways of its own for them, and where it has none."""
+
+from harness import HERE, Case, built, failed, passed, run, signal_named
+
+LIMIT = 120
+ROUNDS = 400
+
+
+def crowd(settings, ranks, seed):
+    where = settings.directory("crowd")
+    binary = built(settings, HERE / "crowd.c", where / "crowd", mpi=True, against_fci=False)
+    command, env = settings.mpirun(ranks, [binary, seed, ROUNDS])
+    ran = run(command, cwd=where, env=env, timeout=LIMIT)
+    if ran.code or ran.left or signal_named(ran.err):
+        return failed(f"{ran.ended()}: {ran.last_line()}")
+    if f"crowd: {ROUNDS} rounds, all right" not in ran.out:
+        return failed(ran.last_line())
+    return passed(f"seed {seed}")
+
+
+def cases(settings):
+    if settings.transport not in ("fci", "fci-mpich"):
+        return
+    for ranks, seed in ((2, 1), (3, 2), (5, 3), (8, 4), (16, 5), (20, 6)):
+        yield Case(f"{ranks}-ranks", lambda ranks=ranks, seed=seed: crowd(settings, ranks, seed),
+                   ci=ranks in (3, 8, 20))
