@@ -138,6 +138,39 @@ static void partitioned(void) {
     failed(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
 }
 
+/* The first collective is one like others; later ones may go ways of their own, and who waits there
+ * for long is asleep by then. */
+static void be_used_to_collectives(void) {
+    for (int i = 0; i < 20; ++i) MPI_Barrier(MPI_COMM_WORLD);
+    die_soon_if_last();
+}
+
+static void later_barrier(void) {
+    be_used_to_collectives();
+    failed(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
+}
+
+static void later_bcast(void) {
+    long word = 0;
+    be_used_to_collectives();
+    failed(MPI_Bcast(&word, 1, MPI_LONG, dead, MPI_COMM_WORLD), "MPI_Bcast");
+}
+
+/* Its root need not wait for anybody, but not for ever so. */
+static void later_bcast_to(void) {
+    long word = 0;
+    be_used_to_collectives();
+    for (int i = 0; i < 1000; ++i)
+        failed(MPI_Bcast(&word, 1, MPI_LONG, 0, MPI_COMM_WORLD), "MPI_Bcast");
+    failed(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
+}
+
+static void later_allreduce(void) {
+    long word = 1, sum = 0;
+    be_used_to_collectives();
+    failed(MPI_Allreduce(&word, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD), "MPI_Allreduce");
+}
+
 int main(int argc, char **argv) {
     static const struct {
         const char *name;
@@ -145,7 +178,11 @@ int main(int argc, char **argv) {
     } ways[] = {{"receive", receive},   {"any-source", any_source}, {"strangers", strangers},
                 {"ssend", synchronous}, {"barrier", barrier},       {"lock", lock},
                 {"flush", flush},       {"fence", fence},           {"complete", complete},
-                {"partitioned", partitioned}};
+                {"partitioned", partitioned},
+                {"later-barrier", later_barrier},
+                {"later-bcast", later_bcast},
+                {"later-bcast-to", later_bcast_to},
+                {"later-allreduce", later_allreduce}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -7,7 +7,7 @@ import tempfile
 from harness import HERE, Case, built, failed, left_over, passed, run, signal_named, snapshot
 
 DEATHS = ["receive", "any-source", "strangers", "ssend", "barrier", "lock", "flush", "fence", "complete",
-          "partitioned"]
+          "partitioned", "later-barrier", "later-bcast", "later-bcast-to", "later-allreduce"]
 RANKS = 3
 LIMIT = 20
 SURVIVOR = re.compile(r"^survivor (\d+): (\w+): class (\d+): (.*)$", re.M)
