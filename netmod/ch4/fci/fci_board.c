@@ -38,16 +38,9 @@ struct place {
     struct entry brought[MPIDI_FCI_BOARD_MOST][2];
 };
 
-#define PLACES (FCI_ICL_BOARD_BYTES / sizeof(struct place))
-MPL_static_assert(PLACES >= 4, "a board has room for several communicators");
+#define PLACES MPIDI_FCI_BOARD_PLACES
+MPL_static_assert(PLACES * sizeof(struct place) <= FCI_ICL_BOARD_BYTES, "all have room");
 MPL_static_assert(MPIDI_FCI_BOARD_BYTES < 1 << LENGTH_BITS, "a length fits into its bits");
-
-/* Of the own board. A place is free again when all who had it have come to its last number. */
-static struct {
-    bool taken;
-    int members;
-    uint64_t number;
-} places[PLACES];
 
 #define OWN(comm) MPIDI_FCI_COMM(comm)
 #define PLACE(comm) ((struct place *) OWN(comm).board)
@@ -70,10 +63,11 @@ static struct place *board_of(uint32_t peer)
     return board;
 }
 
-/* Counted from 0; PLACES: none is free. */
-static size_t take_free_place(const struct place *board, int members)
+/* Counted from 0; PLACES: none is free. One is free again when all who had it have left it. */
+static int take_free_place(const struct place *board, int members)
 {
-    size_t i;
+    struct MPIDI_FCI_board_place *const places = MPIDI_FCI_global.places;
+    int i;
 
     MPIDI_FCI_ENTER();
     for (i = 0; i < PLACES; i++)
@@ -90,19 +84,19 @@ static size_t take_free_place(const struct place *board, int members)
 void MPIDI_FCI_board_offer(MPIR_Comm * comm, struct MPIDI_FCI_board_offer *offer)
 {
     struct place *const board = board_of(0);
-    const size_t i = board == NULL ? PLACES : take_free_place(board, comm->local_size);
+    const int i = board == NULL ? PLACES : take_free_place(board, comm->local_size);
 
     offer->place = offer->number = 0;
     if (i == PLACES)
         return;
     struct place *const place = &board[i];
     for (int rank = 0; rank < MPIDI_FCI_BOARD_MOST; rank++) {
-        MPL_atomic_release_store_uint64(&place->at[rank], places[i].number);
+        MPL_atomic_release_store_uint64(&place->at[rank], MPIDI_FCI_global.places[i].number);
         place->asleep[rank] = place->core[rank] = 0;
     }
     MPL_atomic_release_store_int(&place->sleepers, 0);
     offer->place = i + 1;
-    offer->number = places[i].number;
+    offer->number = MPIDI_FCI_global.places[i].number;
 }
 
 bool MPIDI_FCI_board_take(MPIR_Comm * comm, int owner, const struct MPIDI_FCI_board_offer *offer)
@@ -146,13 +140,14 @@ void MPIDI_FCI_board_leave(MPIR_Comm * comm)
 {
     if (!MPIDI_FCI_HAS_BOARD(comm) || MPIDI_FCI_global.context == NULL)
         return;
-    /* Nobody sleeps over this: who waits for others to be past something has not said it yet. */
-    come_to(comm, OWN(comm).board_number);
+    /* A number of its own, since who has come to the last collective may still be reading. Nobody
+     * sleeps over it: who waits for others to be past something has yet to say what comes then. */
+    come_to(comm, ++OWN(comm).board_number);
     if (OWN(comm).board_owned) {
         const ptrdiff_t i = PLACE(comm) - board_of(0);
         MPIDI_FCI_ENTER();
-        places[i].taken = false;
-        places[i].number = OWN(comm).board_number;
+        MPIDI_FCI_global.places[i].taken = false;
+        MPIDI_FCI_global.places[i].number = OWN(comm).board_number;
         MPIDI_FCI_EXIT();
     }
     OWN(comm).board = NULL;

@@ -21,6 +21,14 @@
 /* An active message that says nothing: it wakes who sleeps. MPICH's are the first numbers. */
 #define MPIDI_FCI_AM_WAKE (FCI_ICL_AM_HANDLERS - 1)
 
+/* Of the own board (fci_board.c). */
+#define MPIDI_FCI_BOARD_PLACES 5
+struct MPIDI_FCI_board_place {
+    bool taken;
+    int members;
+    uint64_t number;            /* their last one */
+};
+
 typedef struct {
     fci_icl_context *context;
     uint64_t *gpids;            /* MPICH 4: of each peer, by its number, or MPIDI_FCI_NO_GPID */
@@ -35,6 +43,7 @@ typedef struct {
     size_t inject_bytes;        /* sends up to this length need no request */
     size_t am_eager_bytes;
     unsigned flushes;           /* that waited for nobody (fci_flush.h) */
+    struct MPIDI_FCI_board_place places[MPIDI_FCI_BOARD_PLACES];
 } MPIDI_FCI_global_t;
 
 #define MPIDI_FCI_NO_GPID (~UINT64_C(0))
