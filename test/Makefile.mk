@@ -121,6 +121,7 @@ test_api_SOURCES = \
 	test/unit/api/context.h \
 	test/unit/api/faults_test.cc \
 	test/unit/api/pool_test.cc \
+	test/unit/api/post_test.cc \
 	test/unit/api/process_test.cc \
 	test/unit/api/report_test.cc
 test_api_LDADD = libfci_tap.la $(libfci_rooms) $(GTEST_LIBS)

@@ -42,10 +42,13 @@ static_assert(FCI_ICL_BUFFERED == mp::kSendBuffered);
 static_assert(FCI_ICL_ANY_SOURCE == mp::kAnySource && FCI_ICL_SPACES == mp::kActiveSpace);
 static_assert(FCI_ICL_CARD_BYTES == sizeof(fci::ddi::Card));
 
+auto done_of(fci_icl_done_fn done) noexcept {
+    return reinterpret_cast<void (*)(void*, void*, const mp::Outcome*)>(done);
+}
+
 mp::Completion completion_of(const fci_icl_completion* given) noexcept {
     if (given == nullptr) return {};
-    using Done = void (*)(void*, void*, const mp::Outcome*);
-    return {reinterpret_cast<Done>(given->done), given->user, given->owner};
+    return {done_of(given->done), given->user, given->owner};
 }
 
 mp::Outcome* outcome_of(fci_icl_status* status) noexcept {
@@ -293,6 +296,15 @@ int fci_icl_receive_bytes(fci_icl_context* context, fci_icl_peer source, uint32_
     }
     return receive_with_search(context, source, space, pattern.match, ignore, buffer, bytes,
                                completion, order, status);
+}
+
+fci_icl_order fci_icl_post(fci_icl_context* context, fci_icl_peer source, uint64_t match,
+                           uint64_t ignore, void* buffer, size_t bytes, fci_icl_done_fn done,
+                           void* user, void* owner) {
+    const mp::Pattern pattern{source, 0, match, ignore};
+    mp::MessagePassing& messages = messages_of(context);
+    if (!messages.lacks(pattern)) [[unlikely]] return 0;
+    return messages.post(pattern, buffer, bytes, {done_of(done), user, owner});
 }
 
 int fci_icl_cancel(fci_icl_context* context, fci_icl_order order) {

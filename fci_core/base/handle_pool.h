@@ -10,7 +10,8 @@
 namespace fci {
 
 /// T has a member `std::uint32_t handle`: index, generation, and on top of these a bit that is set
-/// while the object is in use, so a number that is given out is never 0.
+/// while the object is in use, so a number that is given out is never 0. And `next_free`, which can
+/// point to a T or a base of it: the pool's, placed by T where it lies beside what is used most.
 template <class T>
 class HandlePool {
 public:
@@ -26,17 +27,16 @@ public:
     /// nullptr where take() would have to grow.
     T* take_free() noexcept {
         if (first_free_ == nullptr) [[unlikely]] return nullptr;
-        Slot& slot = *first_free_;
-        first_free_ = slot.next_free;
-        slot.handle += kInUse;
-        return &slot;
+        T* const taken = first_free_;
+        first_free_ = static_cast<T*>(taken->next_free);
+        taken->handle += kInUse;
+        return taken;
     }
 
     void give_back(T& object) noexcept {
-        Slot& slot = static_cast<Slot&>(object);
-        slot.handle += kInUse;  // carries: the next generation
-        slot.next_free = first_free_;
-        first_free_ = &slot;
+        object.handle += kInUse;  // carries: the next generation
+        object.next_free = first_free_;
+        first_free_ = &object;
     }
 
     [[nodiscard]] T* find(std::uint32_t handle) noexcept {
@@ -55,7 +55,7 @@ public:
         return used;
     }
     [[nodiscard]] std::size_t memory() const noexcept {  // bytes
-        return chunks_.size() * kChunk * sizeof(Slot);
+        return chunks_.size() * kChunk * sizeof(T);
     }
 
     /// `visit` may give objects back and take new ones.
@@ -70,25 +70,21 @@ public:
     }
 
 private:
-    struct Slot final : T {
-        Slot* next_free = nullptr;
-    };
-
     bool grow() {
         const std::size_t first = chunks_.size() * kChunk;
         if (first + kChunk > kMost) return false;
-        chunks_.push_back(std::make_unique<Slot[]>(kChunk));
+        chunks_.push_back(std::make_unique<T[]>(kChunk));
         for (std::size_t i = kChunk; i-- > 0;) {
-            Slot& slot = chunks_.back()[i];
-            slot.handle = static_cast<std::uint32_t>(first + i);
-            slot.next_free = first_free_;
-            first_free_ = &slot;
+            T& object = chunks_.back()[i];
+            object.handle = static_cast<std::uint32_t>(first + i);
+            object.next_free = first_free_;
+            first_free_ = &object;
         }
         return true;
     }
 
-    std::vector<std::unique_ptr<Slot[]>> chunks_;
-    Slot* first_free_ = nullptr;
+    std::vector<std::unique_ptr<T[]>> chunks_;
+    T* first_free_ = nullptr;
 };
 
 }  // namespace fci

@@ -11,6 +11,7 @@
 
 #include "fci_core/base/intrusive_list.h"
 #include "fci_core/base/status.h"
+#include "fci_core/gcs/layout.h"
 #include "fci_core/mp/matching.h"
 #include "fci_core/mp/records.h"
 #include "fci_core/nhi/types.h"
@@ -62,10 +63,13 @@ enum class OrderState : std::uint8_t {
     finished,     // only the completion is still to be told
 };
 
-struct Order : PostedNode, ListLink {
-    // Set for every order; what reset() sets lies together.
+/// What every order has, and all that a short message needs of a receive: with the place in the list
+/// of receives two cache lines.
+struct alignas(gcs::kLineBytes) StraightOrder : PostedNode {
+    StraightOrder* next_free = nullptr;  // of the pool
     std::uint32_t handle = 0;
     int error = kSuccess;
+    // What reset() sets lies together.
     OrderState state = OrderState::queued;
     bool is_send = false;
     bool offered = false;      // receive: its offer may be in use at the source
@@ -74,18 +78,22 @@ struct Order : PostedNode, ListLink {
     std::int8_t claim_index = -1;  // receive: the claim word it holds in its peer's block
     Path path = Path::ring;
     Path chosen = Path::ring;  // receive: what CopyPath said
-    nhi::Rank peer = nhi::kNoRank;  // send: destination; receive: the source once matched
-    std::uint32_t space = 0;     // of a send
     std::byte* data = nullptr;   // the user's buffer, or the bounce
     std::uint64_t bytes = 0;     // of it
     // Receive: as many where a message may be put there at once; kNever: it is offered, or not one
     // range, or nobody asks for its end.
     std::int64_t straight = kNever;
     static constexpr std::int64_t kNever = -1;
+    Completion completion{};
+};
+static_assert(sizeof(StraightOrder) == 2 * gcs::kLineBytes);
+
+struct Order : StraightOrder, ListLink {
+    nhi::Rank peer = nhi::kNoRank;  // send: destination; receive: the source once matched
+    std::uint32_t space = 0;     // of a send
     std::uint64_t match = 0, immediate = 0;
     std::uint64_t length = 0;    // of the message
     std::uint64_t wanted = 0;    // bytes that travel
-    Completion completion{};
     std::unique_ptr<Baggage> baggage;
 
     // Of a send that waits, and of a message whose data is on its way.

@@ -16,7 +16,7 @@
 #define MPIDI_FCI_VCI 0
 
 /* Matching spaces of icl.h. */
-#define MPIDI_FCI_SPACE_TAGGED 0u  /* as fci_icl_send_short() has it */
+#define MPIDI_FCI_SPACE_TAGGED 0u  /* as fci_icl_send_short() and fci_icl_post() have it */
 #define MPIDI_FCI_SPACE_DYNAMIC 1u      /* connect and accept, before there is a communicator */
 /* An active message that says nothing: it wakes who sleeps. MPICH's are the first numbers. */
 #define MPIDI_FCI_AM_WAKE (FCI_ICL_AM_HANDLERS - 1)
@@ -40,6 +40,7 @@ typedef struct {
     MPL_time_t death;           /* then */
     unsigned cores;             /* of this host, as the one of our processes here that may use the
                                  * fewest counts them */
+    uint64_t ignored[2];        /* what receives do not compare; [1]: with MPI_ANY_TAG */
     size_t inject_bytes;        /* sends up to this length need no request */
     size_t am_eager_bytes;
     unsigned flushes;           /* that waited for nobody (fci_flush.h) */
@@ -52,8 +53,10 @@ typedef struct {
  * reaches what it sees declared by one more instruction: too many in calls that have a hundred. */
 #ifdef MPL_HAVE_GCC_ATTRIBUTE
 #define FCI_HIDDEN __attribute__((visibility("hidden")))
+#define FCI_APART __attribute__((noinline))     /* of a straight path */
 #else
 #define FCI_HIDDEN
+#define FCI_APART
 #endif
 extern FCI_HIDDEN MPIR_Process_t MPIR_Process;
 extern FCI_HIDDEN MPIR_Thread_info_t MPIR_ThreadInfo;
@@ -101,8 +104,11 @@ int MPIDI_FCI_turn_and_yield(void);
  * Everything but the plain short send. */
 int MPIDI_FCI_send_any(const void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t peer,
                        uint64_t match, uint32_t flags, MPIR_Request ** request);
+/* Before the first receive, once MPICH has said how many bits its tags have. */
+void MPIDI_FCI_set_ignored(void);
 int MPIDI_FCI_receive(void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t source,
                       uint64_t match, uint64_t ignore, MPIR_Request * request);
+void MPIDI_FCI_received(void *request, void *packed, const struct fci_icl_status *status);
 int MPIDI_FCI_receive_claimed(void *buf, MPI_Aint count, MPI_Datatype datatype,
                               MPIR_Request * request);
 int MPIDI_FCI_am_send(uint32_t peer, int handler_id, const void *am_hdr, MPI_Aint am_hdr_sz,

@@ -9,6 +9,10 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_D
                                                 MPIR_Request ** request, MPIR_Request * partner)
 {
     int mpi_errno = MPI_SUCCESS;
+    int dt_contig;
+    size_t data_sz;
+    MPI_Aint dt_true_lb;
+    MPIR_Datatype *dt_ptr;
     MPIR_Request *req = *request;
     const uint32_t source =
         rank == MPI_ANY_SOURCE ? FCI_ICL_ANY_SOURCE : MPIDI_FCI_AV(addr).peer;
@@ -27,10 +31,15 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_D
         MPIR_Comm_add_ref(comm);
         MPIDI_FCI_REQ(req).comm = comm;
     }
-    mpi_errno = MPIDI_FCI_receive(buf, count, datatype, source,
-                                  MPIDI_FCI_receive_match(comm->recvcontext_id +
-                                                          FCI_CONTEXT_OFFSET(attr), tag),
-                                  MPIDI_FCI_ignore(tag), req);
+    const uint64_t match =
+        MPIDI_FCI_receive_match(comm->recvcontext_id + FCI_CONTEXT_OFFSET(attr), tag);
+    const uint64_t ignore = MPIDI_FCI_ignore(tag);
+    MPIDI_Datatype_get_info(count, datatype, dt_contig, data_sz, dt_ptr, dt_true_lb);
+    MPIDI_FCI_REQ(req).order = unlikely(!dt_contig) ? 0 :
+        fci_icl_post(MPIDI_FCI_global.context, source, match, ignore,
+                     MPIR_get_contig_ptr(buf, dt_true_lb), data_sz, MPIDI_FCI_received, req, NULL);
+    if (unlikely(MPIDI_FCI_REQ(req).order == 0))
+        mpi_errno = MPIDI_FCI_receive(buf, count, datatype, source, match, ignore, req);
     *request = req;
 
   fn_exit:

@@ -103,6 +103,17 @@ int MPIDI_FCI_send_any(const void *buf, MPI_Aint count, MPI_Datatype datatype, u
 
 /* --- receive --- */
 
+/* Who sent it, MPICH's error bits, and for MPI_ANY_TAG the part of the tag that is the user's;
+ * collectives keep theirs. */
+void MPIDI_FCI_set_ignored(void)
+{
+    uint64_t compared = MPIDI_FCI_TAG_MASK;
+    MPIR_TAG_CLEAR_ERROR_BITS(compared);
+    MPIDI_FCI_global.ignored[0] = MPIDI_FCI_RANK_MASK | (MPIDI_FCI_TAG_MASK & ~compared);
+    MPIDI_FCI_global.ignored[1] =
+        MPIDI_FCI_global.ignored[0] | (MPIDI_FCI_TAG_MASK & FCI_USER_TAG_MASK);
+}
+
 static int truncated(const MPIR_Request * req, const struct fci_icl_status *status)
 {
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
@@ -111,14 +122,14 @@ static int truncated(const MPIR_Request * req, const struct fci_icl_status *stat
                                 (int) status->received, (int) status->length);
 }
 
-static void receive_done(void *user, void *owner, const struct fci_icl_status *status)
+/* All that is not a whole message in the user's own buffer. */
+static FCI_APART void received_otherwise(MPIR_Request * req, struct MPIDI_FCI_packed *packed,
+                                         const struct fci_icl_status *status)
 {
-    MPIR_Request *const req = user;
-    struct MPIDI_FCI_packed *const packed = owner;
     MPIR_Comm *const comm = MPIDI_FCI_REQ(req).comm;
     MPI_Aint count = status->received;
 
-    if (unlikely(status->error == FCI_ICL_ECANCELED)) {
+    if (status->error == FCI_ICL_ECANCELED) {
         MPIR_STATUS_SET_CANCEL_BIT(req->status, TRUE);
         count = 0;
     } else {
@@ -135,17 +146,32 @@ static void receive_done(void *user, void *owner, const struct fci_icl_status *s
                                          MPI_ERR_TYPE, "**dtypemismatch", 0);
             count = unpacked;
         }
-        if (unlikely(status->error == FCI_ICL_ETRUNC))
+        if (status->error == FCI_ICL_ETRUNC)
             req->status.MPI_ERROR = truncated(req, status);
-        else if (unlikely(status->error != FCI_ICL_OK))
+        else if (status->error != FCI_ICL_OK)
             req->status.MPI_ERROR = MPIDI_FCI_error(status->error, status->source);
     }
     MPIR_STATUS_SET_COUNT(req->status, count);
     free_packed(packed);
-    if (unlikely(comm != NULL)) {
+    if (comm != NULL) {
         MPIDI_FCI_REQ(req).comm = NULL;
         MPIR_Comm_release(comm);
     }
+    FCI_REQUEST_COMPLETE(req);
+}
+
+void MPIDI_FCI_received(void *request, void *packed, const struct fci_icl_status *status)
+{
+    MPIR_Request *const req = request;
+
+    if (unlikely(status->error != FCI_ICL_OK || packed != NULL || MPIDI_FCI_REQ(req).comm != NULL)) {
+        received_otherwise(req, packed, status);
+        return;
+    }
+    req->status.MPI_SOURCE = MPIDI_FCI_rank_of(status->match, status->source, NULL);
+    req->status.MPI_TAG = MPIDI_FCI_tag_of(status->match);
+    req->status.MPI_ERROR = MPI_SUCCESS;
+    MPIR_STATUS_SET_COUNT(req->status, status->received);
     FCI_REQUEST_COMPLETE(req);
 }
 
@@ -182,7 +208,7 @@ int MPIDI_FCI_receive(void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t
     const int mpi_errno = landing(buf, count, datatype, &where, &packed);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    const struct fci_icl_completion completion = { receive_done, request, packed };
+    const struct fci_icl_completion completion = { MPIDI_FCI_received, request, packed };
     const int answer =
         fci_icl_receive_bytes(MPIDI_FCI_global.context, source, MPIDI_FCI_SPACE_TAGGED, match,
                               ignore, where.iov_base, where.iov_len, &completion,
@@ -191,7 +217,7 @@ int MPIDI_FCI_receive(void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t
         return MPI_SUCCESS;
     if (answer != FCI_ICL_DONE)
         status = (struct fci_icl_status) {.error = answer,.source = source,.match = match };
-    receive_done(request, packed, &status);
+    MPIDI_FCI_received(request, packed, &status);
     return MPI_SUCCESS;
 }
 
@@ -205,7 +231,7 @@ int MPIDI_FCI_receive_claimed(void *buf, MPI_Aint count, MPI_Datatype datatype,
     const int mpi_errno = landing(buf, count, datatype, &where, &packed);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    const struct fci_icl_completion completion = { receive_done, request, packed };
+    const struct fci_icl_completion completion = { MPIDI_FCI_received, request, packed };
     const int answer =
         fci_icl_receive_claimed(MPIDI_FCI_global.context, message, &where, 1, &completion,
                                 &MPIDI_FCI_REQ(request).order, &status);
@@ -213,6 +239,6 @@ int MPIDI_FCI_receive_claimed(void *buf, MPI_Aint count, MPI_Datatype datatype,
         return MPI_SUCCESS;
     if (answer != FCI_ICL_DONE)
         status.error = answer;
-    receive_done(request, packed, &status);
+    MPIDI_FCI_received(request, packed, &status);
     return MPI_SUCCESS;
 }

@@ -24,15 +24,9 @@ MPL_STATIC_INLINE_PREFIX uint64_t MPIDI_FCI_match(int context_id, int rank, int 
         (uint64_t) context_id << MPIDI_FCI_TAG_BITS | ((uint64_t) tag & MPIDI_FCI_TAG_MASK);
 }
 
-/* What a receive does not compare: who sent it, MPICH's error bits, and for MPI_ANY_TAG the part of
- * the tag that is the user's; collectives keep theirs. */
 MPL_STATIC_INLINE_PREFIX uint64_t MPIDI_FCI_ignore(int tag)
 {
-    uint64_t compared = MPIDI_FCI_TAG_MASK;
-    MPIR_TAG_CLEAR_ERROR_BITS(compared);
-    if (tag == MPI_ANY_TAG)
-        compared &= ~(uint64_t) FCI_USER_TAG_MASK;
-    return MPIDI_FCI_RANK_MASK | (MPIDI_FCI_TAG_MASK & ~compared);
+    return MPIDI_FCI_global.ignored[tag == MPI_ANY_TAG];
 }
 
 MPL_STATIC_INLINE_PREFIX uint64_t MPIDI_FCI_receive_match(int context_id, int tag)

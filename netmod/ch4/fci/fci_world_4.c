@@ -99,6 +99,7 @@ int MPIDI_FCI_init_vcis(int num_vcis, int *num_vcis_actual)
 
 int MPIDI_FCI_mpi_comm_commit_pre_hook(MPIR_Comm * comm)
 {
+    MPIDI_FCI_set_ignored();
     return MPI_SUCCESS;
 }
 

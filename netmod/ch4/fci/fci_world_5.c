@@ -69,6 +69,7 @@ static int get_acquainted(MPIR_Comm * comm)
 
 int MPIDI_FCI_mpi_comm_commit_pre_hook(MPIR_Comm * comm)
 {
+    MPIDI_FCI_set_ignored();
     return comm->attr & MPIR_COMM_ATTR__BOOTSTRAP ? get_acquainted(comm) : MPI_SUCCESS;
 }
 

@@ -11,6 +11,7 @@ namespace fci {
 namespace {
 
 struct Thing {
+    Thing* next_free = nullptr;
     std::uint32_t handle = 0;
     int value = 0;
 };
