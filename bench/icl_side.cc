@@ -58,6 +58,8 @@ bool IclSide::open(std::uint64_t job, const char* driver, const char* protocol) 
 }
 
 void IclSide::start_send(unsigned to, const void* data, std::size_t bytes, Pending& pending) {
+    // As the plugs do: the commonest of all sends first.
+    if (fci_icl_send_short(context_, peers_[to], kTag, data, bytes) == FCI_ICL_DONE) return;
     const fci_icl_completion completion{done, &pending, nullptr};
     fci_icl_order order;
     int code;
@@ -70,12 +72,16 @@ void IclSide::start_send(unsigned to, const void* data, std::size_t bytes, Pendi
 }
 
 void IclSide::post(fci_icl_peer source, void* data, std::size_t bytes, Pending& pending) {
-    const iovec iov{data, bytes};
-    const struct fci_icl_receive wanted{source, 0, kTag, 0, &iov, 1, {done, &pending, nullptr}};
+    if (fci_icl_post(context_, source, kTag, 0, data, bytes, done, &pending, nullptr) != 0) {
+        ++pending.left;
+        return;
+    }
+    const fci_icl_completion completion{done, &pending, nullptr};
     fci_icl_order order;
     fci_icl_status status;
     int code;
-    while ((code = fci_icl_receive(context_, &wanted, &order, &status)) == FCI_ICL_EAGAIN)
+    while ((code = fci_icl_receive_bytes(context_, source, 0, kTag, 0, data, bytes, &completion,
+                                         &order, &status)) == FCI_ICL_EAGAIN)
         fci_icl_progress(context_);
     if (code == FCI_ICL_OK) ++pending.left;
     if (code == FCI_ICL_DONE && status.error != FCI_ICL_OK) fail(status.error);

@@ -202,8 +202,8 @@ FCI_ICL_API int fci_icl_receive_bytes(fci_icl_context *context, fci_icl_peer sou
                                       const struct fci_icl_completion *completion,
                                       fci_icl_order *order, struct fci_icl_status *status);
 /* The same for the commonest of all receives: in space 0, by few instructions. Its order, or 0:
- * nothing happened, and fci_icl_receive_bytes() answers (a message may be here, the receive be long,
- * its source be lost). `done` not NULL. */
+ * nothing happened, and fci_icl_receive_bytes() answers (a message may be here, the receive be
+ * long, its source be lost). `done` not NULL. */
 FCI_ICL_API fci_icl_order fci_icl_post(fci_icl_context *context, fci_icl_peer source,
                                        uint64_t match, uint64_t ignore, void *buffer, size_t bytes,
                                        fci_icl_done_fn done, void *user, void *owner);

@@ -63,8 +63,8 @@ enum class OrderState : std::uint8_t {
     finished,     // only the completion is still to be told
 };
 
-/// What every order has, and all that a short message needs of a receive: with the place in the list
-/// of receives two cache lines.
+/// What every order has, and all that a short message needs of a receive: with the place in the
+/// list of receives two cache lines.
 struct alignas(gcs::kLineBytes) StraightOrder : PostedNode {
     StraightOrder* next_free = nullptr;  // of the pool
     std::uint32_t handle = 0;

@@ -163,8 +163,9 @@ static FCI_APART void received_otherwise(MPIR_Request * req, struct MPIDI_FCI_pa
 void MPIDI_FCI_received(void *request, void *packed, const struct fci_icl_status *status)
 {
     MPIR_Request *const req = request;
+    const bool plain = packed == NULL && MPIDI_FCI_REQ(req).comm == NULL;
 
-    if (unlikely(status->error != FCI_ICL_OK || packed != NULL || MPIDI_FCI_REQ(req).comm != NULL)) {
+    if (unlikely(status->error != FCI_ICL_OK || !plain)) {
         received_otherwise(req, packed, status);
         return;
     }
