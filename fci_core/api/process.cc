@@ -181,8 +181,11 @@ int Process::take_alerted(mp::Peer& peer, const gcs::Line& line) noexcept {
 
 /// A turn that found nothing of the peer that sent last.
 template <unsigned kWay>
-int Process::look(void* process) noexcept {
+int Process::look(void* process, const mp::Peer& first) noexcept {
     auto& self = *static_cast<Process*>(process);
+    // A line and the piece of ring that it announces then come together. Among many peers that is
+    // not worth the turn's time.
+    if constexpr (kWay < mp::Others::kTogether) __builtin_prefetch(first.in.ring_next());
     if (!self.messages_.others().are_quiet<kWay>()) [[unlikely]] return self.look_closely();
     return self.count_idle();
 }
@@ -191,7 +194,9 @@ template <unsigned... kWays>
 constexpr mp::MessagePassing::Rests Process::rests(
     std::integer_sequence<unsigned, kWays...>) noexcept {
     return {look<kWays>...,
-            [](void* process) noexcept { return static_cast<Process*>(process)->look_closely(); }};
+            [](void* process, const mp::Peer&) noexcept {
+                return static_cast<Process*>(process)->look_closely();
+            }};
 }
 constinit const mp::MessagePassing::Rests Process::kRests =
     rests(std::make_integer_sequence<unsigned, mp::Others::kWays>());

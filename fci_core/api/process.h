@@ -55,7 +55,7 @@ public:
             return alert_ != 0 ? take_alerted(first.peer, first.line)
                                : messages_.take_arrivals(first.peer, first.line);
         }
-        return messages_.rest()(this);
+        return messages_.rest()(this, first.peer);
     }
     /// Turns until something happened or the time is over (< 0: none).
     int wait(Nanoseconds timeout);
@@ -97,7 +97,7 @@ private:
     int take_alerted(mp::Peer& peer, const gcs::Line& line) noexcept;
     [[gnu::noinline]] int look_closely() noexcept;
     template <unsigned kWay>
-    static int look(void* process) noexcept;
+    static int look(void* process, const mp::Peer& first) noexcept;
     template <unsigned... kWays>
     static constexpr mp::MessagePassing::Rests rests(
         std::integer_sequence<unsigned, kWays...>) noexcept;

@@ -232,6 +232,7 @@ public:
         ring_at_ = own_block.data() + static_cast<std::uint64_t>(layout.ring(0));
         slots_end_ = slots_at_ + layout.slots;
         next_ = slots_at_;
+        ring_next_ = slots_at_;
         stop_at_next();
     }
 
@@ -268,8 +269,12 @@ public:
     [[nodiscard]] const std::byte* ring(std::uint64_t bytes) noexcept {
         const RingPlace place = ring_place(ring_, bytes, layout_.ring_bytes);
         ring_ = place.end;
+        ring_next_ = ring_at_ + (place.end & (layout_.ring_bytes - 1));
         return ring_at_ + (place.begin & (layout_.ring_bytes - 1));
     }
+    /// Where the next piece will probably begin; a line of the slots until there was one. Looked at
+    /// together with the next line, it comes with it and not after it.
+    [[nodiscard]] const void* ring_next() const noexcept { return ring_next_; }
     void dispose(std::uint64_t bytes) noexcept { more_disposed_ += bytes; }
     [[nodiscard]] std::uint64_t taken() const noexcept { return number_ - 1; }
     /// Of both blocks of the pair; its pool is the peer's.
@@ -315,6 +320,7 @@ private:
     const Line* next_ = &kNothing;
     std::uint64_t number_ = 1;  // of the next request; the upper half of its control word
     const Line* stop_ = nullptr;
+    const void* ring_next_ = &kNothing;
     Credit due_{};
     // Disposed of beyond a line for each request taken, which is what a short message is charged;
     // below zero where requests were not disposed of.

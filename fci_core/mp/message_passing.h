@@ -129,8 +129,8 @@ public:
     [[nodiscard]] bool is_more_due() noexcept;
     /// What a turn does that finds nothing of the first peer: one of the owner's functions, the one
     /// for Others::way() while all is quiet, and the last one of them where is_more_due() must be
-    /// asked.
-    using Rest = int (*)(void* owner) noexcept;
+    /// asked. `first`: as arrival() has it.
+    using Rest = int (*)(void* owner, const Peer& first) noexcept;
     using Rests = std::array<Rest, Others::kWays + 1>;
     void set_rests(const Rests& rests) noexcept;
     [[nodiscard]] Rest rest() const noexcept { return rest_; }

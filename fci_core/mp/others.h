@@ -7,6 +7,7 @@
 // the owner looks closely again now and then.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -35,6 +36,7 @@ public:
     }
     /// It was `seen`, and no request.
     void add(const std::uint64_t& control, std::uint64_t seen) noexcept {
+        if (words_.size() < kTogether) few_[words_.size()] = &control;
         words_.push_back(&control);
         sum_ += seen;
     }
@@ -51,14 +53,13 @@ public:
     [[nodiscard]] bool are_quiet() const noexcept {
         if constexpr (kWay == 0) return true;
         constexpr unsigned odd = kWay % kTogether;
-        const std::uint64_t* const* word = words_.data();
         std::uint64_t sum = 0;
         if constexpr (odd != 0) {
-            sum = plus(flag::glance(*word[0]), word + 1, std::make_index_sequence<odd - 1>());
+            sum = plus(flag::glance(*few_[0]), &few_[1], std::make_index_sequence<odd - 1>());
         }
         if constexpr (kWay >= kTogether) {
+            const std::uint64_t* const* word = words_.data() + odd;
             const std::uint64_t* const* const end = words_.data() + words_.size();
-            word += odd;
             do {
                 sum = plus(sum, word, std::make_index_sequence<kTogether>());
             } while ((word += kTogether) != end);
@@ -76,6 +77,7 @@ private:
     }
 
     std::vector<const std::uint64_t*> words_;
+    std::array<const std::uint64_t*, kTogether> few_{};  // the first ones again
     std::uint64_t sum_ = 0;
 };
 
