@@ -27,7 +27,7 @@ dist_check_SCRIPTS += \
 	test/tools/fci-run \
 	test/tools/fci-mpich-build
 TESTS += $(dist_check_SCRIPTS)
-EXTRA_DIST += test/tools/everyone.c test/harness/yielding.c
+EXTRA_DIST += test/tools/everyone.c test/harness/tarball test/harness/yielding.c
 
 if HAVE_LIBFABRIC
 provider_environment =
@@ -178,8 +178,16 @@ EXTRA_DIST += test/mutants
 # The tests that have several threads, for the thread sanitizer.
 threaded_tests = test_base test_drivers test_conformance
 check-threads:
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(threaded_tests)'
-.PHONY: check-threads
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(threaded_tests)' check_PROGRAMS='$(threaded_tests)'
+
+# The tarball has all files, and what is built from it is what is built here: so it is enough that a
+# few tests build and run there, too.
+tarball_tests = test_base test/harness/layers test/harness/headers test/mpich/apply
+check-tarball:
+	$(MAKE) distcheck \
+	    AM_MAKEFLAGS="TESTS='$(tarball_tests)' check_PROGRAMS='test_base'"
+	$(srcdir)/test/harness/tarball $(srcdir) $(distdir).tar.xz
+.PHONY: check-threads check-tarball
 
 mostlyclean-local:
 	rm -rf test/results
