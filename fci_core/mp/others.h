@@ -42,6 +42,9 @@ public:
     }
 
     [[nodiscard]] std::size_t count() const noexcept { return words_.size(); }
+    [[nodiscard]] std::size_t memory() const noexcept {  // bytes
+        return words_.capacity() * sizeof words_[0];
+    }
     /// Nothing of them is here.
     [[nodiscard]] bool are_quiet() const noexcept {
         std::uint64_t sum = 0;

@@ -99,7 +99,8 @@ MemoryUse MessagePassing::memory() const noexcept {
     use.fixed = scratch_.capacity() + orders_.memory() + pool_.memory();
     use.known = peers_.capacity() * sizeof peers_[0] + reasons_.capacity() * sizeof reasons_[0];
     use.known += made_.capacity() * sizeof made_[0];
-    use.connected = active_.capacity() * sizeof active_[0] + made_.size() * Peer::kBytes;
+    use.connected = active_.capacity() * sizeof active_[0] + others_.memory();
+    use.connected += made_.size() * Peer::kBytes;
     for (const Peer* const peer : active_) use.connected += peer->offers.capacity() * sizeof(Offer);
     use.unexpected = arrived_pool_.memory();
     return use;
