@@ -101,8 +101,9 @@ public:
 
     /// A receive from any source is among the oldest that are posted.
     [[nodiscard]] bool waits_for_anybody() const noexcept;
-    /// Somebody waits for what a message brings, or has probed for one since this was last
-    /// asked. A receive of whatever comes from anybody is a mailbox: nobody need stand at it.
+    /// Somebody waits for what a message brings, or since this was last asked has probed for one,
+    /// or tried to send to a peer that is not connected yet: all of that wakes who sleeps. A receive
+    /// of whatever comes from anybody is a mailbox: nobody need stand at it.
     [[nodiscard]] bool is_waited_for() noexcept;
     /// Connects to all of the first `peers` whose cards were given by themselves: only who met a
     /// process hears of its death.
@@ -323,7 +324,7 @@ private:
     void (*died_)(void* user, nhi::Rank peer) = nullptr;
     void* died_user_ = nullptr;
     bool severed_ = false;
-    bool probed_ = false;                       // in vain
+    bool asked_in_vain_ = false;
     nhi::Rank untold_ = kAnySource;  // died while nobody waited for anybody: the next one hears it
     // Last, so that an owner can put the object where they can be seen (api/process.cc).
     Counters counters_;

@@ -67,8 +67,8 @@ bool MessagePassing::waits_for_anybody() const noexcept {
 }
 
 bool MessagePassing::is_waited_for() noexcept {
-    const bool probed = std::exchange(probed_, false);
-    return probed || orders_.used() > posted_.size() || posted_before([](const Pattern& wanted) {
+    const bool asked = std::exchange(asked_in_vain_, false);
+    return asked || orders_.used() > posted_.size() || posted_before([](const Pattern& wanted) {
                return wanted.source != kAnySource || ~wanted.ignore != 0;
            });
 }

@@ -268,7 +268,7 @@ void MessagePassing::on_announce(Peer& peer, const gcs::Line& line) {
 int MessagePassing::probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed) {
     ArrivedNode* const node = arrived_.empty() ? nullptr : arrived_.find(pattern);
     if (node == nullptr) {
-        probed_ = true;
+        asked_in_vain_ = true;
         return kNoMessage;
     }
     Arrived& message = static_cast<Arrived&>(*node);

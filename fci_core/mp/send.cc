@@ -77,6 +77,7 @@ int MessagePassing::send(const SendArguments& send, const Completion& completion
         // Whoever wants the buffer back at once must come again when there is room; which may
         // never be, where the receiver waits for this very message.
         ++counters_.credit_waits;
+        if (!to->attached) asked_in_vain_ = true;
         return status == Status::exhausted ? kHeld : kAgain;
     }
     return send_order(*to, send, bytes, completion, handle);
