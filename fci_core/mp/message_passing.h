@@ -102,8 +102,8 @@ public:
     /// A receive from any source is among the oldest that are posted.
     [[nodiscard]] bool waits_for_anybody() const noexcept;
     /// Somebody waits for what a message brings, or since this was last asked has probed for one,
-    /// or tried to send to a peer that is not connected yet: all of that wakes who sleeps. A receive
-    /// of whatever comes from anybody is a mailbox: nobody need stand at it.
+    /// or tried to send to a peer that is not connected yet: all of that wakes who sleeps. A
+    /// receive of whatever comes from anybody is a mailbox: nobody need stand at it.
     [[nodiscard]] bool is_waited_for() noexcept;
     /// Connects to all of the first `peers` whose cards were given by themselves: only who met a
     /// process hears of its death.
