@@ -75,6 +75,18 @@ TEST_P(departure, is_waited_for__by_whoever_asked_for_something_in_particular) {
     p.settle();
 }
 
+TEST_P(departure, is_waited_for__by_whoever_was_refused_before_its_peer_was_connected) {
+    Pair p(*GetParam());
+    auto some = pattern(8);
+    const iovec range{some.data(), some.size()};
+    const SendArguments buffered{p.there[0], 0, kSendBuffered, 7, 0, {&range, 1}};
+    EXPECT_FALSE(p.ends[0]->is_waited_for());
+    EXPECT_EQ(p.ends[0]->send(buffered, {}, nullptr), kAgain);
+    EXPECT_TRUE(p.ends[0]->is_waited_for()) << "the connection wakes it";
+    EXPECT_FALSE(p.ends[0]->is_waited_for()) << "nobody tried again";
+    p.attach();
+}
+
 TEST_P(departure, death__while_nobody_waits_for_anybody_is_told_to_the_next_one_once) {
     Pair p(*GetParam());
     p.attach();
