@@ -58,7 +58,7 @@ bool IclSide::open(std::uint64_t job, const char* driver, const char* protocol) 
 }
 
 void IclSide::start_send(unsigned to, const void* data, std::size_t bytes, Pending& pending) {
-    // As the plugs do: the commonest of all sends first.
+    // As MPICH's plug does: the commonest of all sends first.
     if (fci_icl_send_short(context_, peers_[to], kTag, data, bytes) == FCI_ICL_DONE) return;
     const fci_icl_completion completion{done, &pending, nullptr};
     fci_icl_order order;

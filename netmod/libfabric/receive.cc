@@ -61,15 +61,6 @@ inline ssize_t Endpoint::receive_range(Space space, void* data, std::size_t byte
         return receive(space, {&range, 1, from, tag, ignore, context}, receive_.report);
     }
     ContextMark& mark = *static_cast<ContextMark*>(context);
-    if (space == kTagged) {
-        const fci_icl_order order =
-            fci_icl_post(icl_, source, tag, ignore, data, bytes, done, context, this);
-        if (order != 0) [[likely]] {
-            mark.order = order;
-            mark.owner = this;
-            return 0;
-        }
-    }
     const fci_icl_completion completion{done, context, this};
     fci_icl_status status;
     const int result = fci_icl_receive_bytes(icl_, source, space, tag, ignore, data, bytes,
