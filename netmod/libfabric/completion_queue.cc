@@ -20,6 +20,9 @@ namespace {
 
 // Small enough to stay in the first-level cache; one that is too small doubles.
 constexpr std::size_t kFirstCapacity = 128;
+// Some of what is at hand comes with each call of a program that does nothing but send: it must
+// look now and then as well, others wait for that.
+constexpr unsigned kLookEvery = 16;
 
 }  // namespace
 
@@ -149,6 +152,7 @@ ssize_t CompletionQueue::take(void* to, std::size_t count, fi_addr_t* sources) n
         out += sizeof(Entry);
         if (sources != nullptr) *sources++ = entry.source;
     }
+    left_nothing_ = taken < count && ++taken_at_hand_ % kLookEvery != 0;
     used_ -= taken;
     // An empty ring starts anew, so that a queue that is kept short lives in a few cache lines.
     first_ = used_ == 0 ? 0 : (first_ + taken) & (capacity_ - 1);
@@ -170,9 +174,9 @@ template <class Entry>
     Guard guard(domain_.lock());
     waiter_.disarm();
     if (used_ == 0 || count == 0) {
-        // Programs read until nothing is left; to look once more, right after a look, is not worth
-        // the time.
-        if (std::exchange(looked_, false)) return -FI_EAGAIN;
+        // Programs read until nothing is left; to look right after they were given less than they
+        // asked for is not worth the time.
+        if (std::exchange(left_nothing_, false)) return -FI_EAGAIN;
         if (sources == nullptr) {
             if (const ssize_t given = look<Entry>(to, count)) return given;
         } else {
@@ -191,7 +195,7 @@ template <class Entry>
     reader_step_ = sizeof(Entry);
     for (Endpoint* const endpoint : waiter_.endpoints()) endpoint->progress();
     const std::size_t left = std::exchange(reader_left_, 0);
-    looked_ = left != 0 && left != count;
+    left_nothing_ = left != 0 && left != count;
     return static_cast<ssize_t>(count - left);
 }
 
@@ -211,7 +215,7 @@ ssize_t CompletionQueue::read(fid_cq* fid, void* to, std::size_t count) {
     if (!queue.waiter_.quick() || queue.used_ != 0) [[unlikely]] {
         return queue.read_any_way<Entry>(to, count, nullptr);
     }
-    if (std::exchange(queue.looked_, false)) return -FI_EAGAIN;
+    if (std::exchange(queue.left_nothing_, false)) return -FI_EAGAIN;
     const ssize_t given = queue.look<Entry>(to, count);
     if (given != 0) [[likely]] return given;
     return queue.used_ == 0 ? -FI_EAGAIN : queue.take<Entry>(to, count, nullptr);

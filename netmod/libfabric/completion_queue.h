@@ -134,7 +134,8 @@ private:
     char* reader_ = nullptr;
     std::size_t reader_left_ = 0;  // entries
     std::size_t reader_step_ = 0;  // bytes of one
-    bool looked_ = false;  // the last read made progress and left nothing
+    bool left_nothing_ = false;   // the last read gave less than it had room for
+    unsigned taken_at_hand_ = 0;  // reads that gave what was there without a look
     Waiter waiter_;
     Domain& domain_;
     fi_cq_format format_;

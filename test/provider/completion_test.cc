@@ -57,6 +57,26 @@ TEST_F(Completion, reading__empty_and_zero_and_many) {
     }
 }
 
+// Trap: who finds the completion of a send in every read must hear of others all the same.
+TEST_F(Completion, reading__who_only_sends_looks_now_and_then) {
+    if (two_sided()) GTEST_SKIP() << "sends wait for their receives";
+    start();
+    acquaint();
+    int received = 0, sent = 0;
+    ASSERT_EQ(fi_trecv(a->ep, nullptr, 0, nullptr, to_b, 1, 0, &received), 0);
+    insist([&] { return fi_tinject(b->ep, nullptr, 0, to_a, 1); });
+    constexpr int kSendsMost = 64;
+    bool heard = false;
+    for (int i = 0; i < kSendsMost && !heard; ++i) {
+        ASSERT_EQ(fi_tsend(a->ep, nullptr, 0, nullptr, to_b, 2, &sent), 0);
+        fi_cq_tagged_entry entries[8];
+        for (ssize_t got; (got = fi_cq_read(a->cq, entries, 8)) > 0;) {
+            for (ssize_t k = 0; k < got; ++k) heard |= entries[k].op_context == &received;
+        }
+    }
+    EXPECT_TRUE(heard);
+}
+
 // Trap: an error is told only when it is at the head, and entries keep their order around it.
 TEST_F(Completion, error__in_its_place) {
     start();
