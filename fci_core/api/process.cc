@@ -186,7 +186,7 @@ int Process::look(void* process, const mp::Peer& first) noexcept {
     // A line and the piece of ring that it announces then come together. Among many peers that is
     // not worth the turn's time.
     if constexpr (kWay < mp::Others::kTogether) __builtin_prefetch(first.in.ring_next());
-    if (!self.messages_.others().are_quiet<kWay>()) [[unlikely]] return self.look_closely();
+    if (!self.messages_.others().are_quiet<kWay>()) [[unlikely]] return self.take_due();
     return self.count_idle();
 }
 

@@ -28,6 +28,10 @@ constexpr Nanoseconds kWatch = 20'000'000;
 constexpr long kSwitchesThatTell = 3;
 constexpr Nanoseconds kSharingLasts = 2'000'000'000;  // then spinning is tried again
 constexpr unsigned kYieldsBeforeSleep = 64;
+// Who yields among others that wait has done so 64 times within half a millisecond. A virtual
+// machine may lose a core for longer, and nobody profits from the sleep: whom all wait for must
+// then wake them one by one.
+constexpr Nanoseconds kYieldsLast = 4'000'000;
 // Whoever always uses more processor time than this from one empty turn to the next has something
 // else to do. Of so many, the least counts: switches cost time, too, caches may be cold, and an MPI
 // does more now and then.
@@ -109,6 +113,8 @@ WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now) noexcept {
     }
     if (spun_ < kSpinBeforeYield && empty_turns <= spins_ + kPausesBeforeYield) return {};
     if (asks_++ == 0) asks_since_ = now;
+    const bool is_early = mode_ == WaitMode::automatic && now - asks_since_ < kYieldsLast;
+    if (asks_ == kYieldsBeforeSleep && is_early) --asks_;
     if (act_ != WaitMode::sleep || asks_ <= kYieldsBeforeSleep) return {WaitAction::yield, 0};
     if (asks_ <= kYieldsBeforeSleep + kAsksJudged) return {};
     if (least_used_ > kBusyCaller) {

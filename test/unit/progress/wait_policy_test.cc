@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace fci::progress {
 namespace {
@@ -12,6 +13,9 @@ constexpr Nanoseconds kSecond = 1'000'000'000;
 
 bool gives_advice(const WaitPolicy& policy) { return policy.spins() != ~0u; }
 
+/// Another process of the core computes for so long whenever it gets the core.
+constexpr Nanoseconds kSlice = 100 * kMicrosecond;
+
 /// What a caller was told, and how long it was made to sleep at once, and altogether.
 struct Asked {
     unsigned spins = 0, yields = 0, sleeps = 0;
@@ -19,8 +23,10 @@ struct Asked {
 };
 
 /// Asks as often as `turns` says, `gap` apart, as a loop of nonblocking calls would, and computes
-/// for `computes` of it; all of it, if that is not said.
-Asked ask(WaitPolicy& policy, unsigned turns, Nanoseconds gap, Nanoseconds computes = -1) {
+/// for `computes` of it; all of it, if that is not said. Who yields gets the core back `others`
+/// later.
+Asked ask(WaitPolicy& policy, unsigned turns, Nanoseconds gap, Nanoseconds computes = -1,
+          Nanoseconds others = kSlice) {
     Asked asked;
     Nanoseconds now = 1, used = 0;
     policy.resumed(now);
@@ -31,7 +37,10 @@ Asked ask(WaitPolicy& policy, unsigned turns, Nanoseconds gap, Nanoseconds compu
         const WaitStep step = policy.turn(turn, now);
         switch (step.action) {
             case WaitAction::spin: ++asked.spins; break;
-            case WaitAction::yield: ++asked.yields; break;
+            case WaitAction::yield:
+                ++asked.yields;
+                now += others;
+                break;
             case WaitAction::sleep: ++asked.sleeps; break;
         }
         asked.longest = std::max(asked.longest, step.sleep_ns);
@@ -86,7 +95,8 @@ TEST(WaitPolicy, turn__sleeps_grow_with_the_wait) {
         EXPECT_GT(asked.sleeps, 0u);
         // Whatever wakes nobody is found out late by a sixteenth of the wait, or by half a
         // millisecond.
-        EXPECT_LE(asked.longest, std::max(asked.asleep / 15, kShortSleep)) << turns;
+        const Nanoseconds waited = asked.asleep + asked.yields * kSlice;
+        EXPECT_LE(asked.longest, std::max(waited / 15, kShortSleep)) << turns;
     }
     EXPECT_EQ(ask(policy, 100, 100).longest, kShortSleep) << "another wait";
     // Half a minute, in fewer than a thousand wake-ups.
@@ -123,6 +133,7 @@ TEST(WaitPolicy, turn__a_sleep_cut_short_gives_as_much_less) {
             now += 200;
             if (policy.wants_used_time()) policy.used_time(now);
             const WaitStep step = policy.turn(turn, now);
+            if (step.action == WaitAction::yield) now += kSlice;
             if (step.action == WaitAction::sleep) {
                 ++sleeps;
                 now += woken ? 1'000 : step.sleep_ns;
@@ -130,6 +141,26 @@ TEST(WaitPolicy, turn__a_sleep_cut_short_gives_as_much_less) {
             policy.resumed(now);
         }
         EXPECT_EQ(looks < 400, woken) << looks;
+    }
+}
+
+TEST(WaitPolicy, turn__sleeps_late_among_others_that_wait) {
+    // They give the core back at once; where one computes, each yield takes a slice.
+    constexpr Nanoseconds kTurn = 2 * kMicrosecond;
+    for (const Nanoseconds others : {3 * kTurn, 31 * kTurn, kSlice, 3 * kSlice}) {
+        SCOPED_TRACE(testing::Message() << others << " ns");
+        for (const char* mode : {"auto", "sleep"}) {
+            WaitPolicy policy(mode, 8, 2);
+            unsigned turns = 1;
+            while (ask(policy, turns, 100, 100, others).sleeps == 0) ++turns;
+            const Asked asked = ask(policy, turns, 100, 100, others);
+            const Nanoseconds waited = asked.yields * others;
+            EXPECT_GE(asked.yields, 64u);
+            if (mode == std::string_view("auto")) {
+                EXPECT_GE(waited, 3'900 * kMicrosecond);
+            }
+            EXPECT_TRUE(asked.yields <= 72 || waited <= 4'100 * kMicrosecond) << asked.yields;
+        }
     }
 }
 
