@@ -154,15 +154,16 @@ void Process::plan_idle() noexcept {
         progress::set_slice(crowded ? progress::kShortSlice : 0);
     }
     crowded_ = crowded;
-    alert_ = armed_ || crowded_ ? kAlways : 0;
+    const bool armed = wake_ == Wake::armed;
+    alert_ = wake_ != Wake::off || crowded_ ? kAlways : 0;
     row_ = crowded_ ? spins + 1 : ~0u;
     const unsigned left = row_ > empty_turns_ ? row_ - empty_turns_ : 1;
-    until_idle_ = planned_ = armed_ ? 1 : std::min(until_poll_, crowded_ ? left : ~0u);
+    until_idle_ = planned_ = armed ? 1 : std::min(until_poll_, crowded_ ? left : ~0u);
 }
 
 /// The row of empty turns is broken.
 inline void Process::worked() noexcept {
-    if (armed_) [[unlikely]] {
+    if (wake_ != Wake::off) [[unlikely]] {
         disarm();
         plan_idle();
     }
@@ -219,7 +220,7 @@ int Process::idle() noexcept try {
         until_idle_ = 1;
         return kOfParent;
     }
-    if (armed_) disarm();
+    if (wake_ == Wake::armed) disarm();
     empty_turns_ += planned_;
     until_poll_ -= std::min(planned_, until_poll_);
     unsigned work = 0;
@@ -264,13 +265,13 @@ void Process::sleep(Nanoseconds timeout) {
     if (!arm()) return;
     ++messages_.counters().sleeps;
     device_->sleep(timeout);
-    disarm();
+    wake_ = Wake::left_on;
     until_poll_ = 1;  // it may have been an arrival or a departure that woke us
 }
 
 bool Process::arm() {
     if (childs_) return false;
-    armed_ = true;
+    wake_ = Wake::armed;
     (void)device_->network().mask_event_interrupt(gcs::kWakeEvent, false);
     if (messages_.ready()) {
         disarm();
@@ -283,7 +284,7 @@ bool Process::arm() {
 }
 
 void Process::disarm() noexcept {
-    armed_ = false;
+    wake_ = Wake::off;
     (void)device_->network().mask_event_interrupt(gcs::kWakeEvent, true);
 }
 
@@ -293,7 +294,7 @@ int Process::wait(Nanoseconds timeout) {
         int work = messages_.turn();
         if (work == 0 && --until_poll_ == 0) work = static_cast<int>(poll_network());
         if (work != 0) {
-            empty_turns_ = 0;
+            worked();
             if ((alert_ & kLookUp) != 0) look_up();
             return work;
         }
@@ -317,7 +318,7 @@ bool Process::drain(Nanoseconds timeout) {
 
 void Process::became_childs() noexcept {
     childs_ = true;
-    armed_ = false;
+    wake_ = Wake::off;
     until_idle_ = 1;
     messages_.sever();
 }

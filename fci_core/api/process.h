@@ -130,7 +130,11 @@ private:
     Nanoseconds report_due_ = 0;
     nhi::Rank job_size_ = 0;
     unsigned reports_waiting_ = 0;  // in a row, with a receive from any source posted
-    bool armed_ = false;
+    // Whether requests wake this process. Armed: before a sleep, until the next turn. Left on:
+    // between two sleeps of one wait. To switch it on makes all other cores pass a barrier, and
+    // that takes as long as the hypervisor keeps one of them.
+    enum class Wake : std::uint8_t { off, left_on, armed };
+    Wake wake_ = Wake::off;
     bool crowded_ = false;  // the wait policy asks to hear of every row of empty turns
     std::uint8_t alert_ = 0;  // the next turn with work is not one like others:
     static constexpr std::uint8_t kAlways = 1;  // one of both

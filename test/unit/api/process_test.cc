@@ -1,5 +1,6 @@
 // The turn of a process, through the C face.
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,14 @@ fci_icl_peer add(fci_icl_context* context, fci_icl_context* other) {
 
 int send(fci_icl_context* from, fci_icl_peer to, std::uint64_t match) {
     return fci_icl_send_bytes(from, to, 0, 0, match, 0, "x", 1, nullptr, nullptr);
+}
+
+std::uint64_t counter(const fci_icl_context* context, std::string_view name) {
+    for (unsigned i = 0;; ++i) {
+        const char* const known = fci_icl_counter_name(i, nullptr);
+        if (known == nullptr) ADD_FAILURE() << "no counter " << name;
+        if (known == nullptr || name == known) return fci_icl_counter(context, i);
+    }
 }
 
 bool arrived(fci_icl_context* context, std::uint64_t match) {
@@ -247,6 +257,37 @@ TEST(Process, board__is_one_memory_for_all_that_are_connected) {
     for (int i = 0; i < 1000; ++i) fci_icl_progress(one.get());
     by_one[1] = 3;
     EXPECT_EQ(by_two[1], 3);
+}
+
+// To have others wake this process makes every core pass a barrier: once for a wait, however often
+// it sleeps meanwhile. Whoever has got something need not be woken.
+TEST(Process, progress__is_woken_from_its_first_sleep_until_something_comes) {
+    const Context self = open_context(kJob, 4096), sender = open_context(kJob);
+    const fci_icl_peer to_self = add(sender.get(), self.get());
+    ASSERT_GE(send(sender.get(), to_self, 1), 0);
+    while (!arrived(self.get(), 1)) {
+        fci_icl_progress(sender.get());
+        fci_icl_progress(self.get());
+    }
+    take(self.get(), 1);
+    pollfd bell{fci_icl_wait_fd(self.get()), POLLIN, 0};
+    const auto rings = [&] { return poll(&bell, 1, 0) == 1; };
+    ASSERT_EQ(send(sender.get(), to_self, 2), FCI_ICL_DONE);
+    EXPECT_FALSE(rings()) << "awake";
+    while (!arrived(self.get(), 2)) fci_icl_progress(self.get());
+    take(self.get(), 2);
+
+    const auto sleeps = [&] { return counter(self.get(), "sleeps"); };
+    const std::uint64_t before = sleeps();
+    while (sleeps() < before + 3) fci_icl_progress(self.get());
+    EXPECT_FALSE(rings());
+    ASSERT_EQ(send(sender.get(), to_self, 3), FCI_ICL_DONE);
+    EXPECT_TRUE(rings()) << "between two sleeps";
+    while (!arrived(self.get(), 3)) fci_icl_progress(self.get());
+    take(self.get(), 3);
+    for (int turn = 0; turn < 100 && rings(); ++turn) fci_icl_progress(self.get());
+    ASSERT_EQ(send(sender.get(), to_self, 4), FCI_ICL_DONE);
+    EXPECT_FALSE(rings()) << "awake again";
 }
 
 // Where there are more ranks than cores, whoever waits beside a process that computes must not wait
