@@ -1,8 +1,10 @@
 """More ranks than cores: what those cost that wait for long, whether they are woken, and whether
 those that compute get the cores. Processor time is the kernel's count, so other work on the machine
-does not matter."""
+does not matter. What the hypervisor gives to other machines does: the kernel counts it as used."""
 
+import os
 import re
+import time
 
 from harness import HERE, Case, built, failed, passed, run, signal_named
 
@@ -10,6 +12,8 @@ LIMIT = 60
 SECONDS = 2
 USED_MOST = 3.0   # percent of a core, by each rank that waits, from its second second on
 STEPS = 40000
+STOLEN_MOST = 0.05  # of the cores' time, by the hypervisor; figures taken meanwhile say nothing
+ATTEMPTS = 4
 LATE_MOST = 0.5   # seconds; what wakes nobody is found out after 50 ms on a machine that is idle
 
 
@@ -20,7 +24,25 @@ def start(settings, ranks, *words):
     return run(command, cwd=where, env=env, timeout=LIMIT)
 
 
+def stolen():
+    """Seconds of all cores that went to other machines so far."""
+    with open("/proc/stat", encoding="ascii") as stat:
+        return int(stat.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
+
+
 def calm(settings, mode, ranks):
+    for attempt in range(1, ATTEMPTS + 1):
+        begin, before = time.monotonic(), stolen()
+        verdict = look(settings, mode, ranks)
+        share = (stolen() - before) / (time.monotonic() - begin) / os.cpu_count()
+        if verdict.status == "pass" or share < STOLEN_MOST:
+            break
+    if attempt > 1:
+        verdict.detail += f"; attempt {attempt}, the hypervisor took {share:.0%} of the cores"
+    return verdict
+
+
+def look(settings, mode, ranks):
     ran = start(settings, ranks, mode, SECONDS)
     used = [float(x) for x in re.findall(r"^rank \d+ used (\S+) % of a core$", ran.out, re.M)]
     late = re.search(r"^answer after (\d+) us$", ran.out, re.M)
