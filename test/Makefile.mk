@@ -73,6 +73,7 @@ test_drivers_LDADD = libfci_tap.la libfci_sim.la libfci_shm.la libfci_base.la $(
 unit_tests += test_progress
 test_progress_SOURCES = \
 	test/unit/progress/scheduler.h \
+	test/unit/progress/placement_test.cc \
 	test/unit/progress/slice_test.cc \
 	test/unit/progress/surroundings_test.cc \
 	test/unit/progress/wait_policy_test.cc

@@ -10,6 +10,7 @@
 #include "fci_core/api/version.h"
 #include "fci_core/base/assert.h"
 #include "fci_core/gcs/layout.h"
+#include "fci_core/progress/placement.h"
 #include "fci_core/progress/slice.h"
 
 namespace fci::api {
@@ -132,6 +133,11 @@ unsigned Process::poll_network() {
     const Counters& known = messages_.counters();
     const auto met = static_cast<unsigned>(known.peers_attached - known.peers_lost) + 1;
     policy_.set_local_ranks(met);
+    // Not before: whoever sleeps until the others have started is woken on the launcher's core.
+    if (met > 1 && !placed_) {
+        placed_ = true;
+        progress::take_place(local_rank_, job_size_, policy_.cores());
+    }
     return work;
 }
 

@@ -77,6 +77,8 @@ public:
     [[nodiscard]] std::uint64_t counter(unsigned i);
     /// So many processes, with this one, are its job, and their cards are added before others.
     void set_job_size(nhi::Rank size) noexcept { job_size_ = size; }
+    /// Which of these it is; -1: unknown.
+    void set_local_rank(int rank) noexcept { local_rank_ = rank; }
     void set_final_report(FinalReport report) noexcept { final_report_ = std::move(report); }
     [[nodiscard]] std::string wait_policy() const;
     [[nodiscard]] unsigned cores() const noexcept { return policy_.cores(); }
@@ -129,6 +131,8 @@ private:
     Nanoseconds polled_ = 0;
     Nanoseconds report_due_ = 0;
     nhi::Rank job_size_ = 0;
+    int local_rank_ = -1;
+    bool placed_ = false;
     unsigned reports_waiting_ = 0;  // in a row, with a receive from any source posted
     // Whether requests wake this process. Armed: before a sleep, until the next turn. Left on:
     // between two sleeps of one wait. To switch it on makes all other cores pass a barrier, and

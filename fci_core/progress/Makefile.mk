@@ -1,6 +1,9 @@
 # progress: what a waiting process does, sections 2.6.10 and 2.7.4.
 noinst_LTLIBRARIES += libfci_progress.la
 libfci_progress_la_SOURCES = \
+	%D%/cpu_set.h \
+	%D%/placement.cc \
+	%D%/placement.h \
 	%D%/slice.cc \
 	%D%/slice.h \
 	%D%/surroundings.cc \

@@ -6,32 +6,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <memory>
 #include <sstream>
 #include <string_view>
+
+#include "fci_core/progress/cpu_set.h"
 
 namespace fci::progress {
 
 namespace {
-
-constexpr int kCpusMost = 1 << 16;
-
-struct FreeSet {
-    void operator()(cpu_set_t* set) const noexcept { CPU_FREE(set); }
-};
-using CpuSet = std::unique_ptr<cpu_set_t, FreeSet>;
-
-/// Null when the process cannot be asked.
-CpuSet cores_of(pid_t process, std::size_t* bytes) {
-    for (int cpus = 1024; cpus <= kCpusMost; cpus *= 4) {
-        CpuSet set(CPU_ALLOC(cpus));
-        *bytes = CPU_ALLOC_SIZE(cpus);
-        if (!set) return nullptr;
-        CPU_ZERO_S(*bytes, set.get());
-        if (sched_getaffinity(process, *bytes, set.get()) == 0) return set;
-    }
-    return nullptr;
-}
 
 /// What the scheduler lets this job use.
 unsigned scheduled_cores() {
@@ -181,6 +163,18 @@ unsigned local_ranks_from_launcher() {
         if (ranks != 0) return ranks;
     }
     return 0;
+}
+
+int local_rank_from_launcher() {
+    for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK",
+                             "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}) {
+        const char* const text = std::getenv(name);
+        const unsigned rank = number(text);
+        if (rank != 0 || (text != nullptr && std::string_view(text) == "0")) {
+            return static_cast<int>(rank);
+        }
+    }
+    return -1;
 }
 
 }  // namespace fci::progress

@@ -26,7 +26,9 @@ void forget_launchers() {
     for (const char* name :
          {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE",
           "MV2_COMM_WORLD_LOCAL_SIZE", "SLURM_PROCID", "SLURM_NODEID", "SLURM_TASKS_PER_NODE",
-          "SLURM_STEP_TASKS_PER_NODE", "OMPI_MCA_orte_bound_at_launch"}) {
+          "SLURM_STEP_TASKS_PER_NODE", "OMPI_MCA_orte_bound_at_launch",
+          "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK",
+          "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}) {
         unsetenv(name);
     }
 }
@@ -163,6 +165,22 @@ TEST(Surroundings, usable_cores__what_the_scheduler_allows) {
                   return in_child(usable_cores);
               }),
               all);
+}
+
+TEST(Surroundings, local_rank_from_launcher__as_it_tells_or_unknown) {
+    const auto with = [](const char* name, const char* value) {
+        return in_child([&] {
+            forget_launchers();
+            setenv(name, value, 1);
+            return static_cast<unsigned>(local_rank_from_launcher() + 1);
+        });
+    };
+    EXPECT_EQ(with("FCI_NOBODY", "1"), 0u);
+    EXPECT_EQ(with("OMPI_COMM_WORLD_LOCAL_RANK", "0"), 1u);
+    EXPECT_EQ(with("MPI_LOCALRANKID", "7"), 8u);
+    EXPECT_EQ(with("SLURM_LOCALID", "3"), 4u);
+    EXPECT_EQ(with("MPI_LOCALRANKID", "three"), 0u);
+    EXPECT_EQ(with("MPI_LOCALRANKID", ""), 0u);
 }
 
 }  // namespace
