@@ -1,7 +1,7 @@
-// Placement: where a process starts to communicate. Processes that wait by yielding are always ready
-// to run, and the kernel takes a quarter of a second to even out how many of them each core has.
-// Until then those on one core may be 6 of 8, and all 8 where a library has bound each to core 0
-// for a moment while it was loaded (libpsm2, which libfabric needs, to measure its clock).
+// Placement: where a process starts to communicate. Processes that wait by yielding are always
+// ready to run, and the kernel takes a quarter of a second to even out how many of them each core
+// has. Until then those on one core may be 6 of 8, and all 8 where a library has bound each to core
+// 0 for a moment while it was loaded (libpsm2, which libfabric needs, to measure its clock).
 #pragma once
 
 namespace fci::progress {
