@@ -133,7 +133,7 @@ std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std:
         std::move(device), driver->name, *protocol, limits,
         progress::WaitPolicy(parameters.wait, local_ranks, progress::usable_cores()));
     process->set_job_size(local_ranks);
-    process->set_local_rank(progress::local_rank_from_launcher());
+    process->set_local_rank(rank_on_host(own_variable));
     process->show(settings.job);
     const int rank = rank_in_job(own_variable);
     const bool speaks = rank <= 0;  // one process of a job, so that one line is one line

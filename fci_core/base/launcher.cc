@@ -1,5 +1,7 @@
 #include "fci_core/base/launcher.h"
 
+#include <initializer_list>
+
 #include "fci_core/base/environment.h"
 #include "fci_core/base/parse.h"
 
@@ -13,6 +15,17 @@ std::string family(const std::string& job) {
     const auto number = parse_number(job);
     if (number && *number >> 16 != 0) return std::to_string(*number >> 16);
     return job.substr(0, job.find('@'));
+}
+
+/// What the first variable that is set says; -1: none is, or that is no rank.
+int first_rank(const Lookup& variable, std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+        const std::string text = variable(name);
+        if (text.empty()) continue;
+        const auto rank = parse_number(text);
+        return rank && *rank < 0x80000000u ? static_cast<int>(*rank) : -1;
+    }
+    return -1;
 }
 
 }  // namespace
@@ -31,13 +44,13 @@ std::string job_name(const Lookup& variable) {
 }
 
 int rank_in_job(const Lookup& variable) {
-    for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-        const std::string text = variable(name);
-        if (text.empty()) continue;
-        const auto rank = parse_number(text);
-        return rank && *rank < 0x80000000u ? static_cast<int>(*rank) : -1;
-    }
-    return -1;
+    return first_rank(variable,
+                      {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"});
+}
+
+int rank_on_host(const Lookup& variable) {
+    return first_rank(variable, {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK",
+                                 "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"});
 }
 
 }  // namespace fci

@@ -19,4 +19,7 @@ std::string job_name(const Lookup& variable);
 /// Its rank in that job; -1: no launcher told.
 int rank_in_job(const Lookup& variable);
 
+/// Its number among the processes of that job on its host, from 0; -1: no launcher told.
+int rank_on_host(const Lookup& variable);
+
 }  // namespace fci

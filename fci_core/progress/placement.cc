@@ -5,20 +5,18 @@
 namespace fci::progress {
 
 void take_place(int local_rank, unsigned local_ranks, unsigned cores) noexcept {
+    if (local_rank < 0 || cores < 2 || local_ranks < cores) return;
     std::size_t bytes = 0;
     const CpuSet all = cores_of(0, &bytes);
-    const int count = all ? CPU_COUNT_S(bytes, all.get()) : 0;
-    if (local_rank < 0 || count < 2 || static_cast<unsigned>(count) != cores) return;
-    if (local_ranks < cores) return;
+    if (!all || static_cast<unsigned>(CPU_COUNT_S(bytes, all.get())) != cores) return;
+    int cpu = -1;
+    for (unsigned left = static_cast<unsigned>(local_rank) % cores + 1; left != 0;) {
+        if (CPU_ISSET_S(++cpu, bytes, all.get())) --left;
+    }
     const CpuSet one(CPU_ALLOC(kCpusMost));
     if (!one) return;
     CPU_ZERO_S(bytes, one.get());
-    int before = local_rank % count;
-    for (int cpu = 0; cpu < static_cast<int>(8 * bytes); ++cpu) {
-        if (!CPU_ISSET_S(cpu, bytes, all.get()) || before-- != 0) continue;
-        CPU_SET_S(cpu, bytes, one.get());
-        break;
-    }
+    CPU_SET_S(cpu, bytes, one.get());
     if (sched_setaffinity(0, bytes, one.get()) != 0) return;
     (void)sched_setaffinity(0, bytes, all.get());
 }

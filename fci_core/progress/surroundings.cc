@@ -165,16 +165,4 @@ unsigned local_ranks_from_launcher() {
     return 0;
 }
 
-int local_rank_from_launcher() {
-    for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK",
-                             "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}) {
-        const char* const text = std::getenv(name);
-        const unsigned rank = number(text);
-        if (rank != 0 || (text != nullptr && std::string_view(text) == "0")) {
-            return static_cast<int>(rank);
-        }
-    }
-    return -1;
-}
-
 }  // namespace fci::progress

@@ -14,9 +14,6 @@ unsigned usable_cores();
 /// Processes of this job on this host; 0: no launcher told.
 unsigned local_ranks_from_launcher();
 
-/// Which of them this one is, from 0; -1: no launcher told.
-int local_rank_from_launcher();
-
 /// "2(x3),1": tasks on the `node`-th node; 0 where the text does not say.
 unsigned slurm_tasks_on_node(const std::string& text, unsigned node);
 

@@ -47,6 +47,15 @@ TEST(Launcher, rank_in_job__who_tells) {
     }
 }
 
+TEST(Launcher, rank_on_host__who_tells) {
+    EXPECT_EQ(rank_on_host(in({{"FCI_NOBODY", "1"}})), -1);
+    EXPECT_EQ(rank_on_host(in({{"OMPI_COMM_WORLD_LOCAL_RANK", "0"}})), 0);
+    EXPECT_EQ(rank_on_host(in({{"MPI_LOCALRANKID", "7"}})), 7);
+    EXPECT_EQ(rank_on_host(in({{"SLURM_LOCALID", "3"}})), 3);
+    EXPECT_EQ(rank_on_host(in({{"MPI_LOCALRANKID", "three"}})), -1);
+    EXPECT_EQ(rank_on_host(in({{"MPI_LOCALRANKID", ""}})), -1);
+}
+
 TEST(Launcher, own_variable__is_empty_where_it_is_not_set) {
     setenv("FCI_TEST_OF_LAUNCHER", "word", 1);
     EXPECT_EQ(own_variable("FCI_TEST_OF_LAUNCHER"), "word");

@@ -1,7 +1,6 @@
 #include "fci_core/progress/surroundings.h"
 
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+
+#include "test/unit/progress/scheduler.h"
 
 namespace fci::progress {
 namespace {
@@ -26,28 +27,9 @@ void forget_launchers() {
     for (const char* name :
          {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE",
           "MV2_COMM_WORLD_LOCAL_SIZE", "SLURM_PROCID", "SLURM_NODEID", "SLURM_TASKS_PER_NODE",
-          "SLURM_STEP_TASKS_PER_NODE", "OMPI_MCA_orte_bound_at_launch",
-          "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK",
-          "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}) {
+          "SLURM_STEP_TASKS_PER_NODE", "OMPI_MCA_orte_bound_at_launch"}) {
         unsetenv(name);
     }
-}
-
-int first_core() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    sched_getaffinity(0, sizeof set, &set);
-    int core = 0;
-    while (!CPU_ISSET(core, &set)) ++core;
-    return core;
-}
-
-void bind_to_one() {
-    cpu_set_t set;
-    const int core = first_core();
-    CPU_ZERO(&set);
-    CPU_SET(core, &set);
-    sched_setaffinity(0, sizeof set, &set);
 }
 
 TEST(Surroundings, slurm_tasks_on_node__runs_and_lists) {
@@ -144,7 +126,7 @@ TEST(Surroundings, usable_cores__what_the_scheduler_allows) {
     // The whole job on one core: launcher and process.
     EXPECT_EQ(in_child([] {
                   forget_launchers();
-                  bind_to_one();
+                  bind_to(allowed_cores().front());
                   return in_child(usable_cores);
               }),
               1u);
@@ -152,7 +134,7 @@ TEST(Surroundings, usable_cores__what_the_scheduler_allows) {
     EXPECT_EQ(in_child([] {
                   forget_launchers();
                   return in_child([] {
-                      bind_to_one();
+                      bind_to(allowed_cores().front());
                       return usable_cores();
                   });
               }),
@@ -161,26 +143,10 @@ TEST(Surroundings, usable_cores__what_the_scheduler_allows) {
     EXPECT_EQ(in_child([] {
                   forget_launchers();
                   setenv("OMPI_MCA_orte_bound_at_launch", "1", 1);
-                  bind_to_one();
+                  bind_to(allowed_cores().front());
                   return in_child(usable_cores);
               }),
               all);
-}
-
-TEST(Surroundings, local_rank_from_launcher__as_it_tells_or_unknown) {
-    const auto with = [](const char* name, const char* value) {
-        return in_child([&] {
-            forget_launchers();
-            setenv(name, value, 1);
-            return static_cast<unsigned>(local_rank_from_launcher() + 1);
-        });
-    };
-    EXPECT_EQ(with("FCI_NOBODY", "1"), 0u);
-    EXPECT_EQ(with("OMPI_COMM_WORLD_LOCAL_RANK", "0"), 1u);
-    EXPECT_EQ(with("MPI_LOCALRANKID", "7"), 8u);
-    EXPECT_EQ(with("SLURM_LOCALID", "3"), 4u);
-    EXPECT_EQ(with("MPI_LOCALRANKID", "three"), 0u);
-    EXPECT_EQ(with("MPI_LOCALRANKID", ""), 0u);
 }
 
 }  // namespace

@@ -151,9 +151,10 @@ TEST(WaitPolicy, turn__sleeps_late_among_others_that_wait) {
         SCOPED_TRACE(testing::Message() << others << " ns");
         for (const char* mode : {"auto", "sleep"}) {
             WaitPolicy policy(mode, 8, 2);
-            unsigned turns = 1;
-            while (ask(policy, turns, 100, 100, others).sleeps == 0) ++turns;
-            const Asked asked = ask(policy, turns, 100, 100, others);
+            Asked asked;
+            for (unsigned turns = 1; asked.sleeps == 0; ++turns) {
+                asked = ask(policy, turns, 100, 100, others);
+            }
             const Nanoseconds waited = asked.yields * others;
             EXPECT_GE(asked.yields, 64u);
             if (mode == std::string_view("auto")) {
