@@ -61,18 +61,24 @@ void take(fci_icl_context* context, std::uint64_t match) {
     ASSERT_EQ(fci_icl_receive(context, &receive, &order, &status), FCI_ICL_DONE);
 }
 
+/// `to` as `from` knows it, and a message went there.
+fci_icl_peer connect(fci_icl_context* from, fci_icl_context* to, std::uint64_t match) {
+    const fci_icl_peer peer = add(from, to);
+    EXPECT_GE(send(from, peer, match), 0);
+    while (!arrived(to, match)) {
+        fci_icl_progress(from);
+        fci_icl_progress(to);
+    }
+    take(to, match);
+    return peer;
+}
+
 // Whoever gets one message after the other, and never has a turn without one, still opens the door.
 TEST(Process, progress__of_one_who_is_never_idle_meets_others) {
     for (const bool waits : {false, true}) {
         const Context self = open_context(kJob), busy = open_context(kJob);
         const Context visitor = open_context(kJob);
-        const fci_icl_peer from_busy = add(busy.get(), self.get());
-        ASSERT_GE(send(busy.get(), from_busy, 1), 0);
-        while (!arrived(self.get(), 1)) {
-            fci_icl_progress(busy.get());
-            fci_icl_progress(self.get());
-        }
-        take(self.get(), 1);
+        const fci_icl_peer from_busy = connect(busy.get(), self.get(), 1);
         ASSERT_GE(send(visitor.get(), add(visitor.get(), self.get()), 2), 0);
         int turns = 0;
         for (; !arrived(self.get(), 2); ++turns) {
@@ -94,13 +100,7 @@ TEST(Process, progress__sees_at_once_what_any_of_many_peers_sends) {
         std::uint64_t match = 0;
         for (unsigned i = 0; i < count; ++i) {
             others.push_back(open_context(kJob, 2));
-            there.push_back(add(others[i].get(), self.get()));
-            ASSERT_GE(send(others[i].get(), there[i], ++match), 0);
-            while (!arrived(self.get(), match)) {
-                fci_icl_progress(others[i].get());
-                fci_icl_progress(self.get());
-            }
-            take(self.get(), match);
+            there.push_back(connect(others[i].get(), self.get(), ++match));
         }
         for (unsigned i = 0; i < 5 * count; ++i) {
             for (unsigned turn = 0; turn < i % 7; ++turn) {
@@ -263,13 +263,7 @@ TEST(Process, board__is_one_memory_for_all_that_are_connected) {
 // it sleeps meanwhile. Whoever has got something need not be woken.
 TEST(Process, progress__is_woken_from_its_first_sleep_until_something_comes) {
     const Context self = open_context(kJob, 4096), sender = open_context(kJob);
-    const fci_icl_peer to_self = add(sender.get(), self.get());
-    ASSERT_GE(send(sender.get(), to_self, 1), 0);
-    while (!arrived(self.get(), 1)) {
-        fci_icl_progress(sender.get());
-        fci_icl_progress(self.get());
-    }
-    take(self.get(), 1);
+    const fci_icl_peer to_self = connect(sender.get(), self.get(), 1);
     pollfd bell{fci_icl_wait_fd(self.get()), POLLIN, 0};
     const auto rings = [&] { return poll(&bell, 1, 0) == 1; };
     ASSERT_EQ(send(sender.get(), to_self, 2), FCI_ICL_DONE);
