@@ -146,7 +146,7 @@ public:
     /// Whenever credit goes back, once in half a ring of arrivals, kCreditReturned is set in *word.
     static constexpr std::uint8_t kCreditReturned = 2;
     void mark_credit(std::uint8_t* word) noexcept { credit_mark_ = word; }
-    /// Something would be done by the next turn.
+    /// Something would be done by the next turn, or there is room now for what was refused last.
     [[nodiscard]] bool ready() noexcept;
     /// Peers that sleep until a request wakes them, as far as can be seen without asking.
     [[nodiscard]] unsigned sleeping_peers() const noexcept;
@@ -216,6 +216,7 @@ private:
 
     // send.cc
     bool may_send_data(Peer& peer, std::uint64_t charge) noexcept;
+    bool has_room_for_refused() noexcept;
     int send_order(Peer& peer, const SendArguments& send, std::uint64_t bytes,
                    const Completion& completion, std::uint32_t* handle);
     Status put_send(Peer& peer, const SendArguments& send, std::uint64_t bytes, Order* order);
@@ -325,6 +326,11 @@ private:
     void* died_user_ = nullptr;
     bool severed_ = false;
     bool asked_in_vain_ = false;
+    struct Refused {
+        Peer* peer = nullptr;  // nobody was
+        std::uint64_t bytes = 0;
+    };
+    Refused refused_;  // the caller comes again with this message when there is room
     nhi::Rank untold_ = kAnySource;  // died while nobody waited for anybody: the next one hears it
     // Last, so that an owner can put the object where they can be seen (api/process.cc).
     Counters counters_;

@@ -78,9 +78,25 @@ int MessagePassing::send(const SendArguments& send, const Completion& completion
         // never be, where the receiver waits for this very message.
         ++counters_.credit_waits;
         if (!to->attached) asked_in_vain_ = true;
+        refused_ = {to, bytes};
         return status == Status::exhausted ? kHeld : kAgain;
     }
     return send_order(*to, send, bytes, completion, handle);
+}
+
+/// Asked by whoever is about to sleep, and by nobody else would it be heard that room came between
+/// the refusal and the sleep. Says it once: what cannot go out all the same must not keep anybody
+/// awake.
+bool MessagePassing::has_room_for_refused() noexcept {
+    Peer* const to = refused_.peer;
+    if (to == nullptr || !(to->attached || to->lost)) return false;
+    if (!to->lost) {
+        const std::uint64_t bytes = refused_.bytes;
+        if (!to->out.slot_free() || !may_send_data(*to, kSlotCharge + bytes)) return false;
+        if (bytes > kInlineBytes && !to->out.ring_free(network_, bytes)) return false;
+    }
+    refused_ = {};
+    return true;
 }
 
 int MessagePassing::send_order(Peer& peer, const SendArguments& send, std::uint64_t bytes,

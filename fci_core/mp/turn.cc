@@ -193,7 +193,9 @@ unsigned MessagePassing::tell_finished() {
     return told;
 }
 
-bool MessagePassing::ready() noexcept { return first_->in.ready() || is_more_due(); }
+bool MessagePassing::ready() noexcept {
+    return first_->in.ready() || is_more_due() || has_room_for_refused();
+}
 
 unsigned MessagePassing::sleeping_peers() const noexcept {
     return static_cast<unsigned>(std::count_if(active_.begin(), active_.end(),

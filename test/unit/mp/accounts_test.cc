@@ -55,6 +55,34 @@ TEST(accounts, credit__is_returned_twice_in_every_lap) {
     EXPECT_EQ(p.ends[1]->counters().credits_returned - before, 2u * 16);
 }
 
+// The credit comes between the refusal and the sleep: who then looks whether anything is there must
+// be told, for what has come already wakes nobody.
+TEST(accounts, refused__sends_are_ready_as_soon_as_there_is_room) {
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{4000}}) {
+        Pair p;
+        p.attach();
+        auto data = pattern(bytes);
+        std::vector<std::byte> to(bytes);
+        int sent = 0;
+        // It is the memory for what nobody asked for that runs out; slots come back.
+        while (p.send(0, kSendBuffered, 7, data, sent) == kDone && sent < 10'000) {
+            ++sent;
+            p.settle();
+        }
+        ASSERT_LT(sent, 10'000);
+        EXPECT_FALSE(p.ends[0]->ready()) << bytes;
+        for (int i = 0; i < sent; ++i) {
+            ASSERT_EQ(p.receive(1, 7, to, 100'000 + i), kDone) << i;
+        }
+        p.turns(1, 10);
+        p.devices[0]->network().poll(0);
+        EXPECT_TRUE(p.ends[0]->ready()) << bytes;
+        EXPECT_EQ(p.send(0, kSendBuffered, 7, data, sent), kDone) << bytes;
+        p.turns(0, 1);
+        EXPECT_FALSE(p.ends[0]->ready()) << bytes;
+    }
+}
+
 TEST_P(balance, synchronous__messages_that_were_waited_for_take_no_room) {
     Pair p(*GetParam());
     p.attach();
