@@ -1,8 +1,6 @@
 // The turn of a process, and what it does when nothing happens (§2.6.10, §2.7.4, §2.7.5).
 #include "fci_core/api/process.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -125,9 +123,8 @@ unsigned Process::poll_network() {
         update_report();
     }
     if (policy_.wants_watch(now)) {
-        rusage usage{};
-        getrusage(RUSAGE_THREAD, &usage);
-        policy_.watch(usage.ru_nivcsw, now);
+        const Nanoseconds lost = progress::lost_time();
+        if (lost >= 0) policy_.watch(lost, now);
     }
     // Every peer of this build's drivers is on this host.
     const Counters& known = messages_.counters();
@@ -233,6 +230,9 @@ int Process::idle() noexcept try {
     if (until_poll_ == 0) work = poll_network();
     if (work != 0) {
         empty_turns_ = 0;
+    } else if (went_on() && empty_turns_ > row_) {  // not at its begin: one sends, then waits
+        policy_.went_on(empty_turns_);
+        empty_turns_ = 0;
     } else if (empty_turns_ > policy_.spins()) {
         if (empty_turns_ % kLookForSleepersEvery == 0) {
             policy_.set_asleep(messages_.sleeping_peers());
@@ -249,6 +249,14 @@ int Process::idle() noexcept try {
 } catch (const std::bad_alloc&) {
     plan_idle();
     return mp::kNoMemory;
+}
+
+/// The caller has sent something since this was last asked.
+bool Process::went_on() noexcept {
+    const Counters& counters = messages_.counters();
+    const std::uint64_t sends =
+        counters.sent_inline + counters.sent_eager + counters.sent_announced;
+    return std::exchange(sends_, sends) != sends;
 }
 
 /// Does what the policy says. `most`: of a sleep; < 0: as the policy says.

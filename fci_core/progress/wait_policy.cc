@@ -1,9 +1,13 @@
 #include "fci_core/progress/wait_policy.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 
 namespace fci::progress {
 
@@ -11,10 +15,12 @@ namespace {
 // A message from the other core may be just arriving, and a switch to another process costs about
 // a microsecond; but while this one spins, none of those runs that it may wait for.
 constexpr Nanoseconds kSpinBeforeYield = 200;
-// MPICH comes back after 50-100 ns. Who takes longer gives the core away by itself (Open MPI: 150
-// to 350 ns, where nobody wants it), or computes: nobody need do that for them, too.
+// MPICH comes back after 50-100 ns. A caller that takes longer gives the core away by itself (Open
+// MPI: 150 to 350 ns, where nobody wants it), or computes. To do that for it, too, would double what
+// each of its looks costs; but it may also be slow and not yield, so it is done now and then.
 constexpr Nanoseconds kPausingCaller = 130;
 constexpr unsigned kPausesBeforeYield = 32;
+constexpr unsigned kPausesForYield = 16;
 constexpr unsigned kSpinsBeforeClock = 2;   // of turn(), before it asks for the time
 constexpr unsigned kSpinsBeforeYield = 16;  // of wait(), which does nothing else in between
 // Who shares a core that should be its own has it most of the time.
@@ -23,11 +29,17 @@ constexpr unsigned kSpinsWhereShared = 256;
 // and one that was just woken looks asleep until it has got a core.
 constexpr unsigned kSpinsAmongSleepers = 20'000;
 constexpr unsigned kYieldAmongSleepersEvery = 16;
-// Two that spin on one core lose it every 4 ms or so; with a core of one's own it is rare.
+// Two that spin on one core lose half of their time, and a third where the kernel moves a third one
+// to and fro between two cores; a daemon takes less.
 constexpr Nanoseconds kWatch = 20'000'000;
-constexpr long kSwitchesThatTell = 3;
-constexpr Nanoseconds kSharingLasts = 2'000'000'000;  // then spinning is tried again
+constexpr Nanoseconds kLostThatTells = 4;  // one part in so many
+constexpr Nanoseconds kSharingLastsFirst = 50'000'000;  // then spinning is tried again
+constexpr Nanoseconds kSharingLastsMost = 2'000'000'000;
 constexpr unsigned kYieldsBeforeSleep = 64;
+// A caller that was seen to go on by itself after n looks gets so many times n before it sleeps. The
+// most: if it waits after all, a tenth of a second of its core's time.
+constexpr unsigned kPatience = 2;
+constexpr unsigned kPatienceMost = 100'000;
 // Who yields among others that wait has done so 64 times within half a millisecond. A virtual
 // machine may lose a core for longer, and nobody profits from the sleep: whom all wait for must
 // then wake them one by one.
@@ -73,16 +85,31 @@ void WaitPolicy::choose() noexcept {
 
 bool WaitPolicy::wants_watch(Nanoseconds now) const noexcept {
     const Nanoseconds since = now - watched_;
-    return mode_ == WaitMode::automatic && since >= (shares_core_ ? kSharingLasts : kWatch);
+    return mode_ == WaitMode::automatic && local_ranks_ <= cores_ &&
+           since >= (shares_core_ ? sharing_lasts_ : kWatch);
 }
 
-void WaitPolicy::watch(long switches, Nanoseconds now) noexcept {
-    // A long gap means that the process did something else; its switches say nothing then.
-    const bool in_time = now - watched_ < 4 * kWatch;
-    shares_core_ = !shares_core_ && in_time && switches - switches_ >= kSwitchesThatTell;
-    switches_ = switches;
+void WaitPolicy::watch(Nanoseconds lost, Nanoseconds now) noexcept {
+    const Nanoseconds since = now - watched_, lost_since = lost - lost_;
+    lost_ = lost;
     watched_ = now;
+    // Other threads have losses of their own, so what is counted may jump; and a long gap means that
+    // the process did something else.
+    const bool says_something = lost_since >= 0 && lost_since <= since && since < 4 * kWatch;
+    if (shares_core_) {
+        shares_core_ = false;
+    } else if (says_something && lost_since > since / kLostThatTells) {
+        shares_core_ = true;
+        sharing_lasts_ = std::clamp(2 * sharing_lasts_, kSharingLastsFirst, kSharingLastsMost);
+    } else if (says_something) {
+        sharing_lasts_ = 0;
+    }
     choose();
+}
+
+void WaitPolicy::went_on(unsigned empty_turns) noexcept {
+    const unsigned looks = std::min(empty_turns, kPatienceMost / kPatience);
+    patience_ = std::max(patience_, kPatience * looks);
 }
 
 void WaitPolicy::set_local_ranks(unsigned local_ranks) noexcept {
@@ -113,15 +140,20 @@ WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now) noexcept {
     }
     if (spun_ < kSpinBeforeYield && empty_turns <= spins_ + kPausesBeforeYield) return {};
     if (asks_++ == 0) asks_since_ = now;
-    const bool is_early = mode_ == WaitMode::automatic && now - asks_since_ < kYieldsLast;
+    const bool is_early = mode_ == WaitMode::automatic &&
+                          (now - asks_since_ < kYieldsLast || empty_turns < patience_);
     if (asks_ == kYieldsBeforeSleep && is_early) --asks_;
-    if (act_ != WaitMode::sleep || asks_ <= kYieldsBeforeSleep) return {WaitAction::yield, 0};
+    if (act_ != WaitMode::sleep || asks_ <= kYieldsBeforeSleep) {
+        if (pause >= kPausingCaller && empty_turns % kPausesForYield != 0) return {};
+        return {WaitAction::yield, 0};
+    }
     if (asks_ <= kYieldsBeforeSleep + kAsksJudged) return {};
     if (least_used_ > kBusyCaller) {
         asks_ = 0;
         return {WaitAction::yield, 0};
     }
     asks_ = kYieldsBeforeSleep;
+    patience_ -= patience_ / 8;  // it may have become one that waits
     sleeps_since_ = now;
     const Nanoseconds asked = now - asks_since_;
     return {WaitAction::sleep, std::clamp(asked / kShareOfWait, kShortSleep, kTurnSleepMost)};
@@ -174,6 +206,18 @@ Nanoseconds used_time() noexcept {
     timespec used{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
     return Nanoseconds{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
+}
+
+Nanoseconds lost_time() noexcept {
+    const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return -1;
+    char text[64];
+    const ssize_t bytes = read(file, text, sizeof text - 1);
+    close(file);
+    if (bytes <= 0) return -1;
+    text[bytes] = '\0';
+    const char* const second = std::strchr(text, ' ');  // after the time that it ran
+    return second != nullptr ? std::strtoll(second, nullptr, 10) : -1;
 }
 
 }  // namespace fci::progress

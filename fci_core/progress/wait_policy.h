@@ -42,6 +42,10 @@ public:
     void used_time(Nanoseconds used) noexcept;
     /// The caller is back from what turn() advised.
     void resumed(Nanoseconds now) noexcept;
+    /// After `empty_turns` calls in a row that found nothing, the caller went on by itself: it sent
+    /// something. So it did not wait, but looks between its own steps, and is not put to sleep
+    /// before it has looked in vain for longer than that.
+    void went_on(unsigned empty_turns) noexcept;
 
     /// A blocking call found nothing, for the `empty_turns`-th time, since `waited_ns`.
     [[nodiscard]] WaitStep wait(unsigned empty_turns, Nanoseconds waited_ns) const noexcept;
@@ -57,9 +61,11 @@ public:
     /// As many of them sleep just now: while there are cores for those that do not, there is no
     /// need to give one away.
     void set_asleep(unsigned asleep) noexcept { asleep_ = asleep; }
-    /// The kernel has taken the core from this process `switches` times so far. One that spins and
-    /// loses it again and again shares it, whatever the numbers of ranks and cores say.
-    void watch(long switches, Nanoseconds now) noexcept;
+    /// This thread was ready to run for `lost` so far while others had its core. One that spins and
+    /// loses much of its time shares its core, whatever the numbers of ranks and cores say. A short
+    /// loss, as by any daemon, says nothing. Spinning is tried again soon, and each time that it
+    /// turns out too early, twice as late as before.
+    void watch(Nanoseconds lost, Nanoseconds now) noexcept;
     [[nodiscard]] bool wants_watch(Nanoseconds now) const noexcept;
     /// "spin (2 local ranks on 2 cores)"
     [[nodiscard]] std::string describe() const;
@@ -81,13 +87,18 @@ private:
     Nanoseconds resumed_ = 0;
     Nanoseconds sleeps_since_ = 0;   // 0: turn() advised something else
     Nanoseconds awake_ = 0;          // that it may go on asking before the next sleep
+    unsigned patience_ = 0;          // empty turns in a row, before the first sleep
     bool shares_core_ = false;
-    long switches_ = 0;
+    Nanoseconds sharing_lasts_ = 0;  // before spinning is tried again
+    Nanoseconds lost_ = 0;
     Nanoseconds watched_ = 0;
 };
 
 void give_core_away() noexcept;
 /// Processor time of this thread.
 Nanoseconds used_time() noexcept;
+/// Time for which this thread was ready to run while others had its core; < 0: the kernel does not
+/// say (CONFIG_SCHED_INFO), or a descriptor to ask it is not to be had.
+Nanoseconds lost_time() noexcept;
 
 }  // namespace fci::progress

@@ -1,8 +1,12 @@
 #include "fci_core/progress/wait_policy.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <string_view>
 
 namespace fci::progress {
@@ -130,7 +134,7 @@ TEST(WaitPolicy, turn__a_sleep_cut_short_gives_as_much_less) {
         Nanoseconds now = 1;
         unsigned looks = 0, sleeps = 0;
         for (unsigned turn = 1; sleeps < 20; ++turn, ++looks) {
-            now += 200;
+            now += 100;
             if (policy.wants_used_time()) policy.used_time(now);
             const WaitStep step = policy.turn(turn, now);
             if (step.action == WaitAction::yield) now += kSlice;
@@ -207,24 +211,105 @@ TEST(WaitPolicy, describe__says_what_and_why) {
     EXPECT_NE(WaitPolicy("spin", 1, 4).describe().find("FCI_WAIT"), std::string::npos);
 }
 
+constexpr Nanoseconds kMillisecond = 1'000'000;
+
+/// Watches for `duration`, during which others have the core for `share` of the time; how much of it
+/// the policy took the core for shared.
+Nanoseconds watch(WaitPolicy& policy, Nanoseconds* now, Nanoseconds* lost, Nanoseconds duration,
+                  double share) {
+    constexpr Nanoseconds kStep = kMillisecond;
+    Nanoseconds shared = 0;
+    for (const Nanoseconds end = *now + duration; *now < end; *now += kStep) {
+        if (policy.wants_watch(*now)) policy.watch(*lost, *now);
+        const bool shares = gives_advice(policy);
+        shared += shares ? kStep : 0;
+        *lost += static_cast<Nanoseconds>(share * kStep);
+    }
+    return shared;
+}
+
 TEST(WaitPolicy, watch__finds_out_that_the_core_is_shared) {
-    constexpr Nanoseconds ms = 1'000'000;
+    Nanoseconds now = kSecond, lost = 0;
+    for (const double share : {0.3, 0.5, 0.9}) {
+        WaitPolicy policy("auto", 2, 2);
+        EXPECT_EQ(watch(policy, &now, &lost, kSecond / 10, 0), 0);
+        EXPECT_GT(watch(policy, &now, &lost, kSecond / 10, share), kSecond / 100) << share;
+        // Spinning is tried again now and then, the longer the more seldom.
+        EXPECT_GT(watch(policy, &now, &lost, 10 * kSecond, share), 9 * kSecond) << share;
+    }
     WaitPolicy policy("auto", 2, 2);
-    EXPECT_TRUE(policy.wants_watch(100 * ms));
-    policy.watch(1000, 100 * ms);  // the first look says nothing
-    EXPECT_FALSE(gives_advice(policy));
-    EXPECT_FALSE(policy.wants_watch(110 * ms));
-    policy.watch(1001, 120 * ms);
-    EXPECT_FALSE(gives_advice(policy)) << "once is chance";
-    policy.watch(1006, 140 * ms);
-    EXPECT_TRUE(gives_advice(policy));
+    watch(policy, &now, &lost, 45 * kMillisecond, 0.5);
     EXPECT_NE(policy.describe().find("shares its core"), std::string::npos);
-    EXPECT_FALSE(policy.wants_watch(1000 * ms));
-    ASSERT_TRUE(policy.wants_watch(2200 * ms));
-    policy.watch(2000, 2200 * ms);
-    EXPECT_FALSE(gives_advice(policy)) << "spinning is tried again";
-    WaitPolicy asked("spin", 2, 2);
-    EXPECT_FALSE(asked.wants_watch(100 * ms));
+    EXPECT_FALSE(WaitPolicy("spin", 2, 2).wants_watch(now));
+    EXPECT_FALSE(WaitPolicy("auto", 3, 2).wants_watch(now)) << "it is known";
+}
+
+TEST(WaitPolicy, watch__soon_finds_out_that_it_is_not_shared_any_more) {
+    Nanoseconds now = kSecond, lost = 0;
+    WaitPolicy policy("auto", 2, 2);
+    watch(policy, &now, &lost, kSecond / 5, 0);
+    // A compiler, say, wanted this core for a moment.
+    EXPECT_GT(watch(policy, &now, &lost, 40 * kMillisecond, 0.5), 0);
+    EXPECT_LE(watch(policy, &now, &lost, kSecond, 0), 60 * kMillisecond);
+    // Or for long.
+    watch(policy, &now, &lost, 60 * kSecond, 0.5);
+    EXPECT_LE(watch(policy, &now, &lost, 10 * kSecond, 0), 2 * kSecond);
+    EXPECT_GT(watch(policy, &now, &lost, 40 * kMillisecond, 0.5), 0);
+    EXPECT_LE(watch(policy, &now, &lost, kSecond, 0), 60 * kMillisecond) << "as the first time";
+}
+
+// Daemons take the core often, and not for long.
+TEST(WaitPolicy, watch__short_losses_say_nothing) {
+    Nanoseconds now = kSecond, lost = 0;
+    WaitPolicy policy("auto", 2, 2);
+    EXPECT_EQ(watch(policy, &now, &lost, 10 * kSecond, 0.2), 0);
+    // Nor what another thread lost, nor what was lost in an hour without a look.
+    policy.watch(lost += 3600 * kSecond, now += 20 * kMillisecond);
+    EXPECT_FALSE(gives_advice(policy));
+    policy.watch(lost -= 3600 * kSecond, now += 20 * kMillisecond);
+    EXPECT_FALSE(gives_advice(policy));
+    policy.watch(lost += 1800 * kSecond, now += 3600 * kSecond);
+    EXPECT_FALSE(gives_advice(policy));
+}
+
+// The kernel counts it as it is meant here.
+TEST(WaitPolicy, lost_time__grows_while_another_process_has_the_core) {
+    if (lost_time() < 0) GTEST_SKIP() << "the kernel does not tell it";
+    cpu_set_t before, one;
+    ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    const pid_t other = fork();
+    if (other == 0) {
+        alarm(20);
+        for (volatile unsigned work = 0;;) work = work + 1;
+    }
+    const Nanoseconds lost = lost_time(), used = used_time();
+    while (used_time() - used < 50 * kMillisecond) {
+    }
+    const Nanoseconds lost_meanwhile = lost_time() - lost;
+    kill(other, SIGKILL);
+    waitpid(other, nullptr, 0);
+    sched_setaffinity(0, sizeof before, &before);
+    EXPECT_GT(lost_meanwhile, 15 * kMillisecond);
+}
+
+// HPCC's RandomAccess: a look before each of its small steps, and a message after many of them.
+TEST(WaitPolicy, went_on__who_looks_between_steps_is_not_put_to_sleep) {
+    WaitPolicy policy("auto", 8, 2);
+    constexpr unsigned kSteps = 4'000;
+    const auto steps = [&](unsigned count) { return ask(policy, count, 100, 100, 3'000); };
+    EXPECT_GT(steps(kSteps).sleeps, 0u) << "nobody can know yet";
+    for (int message = 0; message < 100; ++message) {
+        policy.went_on(kSteps + static_cast<unsigned>(message));
+        EXPECT_EQ(steps(kSteps).sleeps, 0u) << message;
+    }
+    EXPECT_GT(steps(3 * kSteps).sleeps, 0u) << "now it waits";
+    for (int wait = 0; wait < 100; ++wait) steps(3 * kSteps);
+    EXPECT_GT(steps(kSteps).sleeps, 0u) << "and has waited ever since";
+    policy.went_on(~0u);
+    EXPECT_GT(steps(200'000).sleeps, 0u) << "not for ever";
 }
 
 TEST(WaitPolicy, turn__yields_soon_for_a_caller_that_only_asks) {
@@ -233,25 +318,32 @@ TEST(WaitPolicy, turn__yields_soon_for_a_caller_that_only_asks) {
     EXPECT_GT(ask(policy, 20, 100).yields, 15u);
 }
 
+// One yield for one look. But it may be slow, and not yield.
 TEST(WaitPolicy, turn__leaves_yielding_to_a_caller_that_does_it) {
     WaitPolicy policy("yield", 8, 2);
     EXPECT_EQ(ask(policy, 30, 400).yields, 0u);
-    EXPECT_GT(ask(policy, 100, 400).yields, 50u) << "it may be slow, and not yield";
+    const unsigned yields = ask(policy, 1'030, 400).yields;
+    EXPECT_GE(yields, 1'000u / 20);
+    EXPECT_LE(yields, 1'000u / 10);
 }
 
 TEST(WaitPolicy, turn__keeps_the_core_while_the_others_sleep) {
+    const auto advice = [](WaitPolicy& policy, unsigned turn, Nanoseconds now) {
+        policy.resumed(now - 50);
+        return policy.turn(turn, now).action;
+    };
     WaitPolicy policy("auto", 8, 2);
-    EXPECT_EQ(policy.turn(1000, 1'000'000).action, WaitAction::yield);
+    EXPECT_EQ(advice(policy, 1000, kMillisecond), WaitAction::yield);
     policy.set_asleep(5);  // three are awake
-    EXPECT_EQ(policy.turn(1001, 2'000'000).action, WaitAction::yield);
+    EXPECT_EQ(advice(policy, 1001, 2 * kMillisecond), WaitAction::yield);
     policy.set_asleep(6);
-    EXPECT_EQ(policy.turn(1002, 3'000'000).action, WaitAction::spin);
-    EXPECT_EQ(policy.turn(1008, 3'000'000).action, WaitAction::yield)
+    EXPECT_EQ(advice(policy, 1002, 3 * kMillisecond), WaitAction::spin);
+    EXPECT_EQ(advice(policy, 1008, 3 * kMillisecond), WaitAction::yield)
         << "one that was woken may want this core";
-    EXPECT_NE(policy.turn(100'000, 4'000'000).action, WaitAction::spin) << "not for ever";
+    EXPECT_NE(advice(policy, 100'000, 4 * kMillisecond), WaitAction::spin) << "not for ever";
     WaitPolicy asked("yield", 8, 2);
     asked.set_asleep(6);
-    EXPECT_EQ(asked.turn(1000, 1'000'000).action, WaitAction::yield);
+    EXPECT_EQ(advice(asked, 1000, kMillisecond), WaitAction::yield);
 }
 
 }  // namespace
