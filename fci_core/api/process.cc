@@ -16,6 +16,7 @@ namespace fci::api {
 namespace {
 
 constexpr unsigned kLookForSleepersEvery = 16;
+constexpr unsigned kRowBegins = 8;  // empty turns: what was sent before these is now waited for
 // Who always has work looks up now and then, to hear of deaths and to open to strangers.
 constexpr Nanoseconds kBusyPollEvery = 200'000;
 constexpr Nanoseconds kReportEvery = 50'000'000;  // while nothing happens
@@ -230,7 +231,7 @@ int Process::idle() noexcept try {
     if (until_poll_ == 0) work = poll_network();
     if (work != 0) {
         empty_turns_ = 0;
-    } else if (went_on() && empty_turns_ > row_) {  // not at its begin: one sends, then waits
+    } else if (went_on() && empty_turns_ > kRowBegins) {
         policy_.went_on(empty_turns_);
         empty_turns_ = 0;
     } else if (empty_turns_ > policy_.spins()) {

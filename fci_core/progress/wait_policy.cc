@@ -36,10 +36,12 @@ constexpr Nanoseconds kLostThatTells = 4;  // one part in so many
 constexpr Nanoseconds kSharingLastsFirst = 50'000'000;  // then spinning is tried again
 constexpr Nanoseconds kSharingLastsMost = 2'000'000'000;
 constexpr unsigned kYieldsBeforeSleep = 64;
-// A caller that was seen to go on by itself after n looks gets so many times n before it sleeps. The
-// most: if it waits after all, a tenth of a second of its core's time.
+// A caller that was seen to go on by itself after n looks gets so many times n before it sleeps, or
+// gives its core away. The most: if it waits after all, it costs a tenth of a second of its core's
+// time until it sleeps, and three slices (progress/slice.h) until it yields.
 constexpr unsigned kPatience = 2;
 constexpr unsigned kPatienceMost = 100'000;
+constexpr unsigned kPatienceBeforeYield = 4'000;
 // Who yields among others that wait has done so 64 times within half a millisecond. A virtual
 // machine may lose a core for longer, and nobody profits from the sleep: whom all wait for must
 // then wake them one by one.
@@ -112,6 +114,11 @@ void WaitPolicy::went_on(unsigned empty_turns) noexcept {
     patience_ = std::max(patience_, kPatience * looks);
 }
 
+unsigned WaitPolicy::spins() const noexcept {
+    if (act_ == WaitMode::spin) return ~0u;
+    return spins_ + std::min(patience_, kPatienceBeforeYield);
+}
+
 void WaitPolicy::set_local_ranks(unsigned local_ranks) noexcept {
     if (local_ranks <= local_ranks_) return;
     local_ranks_ = local_ranks;
@@ -119,14 +126,15 @@ void WaitPolicy::set_local_ranks(unsigned local_ranks) noexcept {
 }
 
 WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now) noexcept {
-    if (act_ == WaitMode::spin || empty_turns <= spins_) return {};
+    const unsigned spins = this->spins();
+    if (empty_turns <= spins) return {};
     if (mode_ == WaitMode::automatic && local_ranks_ <= cores_ + asleep_ &&
         empty_turns <= kSpinsAmongSleepers) {
         const bool yields = empty_turns % kYieldAmongSleepersEvery == 0;
         return {yields ? WaitAction::yield : WaitAction::spin, 0};
     }
     const Nanoseconds pause = now - resumed_;
-    if (empty_turns == spins_ + 1) {
+    if (empty_turns == spins + 1) {
         spun_ = 0;
         asks_ = 0;
         awake_ = 0;
@@ -138,7 +146,7 @@ WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now) noexcept {
         awake_ -= std::min(pause, kBusyCaller) + kAsk;
         return {};
     }
-    if (spun_ < kSpinBeforeYield && empty_turns <= spins_ + kPausesBeforeYield) return {};
+    if (spun_ < kSpinBeforeYield && empty_turns <= spins + kPausesBeforeYield) return {};
     if (asks_++ == 0) asks_since_ = now;
     const bool is_early = mode_ == WaitMode::automatic &&
                           (now - asks_since_ < kYieldsLast || empty_turns < patience_);

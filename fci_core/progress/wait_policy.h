@@ -43,8 +43,8 @@ public:
     /// The caller is back from what turn() advised.
     void resumed(Nanoseconds now) noexcept;
     /// After `empty_turns` calls in a row that found nothing, the caller went on by itself: it sent
-    /// something. So it did not wait, but looks between its own steps, and is not put to sleep
-    /// before it has looked in vain for longer than that.
+    /// something. So it did not wait, but looks between its own steps, and neither loses its core
+    /// nor sleeps before it has looked in vain for longer than that.
     void went_on(unsigned empty_turns) noexcept;
 
     /// A blocking call found nothing, for the `empty_turns`-th time, since `waited_ns`.
@@ -52,9 +52,7 @@ public:
 
     /// Empty turns in a row for which turn() has no other advice than to spin, and need not be
     /// asked.
-    [[nodiscard]] unsigned spins() const noexcept {
-        return act_ == WaitMode::spin ? ~0u : spins_;
-    }
+    [[nodiscard]] unsigned spins() const noexcept;
     /// As many processes of this host as are known by now; the number only grows.
     void set_local_ranks(unsigned local_ranks) noexcept;
     [[nodiscard]] unsigned cores() const noexcept { return cores_; }
@@ -87,7 +85,7 @@ private:
     Nanoseconds resumed_ = 0;
     Nanoseconds sleeps_since_ = 0;   // 0: turn() advised something else
     Nanoseconds awake_ = 0;          // that it may go on asking before the next sleep
-    unsigned patience_ = 0;          // empty turns in a row, before the first sleep
+    unsigned patience_ = 0;          // empty turns in a row of a caller that does not wait
     bool shares_core_ = false;
     Nanoseconds sharing_lasts_ = 0;  // before spinning is tried again
     Nanoseconds lost_ = 0;

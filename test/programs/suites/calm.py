@@ -1,26 +1,29 @@
 """More ranks than cores: what those cost that wait for long, whether they are woken, and whether
-those that compute get the cores. Processor time is the kernel's count, so other work on the machine
+those that compute get the cores; and as many ranks as cores, where nobody may sleep. Processor time is the kernel's count, so other work on the machine
 does not matter. What the hypervisor gives to other machines does: the kernel counts it as used."""
 
+import json
+import multiprocessing
 import os
 import re
 import time
 
-from harness import HERE, Case, built, failed, passed, run, signal_named
+from harness import HERE, Case, built, failed, passed, run, signal_named, skipped
 
 LIMIT = 60
 SECONDS = 2
 USED_MOST = 3.0   # percent of a core, by each rank that waits, from its second second on
 STEPS = 40000
+STEPS_ALONE = 3000000  # with a core for each rank
 STOLEN_MOST = 0.05  # of the cores' time, by the hypervisor; figures taken meanwhile say nothing
 ATTEMPTS = 4
 LATE_MOST = 0.5   # seconds; what wakes nobody is found out after 50 ms on a machine that is idle
 
 
-def start(settings, ranks, *words):
+def start(settings, ranks, *words, options=(), env=None):
     where = settings.directory("calm")
     binary = built(settings, HERE / "calm.c", where / "calm", mpi=True, against_fci=False)
-    command, env = settings.mpirun(ranks, [binary, *words])
+    command, env = settings.mpirun(ranks, [binary, *words], options=options, env=env)
     return run(command, cwd=where, env=env, timeout=LIMIT)
 
 
@@ -66,10 +69,53 @@ def steps(settings, ranks):
     return passed(f"{STEPS} steps in {took.group(1)} s")
 
 
+def wake_often(cpu):
+    """As a daemon does: it wants the core a thousand times a second, and never for long."""
+    os.sched_setaffinity(0, {cpu})
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end:
+        time.sleep(0.001)
+        busy_until = time.monotonic() + 50e-6
+        while time.monotonic() < busy_until:
+            pass
+
+
+def steps_alone(settings):
+    """Two ranks on two cores, which a daemon interrupts: they do not share their cores for that."""
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    if len(cpus) < 2:
+        return skipped("two ranks need two cores")
+    report = settings.directory("calm") / "steps-2.json"
+    daemons = [multiprocessing.Process(target=wake_often, args=(cpu,), daemon=True)
+               for cpu in cpus]
+    for daemon in daemons:
+        daemon.start()
+    try:
+        for attempt in range(1, ATTEMPTS + 1):
+            report.unlink(missing_ok=True)
+            ran = start(settings, 2, "steps", STEPS_ALONE, options=settings.exporting("FCI_REPORT"),
+                        env={"FCI_REPORT": str(report)})
+            took = re.search(rf"^{STEPS_ALONE} steps in (\S+) s$", ran.out, re.M)
+            if ran.code or ran.left or signal_named(ran.err) or not took:
+                return failed(f"{ran.ended()}: {ran.last_line()}")
+            slept = [json.loads(line)["counters"]["sleeps"]
+                     for line in report.read_text().splitlines()]
+            if len(slept) != 2:
+                return failed(f"{len(slept)} of 2 ranks reported")
+            if not any(slept):
+                return passed(f"{STEPS_ALONE} steps in {took.group(1)} s, attempt {attempt}")
+    finally:
+        for daemon in daemons:
+            daemon.kill()
+            daemon.join()
+    return failed(f"with a core of its own a rank slept {max(slept)} times in {took.group(1)} s")
+
+
 def cases(settings):
     if settings.transport not in ("fci", "fci-mpich"):
         return
     for mode in ("recv", "barrier", "probe", "compute", "mixed"):
         yield Case(f"{mode}-8", lambda mode=mode: calm(settings, mode, 8))
+    yield Case("steps-2", lambda: steps_alone(settings))
     yield Case("steps-8", lambda: steps(settings, 8))
     yield Case("barrier-64", lambda: calm(settings, "barrier", 64), ci=False)

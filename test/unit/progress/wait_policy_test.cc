@@ -312,6 +312,17 @@ TEST(WaitPolicy, went_on__who_looks_between_steps_is_not_put_to_sleep) {
     EXPECT_GT(steps(200'000).sleeps, 0u) << "not for ever";
 }
 
+TEST(WaitPolicy, went_on__who_looks_between_steps_keeps_its_core) {
+    WaitPolicy policy("auto", 8, 2);
+    EXPECT_GT(ask(policy, 500, 80).yields, 100u);
+    const unsigned before = policy.spins();
+    policy.went_on(500);
+    EXPECT_GE(policy.spins(), before + 500);
+    EXPECT_EQ(ask(policy, 500, 80).yields, 0u);
+    policy.went_on(~0u);
+    EXPECT_LT(policy.spins(), before + 10'000) << "it may wait after all";
+}
+
 TEST(WaitPolicy, turn__yields_soon_for_a_caller_that_only_asks) {
     WaitPolicy policy("yield", 8, 2);
     EXPECT_EQ(ask(policy, 5, 20).yields, 0u) << "less than the message may still need";
