@@ -229,9 +229,10 @@ int Process::idle() noexcept try {
     until_poll_ -= std::min(planned_, until_poll_);
     unsigned work = 0;
     if (until_poll_ == 0) work = poll_network();
+    const std::uint64_t sends = messages_.sends();
     if (work != 0) {
         empty_turns_ = 0;
-    } else if (went_on() && empty_turns_ > kRowBegins) {
+    } else if (std::exchange(sends_, sends) != sends && empty_turns_ > kRowBegins) {
         policy_.went_on(empty_turns_);
         empty_turns_ = 0;
     } else if (empty_turns_ > policy_.spins()) {
@@ -250,14 +251,6 @@ int Process::idle() noexcept try {
 } catch (const std::bad_alloc&) {
     plan_idle();
     return mp::kNoMemory;
-}
-
-/// The caller has sent something since this was last asked.
-bool Process::went_on() noexcept {
-    const Counters& counters = messages_.counters();
-    const std::uint64_t sends =
-        counters.sent_inline + counters.sent_eager + counters.sent_announced;
-    return std::exchange(sends_, sends) != sends;
 }
 
 /// Does what the policy says. `most`: of a sleep; < 0: as the policy says.

@@ -112,7 +112,6 @@ private:
     unsigned poll_network();
     void look_up() noexcept;
     void look_for_strangers();
-    bool went_on() noexcept;
     void follow(const progress::WaitStep& step, Nanoseconds most);
     void sleep(Nanoseconds timeout);
     void disarm() noexcept;
@@ -129,7 +128,7 @@ private:
     unsigned row_ = ~0u;        // so many in a row, and the wait policy is asked
     unsigned empty_turns_ = 0;  // in a row, those not counted that are left of planned_
     unsigned until_poll_;
-    std::uint64_t sends_ = 0;   // when the caller was last asked about
+    std::uint64_t sends_ = 0;   // of this caller, at the last idle turn
     Nanoseconds polled_ = 0;
     Nanoseconds report_due_ = 0;
     nhi::Rank job_size_ = 0;

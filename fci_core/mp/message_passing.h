@@ -158,6 +158,10 @@ public:
     [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
     [[nodiscard]] const Protocol& protocol() const noexcept { return protocol_; }
     [[nodiscard]] Counters& counters() noexcept { return counters_; }
+    /// Messages that have gone out so far.
+    [[nodiscard]] std::uint64_t sends() const noexcept {
+        return counters_.sent_inline + counters_.sent_eager + counters_.sent_announced;
+    }
     /// What is held here, the object itself not counted; looks at every connected peer.
     [[nodiscard]] MemoryUse memory() const noexcept;
     /// Without the process itself.

@@ -213,8 +213,8 @@ TEST(WaitPolicy, describe__says_what_and_why) {
 
 constexpr Nanoseconds kMillisecond = 1'000'000;
 
-/// Watches for `duration`, during which others have the core for `share` of the time; how much of it
-/// the policy took the core for shared.
+/// Watches for `duration`, in which others have the core for `share` of the time; how much of it the
+/// policy took the core for shared.
 Nanoseconds watch(WaitPolicy& policy, Nanoseconds* now, Nanoseconds* lost, Nanoseconds duration,
                   double share) {
     constexpr Nanoseconds kStep = kMillisecond;
@@ -314,7 +314,7 @@ TEST(WaitPolicy, went_on__who_looks_between_steps_is_not_put_to_sleep) {
 
 TEST(WaitPolicy, went_on__who_looks_between_steps_keeps_its_core) {
     WaitPolicy policy("auto", 8, 2);
-    EXPECT_GT(ask(policy, 500, 80).yields, 100u);
+    EXPECT_GE(ask(policy, 500, 80).yields, 64u);
     const unsigned before = policy.spins();
     policy.went_on(500);
     EXPECT_GE(policy.spins(), before + 500);
