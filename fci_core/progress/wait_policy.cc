@@ -95,8 +95,8 @@ void WaitPolicy::watch(Nanoseconds lost, Nanoseconds now) noexcept {
     const Nanoseconds since = now - watched_, lost_since = lost - lost_;
     lost_ = lost;
     watched_ = now;
-    // Other threads have losses of their own, so what is counted may jump; and a long gap means that
-    // the process did something else.
+    // Other threads have losses of their own, so what is counted may jump; and a long gap means
+    // that the process did something else.
     const bool says_something = lost_since >= 0 && lost_since <= since && since < 4 * kWatch;
     if (shares_core_) {
         shares_core_ = false;

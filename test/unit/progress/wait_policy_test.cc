@@ -213,7 +213,7 @@ TEST(WaitPolicy, describe__says_what_and_why) {
 
 constexpr Nanoseconds kMillisecond = 1'000'000;
 
-/// Watches for `duration`, in which others have the core for `share` of the time; how much of it the
+/// Watches for `duration`, in which others have the core for `share` of the time. For how long the
 /// policy took the core for shared.
 Nanoseconds watch(WaitPolicy& policy, Nanoseconds* now, Nanoseconds* lost, Nanoseconds duration,
                   double share) {
