@@ -16,8 +16,8 @@ namespace {
 // a microsecond; but while this one spins, none of those runs that it may wait for.
 constexpr Nanoseconds kSpinBeforeYield = 200;
 // MPICH comes back after 50-100 ns. A caller that takes longer gives the core away by itself (Open
-// MPI: 150 to 350 ns, where nobody wants it), or computes. To do that for it, too, would double what
-// each of its looks costs; but it may also be slow and not yield, so it is done now and then.
+// MPI: 150 to 350 ns, where nobody wants it), or computes. To do that for it, too, would double
+// what each of its looks costs; but it may also be slow and not yield, so it is done now and then.
 constexpr Nanoseconds kPausingCaller = 130;
 constexpr unsigned kPausesBeforeYield = 32;
 constexpr unsigned kPausesForYield = 16;
