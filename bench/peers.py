@@ -59,6 +59,16 @@ def add_venv(name, path):
     return None
 
 
+def add_build(name, prefix, like):
+    """Another build of FCI, installed in `prefix`, under the same MPI as the peer `like`."""
+    entry = PEERS.get(like, {})
+    if not ("installed" in entry or "fci_env" in entry):
+        raise Unusable(f"'{like}' does not run over FCI, so there is no other build of it")
+    if not os.path.isdir(prefix):
+        raise Unusable(f"{prefix} is no folder: {name} must be installed there")
+    PEERS[name] = dict(entry, title=f"{entry['title']}, installed in {prefix}", prefix=prefix)
+
+
 def find(*names):
     """The first of these commands that exists."""
     for name in names:
@@ -85,6 +95,7 @@ def fci_options(prefix, settings=()):
 def command(peer, ranks, prefix, program):
     """The whole command line that starts `program` (a list) on this peer."""
     entry = PEERS[peer]
+    prefix = entry.get("prefix", prefix)
     if "installed" in entry:
         line = [os.path.join(prefix, entry["installed"])]
         if not os.access(line[0], os.X_OK):

@@ -15,7 +15,10 @@
  *             a window has at most 64 MiB
  *   stream    GB/s of the same
  *   put, get  MPI_Put or MPI_Get and a flush, between rank 0 and a window at rank 1
- *   barrier, allreduce, bcast (the root moves on), among all ranks; the time of the slowest rank
+ *   barrier, allreduce, bcast (the root moves on), alltoall (BYTES for each pair of ranks), among
+ *             all ranks; the time of the slowest rank
+ *   look      an MPI_Test that finds nothing, before each of many small steps, on all ranks; a
+ *             message ends each 1000 of them
  * One line is printed for each: "probe " and a JSON object. t_c is taken between ranks 0 and 1
  * before and after each sample, in memory that they share besides MPI (0: there is none). Contents
  * are verified outside of the timed loops, through the same buffers; a wrong byte ends the program
@@ -37,7 +40,8 @@
 #include "bench/mpi/shared_page.h"
 #include "bench/mpi/window.h"
 
-enum { WINDOW = 64, TAG = 7, ANSWER = 8, BATCHES = 20, CROWDED_BATCHES = 5, ENOUGH = 3 };
+enum { WINDOW = 64, TAG = 7, ANSWER = 8, BATCHES = 20, CROWDED_BATCHES = 5, ENOUGH = 3,
+       STEPS = 1000 };
 static const size_t kWalkBytes = (size_t)64 << 20;
 
 static int ranks;
@@ -202,6 +206,36 @@ static double bcast(size_t bytes, long rounds) {
     return MPI_Wtime() - begin;
 }
 
+static double alltoall(size_t bytes, long rounds) {
+    int n = (int)bytes;
+    double begin = MPI_Wtime();
+    for (long i = 0; i < rounds; ++i)
+        MPI_Alltoall(out, n, MPI_BYTE, in, n, MPI_BYTE, MPI_COMM_WORLD);
+    return MPI_Wtime() - begin;
+}
+
+/* What comes of the steps is what the ranks before this one took of them. */
+static double look(size_t bytes, long rounds) {
+    const int before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks;
+    (void)bytes;
+    double begin = MPI_Wtime();
+    for (long i = 0; i < rounds; ++i) {
+        MPI_Request request;
+        int here = 0, step;
+        uint64_t taken = 0, theirs = 0;
+        MPI_Irecv(&theirs, 1, MPI_UINT64_T, before, TAG, MPI_COMM_WORLD, &request);
+        for (step = 0; step < STEPS; ++step) {
+            if (!here) MPI_Test(&request, &here, MPI_STATUS_IGNORE);
+            for (int work = 0; work < 16; ++work) taken += (taken >> 3 ^ (uint64_t)work) & 1;
+        }
+        taken = taken << 16 | (uint64_t)step;
+        MPI_Send(&taken, 1, MPI_UINT64_T, after, TAG, MPI_COMM_WORLD);
+        if (!here) MPI_Wait(&request, MPI_STATUS_IGNORE);
+        wrong += theirs != taken;
+    }
+    return MPI_Wtime() - begin;
+}
+
 /* --- the same ways, once more with contents --- */
 
 static void verify_both(size_t bytes, double (*one_round)(size_t, long)) {
@@ -273,6 +307,17 @@ static void verify_bcast(size_t bytes) {
     }
 }
 
+static void verify_alltoall(size_t bytes) {
+    for (int to = 0; to < ranks; ++to)
+        fill(out + (size_t)to * bytes, bytes, (unsigned)(rank * ranks + to));
+    memset(in, 0xEE, bytes * (size_t)ranks);
+    alltoall(bytes, 1);
+    for (int from = 0; from < ranks; ++from)
+        check(in + (size_t)from * bytes, bytes, (unsigned)(from * ranks + rank));
+}
+
+static void verify_look(size_t bytes) { look(bytes, 1); }
+
 static const struct test tests[] = {
     {"latency", 1, latency, verify_latency, 2, 't'},
     {"depth-posted", 1, depth_posted, verify_depth, 2, 't'},
@@ -286,6 +331,8 @@ static const struct test tests[] = {
     {"barrier", 0, barrier, verify_barrier, 1, 't'},
     {"allreduce", 0, allreduce, verify_allreduce, 1, 't'},
     {"bcast", 0, bcast, verify_bcast, 1, 't'},
+    {"alltoall", 0, alltoall, verify_alltoall, 1, 't'},
+    {"look", 0, look, verify_look, STEPS, 't'},
 };
 
 /* --- running one --- */
@@ -356,15 +403,16 @@ static int run_case(const char *text) {
         return 0;
     }
 
-    size_t room = bytes > kWalkBytes ? bytes : kWalkBytes;
+    const size_t used = test->run == alltoall ? bytes * (size_t)ranks : bytes;
+    size_t room = used > kWalkBytes ? used : kWalkBytes;
     out = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     in = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (out == MAP_FAILED || in == MAP_FAILED) {
         fprintf(stderr, "probe: no memory\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    memset(out, 1, test->run == walk ? room : bytes);
-    memset(in, 1, test->run == walk ? room : bytes);
+    memset(out, 1, test->run == walk ? room : used);
+    memset(in, 1, test->run == walk ? room : used);
 
     if (!test->pairwise || rank < 2) test->verify(bytes);
     long rounds = find_rounds(test, bytes);
