@@ -128,7 +128,8 @@ def build(peer, source, folder):
     mpicc = find(PEERS[peer]["mpicc"], "mpicc")
     digest = hashlib.sha256(mpicc.encode())
     here = os.path.dirname(source)
-    headers = ("contents.h", "pile.h", "shared_page.h", "window.h", "../handoff.h")
+    headers = ("collectives.h", "contents.h", "pile.h", "shared_page.h", "window.h",
+               "../handoff.h")
     for name in (source, *(os.path.join(here, header) for header in headers)):
         with open(name, "rb") as text:
             digest.update(text.read())
