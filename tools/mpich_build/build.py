@@ -356,6 +356,9 @@ class Build:
             screen.skip("autogen", "not needed")
         self.texts(screen, key["texts"], ran)
         self.configure(screen, key["configure"])
+        if self.options.configure_only:
+            print(f"\nConfigured in {self.build}, {time.monotonic() - began:.0f} s.")
+            return
         self.make(screen, key["make"])
         self.install(screen, key["install"])
         self.try_out(screen)
