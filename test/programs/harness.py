@@ -72,7 +72,7 @@ class Ran:
         return lines[-1].strip()[:160] if lines else "no output"
 
 
-@dataclass
+@dataclass(eq=False)
 class Settings:
     prefix: Path
     transport: str = "fci"

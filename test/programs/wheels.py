@@ -18,6 +18,10 @@ class Failed(Exception):
     """An MPI cannot be installed; the text says why and what to do."""
 
 
+class Unreachable(Failed):
+    """Because PyPI cannot be reached, which is nobody's fault but has to be said."""
+
+
 def cache():
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return Path(base) / "fci" / "mpis"
@@ -70,15 +74,16 @@ MPIS = {mpi.name: mpi for mpi in (
 )}
 
 
-def run(words):
+def run(words, env=None):
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True,
-                          check=False)
+                          check=False, env=env)
     if done.returncode == 0:
         return
     said = (done.stderr + done.stdout).strip().splitlines() or ["no output"]
     if any(word in line for word in UNREACHABLE for line in said):
-        raise Failed("PyPI is not reachable from here: look at the network, or at pip's index and "
-                     f"proxy settings (pip config list), then call again. pip said: {said[-1]}")
+        raise Unreachable("PyPI is not reachable from here: look at the network, or at pip's index "
+                          "and proxy settings (pip config list), then call again. pip said: "
+                          f"{said[-1]}")
     if any("ensurepip is not" in line for line in said):
         raise Failed("this Python makes no virtual environments: install python3-venv")
     raise Failed(f"{words[0]} failed: {said[-1]}")
