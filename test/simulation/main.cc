@@ -15,6 +15,8 @@ namespace {
 
 constexpr unsigned kSecondsPerSeed = 30;
 constexpr unsigned kReplayEvery = 20;  // such seeds run twice, and must run alike
+constexpr char kAgain[] =
+    "    again, here or on another commit: ./simulation --seed %llu; it belongs into seeds.txt\n";
 volatile std::sig_atomic_t stopped_by = 0;
 unsigned long long present_seed = 0;
 
@@ -22,9 +24,11 @@ unsigned long long present_seed = 0;
 void name_the_seed(int signal) {
     if (stopped_by != 0) _exit(2);
     stopped_by = signal;
-    char text[96];
-    const int length = std::snprintf(text, sizeof text, "simulation: signal %d in seed %llu\n",
-                                     signal, present_seed);
+    char text[200];
+    int length = std::snprintf(text, sizeof text, "simulation: signal %d in seed %llu\n", signal,
+                               present_seed);
+    length += std::snprintf(text + length, sizeof text - static_cast<std::size_t>(length), kAgain,
+                            present_seed);
     if (write(STDERR_FILENO, text, static_cast<std::size_t>(length)) < 0) _exit(2);
     _exit(1);
 }
@@ -51,10 +55,12 @@ bool run(std::uint64_t seed, bool verbose, Totals* totals) {
         reinterpret_cast<std::uint64_t*>(&totals->counters)[i] +=
             fci::counter_value(counters, i);
     }
+    const auto number = static_cast<unsigned long long>(seed);
     if (verbose || !failure.empty()) {
-        std::printf("seed %llu: %s\n    %s\n", static_cast<unsigned long long>(seed),
-                    failure.empty() ? "ok" : failure.c_str(), simulation.describe().c_str());
+        std::printf("seed %llu: %s\n    %s\n", number, failure.empty() ? "ok" : failure.c_str(),
+                    simulation.describe().c_str());
     }
+    if (!verbose && !failure.empty()) std::printf(kAgain, number);
     return failure.empty();
 }
 
