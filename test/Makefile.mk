@@ -22,10 +22,13 @@ dist_check_SCRIPTS += \
 	test/harness/symbols \
 	test/harness/tidy \
 	test/mpich/apply \
+	test/mpich/mpich-headers \
 	test/tools/fci_info \
 	test/tools/fci_info-job \
 	test/tools/fci-run \
-	test/tools/fci-mpich-build
+	test/tools/fci-mpich-build \
+	test/tools/pypi \
+	test/tools/remember
 TESTS += $(dist_check_SCRIPTS)
 EXTRA_DIST += test/tools/everyone.c test/harness/tarball test/harness/yielding.c
 
@@ -42,6 +45,7 @@ TESTS += $(unit_tests)
 
 unit_tests += test_base
 test_base_SOURCES = \
+	test/unit/limit.h \
 	test/unit/base/clock_test.cc \
 	test/unit/base/error_text_test.cc \
 	test/unit/base/flag_test.cc \

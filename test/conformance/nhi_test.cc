@@ -11,6 +11,7 @@
 #include "fci_core/base/flag.h"
 #include "fci_core/base/prng.h"
 #include "test/conformance/world.h"
+#include "test/unit/limit.h"
 
 namespace fci::conformance {
 namespace {
@@ -74,11 +75,11 @@ protected:
     }
     /// Again and again while the network is full.
     Status initiate(unsigned from, const Transfer& transfer) {
-        for (;;) {
+        for (Limit limit("room"); limit.holds(); world_->turn()) {
             const Status status = network(from).initiate_transfer(transfer);
             if (status != Status::again) return status;
-            world_->turn();
         }
+        return Status::again;
     }
     std::uint64_t* words(unsigned at, nhi::Rank from) {
         return reinterpret_cast<std::uint64_t*>(device(at).block(from).data());
@@ -346,15 +347,16 @@ TEST_P(Nhi, transfer__last_word_comes_last) {
             transfer.put(LcsAddress{8192}, line.data(), length);
             return network(0).initiate_transfer(transfer);
         };
+        Limit limit("the last word");
         if (GetParam().threads && length <= 256) {  // longer ones are copied in no fixed order
             std::jthread writer([&] {
                 for (std::uint64_t r = first; r <= first + 100'000; ++r) {
-                    while (write(r) == Status::again) std::this_thread::yield();
+                    while (write(r) == Status::again && limit.holds()) std::this_thread::yield();
                 }
             });
-            while (read() != first + 100'000) std::this_thread::yield();
+            while (read() != first + 100'000 && limit.holds()) std::this_thread::yield();
         } else {
-            for (std::uint64_t round = first; round <= last;) {
+            for (std::uint64_t round = first; round <= last && limit.holds();) {
                 if (write(round) == Status::ok) ++round;
                 world_->turn();
                 read();
@@ -387,19 +389,22 @@ TEST_P(Nhi, transfer__order_of_issue) {
         transfer.put(LcsAddress{i * 4096}, &round, sizeof round);
         return network(0).initiate_transfer(transfer);
     };
+    Limit limit("the last word");
     if (GetParam().threads) {
         std::jthread writer([&] {
             for (std::uint64_t round = 1; round <= kRounds * 10; ++round) {
                 for (std::size_t i = 0; i < kWords; ++i) {
-                    while (write(round, i) == Status::again) std::this_thread::yield();
+                    while (write(round, i) == Status::again && limit.holds()) {
+                        std::this_thread::yield();
+                    }
                 }
             }
         });
-        while (read() != kRounds * 10) {
+        while (read() != kRounds * 10 && limit.holds()) {
         }
     } else {
         for (std::uint64_t round = 1; round <= kRounds; ++round) {
-            for (std::size_t i = 0; i < kWords;) {
+            for (std::size_t i = 0; i < kWords && limit.holds();) {
                 if (write(round, i) == Status::ok) ++i;
                 world_->turn();
                 read();
@@ -439,7 +444,8 @@ TEST_P(Nhi, transfer__words_appear_whole) {
         while (!done) read();
     } else {
         for (std::uint32_t i = 1; i <= 2000; ++i) {
-            while (write(i * 0x9e3779b9u) == Status::again) world_->turn();
+            Limit limit("room");
+            while (write(i * 0x9e3779b9u) == Status::again && limit.holds()) world_->turn();
             world_->turn();
             read();
         }
@@ -610,7 +616,7 @@ TEST_P(Nhi, event__comes_after_the_data) {
         std::ranges::fill(data, i);
         Transfer transfer(b);
         transfer.put(LcsAddress{0}, data.data(), 4096).raise(1);
-        while (network(0).initiate_transfer(transfer) == Status::again) world_->turn();
+        ASSERT_EQ(initiate(0, transfer), Status::ok);
         world_->turn();
         const std::uint32_t count = network(1).event_count(1);
         after = after && line_is_whole(words(1, a), 513, count);

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "test/provider/support.h"
+#include "test/unit/limit.h"
 
 namespace fci::test {
 namespace {
@@ -225,7 +226,8 @@ TEST_F(Completion, sread__woken_by_a_message) {
         ASSERT_EQ(fi_trecv(b->ep, nullptr, 0, nullptr, to_a, 1, 0, &wishes), 0);
         std::thread sender([&] {
             std::this_thread::sleep_for(std::chrono::milliseconds(30));
-            while (fi_tinject(a->ep, nullptr, 0, to_b, 1) == -FI_EAGAIN) {}
+            Limit limit("room");
+            while (fi_tinject(a->ep, nullptr, 0, to_b, 1) == -FI_EAGAIN && limit.holds()) {}
         });
         fi_cq_tagged_entry entry;
         fi_addr_t source = 0;
@@ -304,9 +306,10 @@ TEST_F(Completion, threads__share_an_endpoint) {
     acquaint();
     constexpr int kEach = 2000, kThreads = 2;
     std::atomic<int> got{0};
+    Limit limit("all messages");
     // Nothing moves without calls, so the readers go on until all has come.
     const auto reader = [&] {
-        for (int posted = 0; got != kEach * kThreads;) {
+        for (int posted = 0; got != kEach * kThreads && limit.holds();) {
             if (posted < kEach && fi_trecv(b->ep, nullptr, 0, nullptr, to_a, 1, 0, nullptr) == 0) {
                 ++posted;
             }
@@ -315,10 +318,10 @@ TEST_F(Completion, threads__share_an_endpoint) {
         }
     };
     const auto writer = [&] {
-        for (int sent = 0; sent < kEach;) {
+        for (int sent = 0; sent < kEach && limit.holds();) {
             if (fi_tinject(a->ep, nullptr, 0, to_b, 1) == 0) ++sent;
         }
-        while (got != kEach * kThreads) a->progress();
+        while (got != kEach * kThreads && limit.holds()) a->progress();
     };
     std::vector<std::thread> threads;
     for (int i = 0; i < kThreads; ++i) {

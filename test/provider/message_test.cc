@@ -84,7 +84,8 @@ TEST_F(Message, order__kept_across_all_sizes) {
     for (std::size_t n = 0; n < in.size(); ++n) {
         const Entry got = next(*b);
         std::size_t i = 0;
-        while (in[i].data() != got.is.op_context) ++i;
+        while (i < in.size() && in[i].data() != got.is.op_context) ++i;
+        ASSERT_LT(i, in.size());
         EXPECT_EQ(got.is.len, sizes[i]) << "message " << i;
         EXPECT_TRUE(std::equal(out[i].begin(), out[i].end(), in[i].begin())) << "message " << i;
     }

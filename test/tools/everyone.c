@@ -28,6 +28,7 @@ int main(int argc, char **argv) {
     const pid_t child = argc > 2 ? fork() : 0;
     if (argc > 2 && child == 0) {
         const pid_t parent = getppid();
+        alarm(60);
         while (getppid() == parent) usleep(20000);
         _exit(0);
     }
@@ -42,6 +43,7 @@ int main(int argc, char **argv) {
         fflush(stdout);
     }
     free(pids);
+    alarm(60); /* whoever should make the file is gone */
     while (access(argv[1], F_OK) != 0) usleep(20000);
     if (child > 0) {
         kill(child, SIGKILL);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "fci_core/api/icl.h"
 #include "fci_core/progress/slice.h"
 #include "test/unit/api/context.h"
+#include "test/unit/limit.h"
 #include "test/unit/progress/scheduler.h"
 
 namespace fci {
@@ -61,14 +63,21 @@ void take(fci_icl_context* context, std::uint64_t match) {
     ASSERT_EQ(fci_icl_receive(context, &receive, &order, &status), FCI_ICL_DONE);
 }
 
+/// Calls progress of all `contexts` in turns until each of them that `awaited` names has got its message.
+void get_all(std::initializer_list<std::pair<fci_icl_context*, std::uint64_t>> awaited,
+             std::initializer_list<fci_icl_context*> contexts) {
+    Limit limit("a message");
+    const auto missing = [](const auto& one) { return !arrived(one.first, one.second); };
+    while (std::any_of(awaited.begin(), awaited.end(), missing) && limit.holds()) {
+        for (fci_icl_context* const each : contexts) fci_icl_progress(each);
+    }
+}
+
 /// `to` as `from` knows it, and a message went there.
 fci_icl_peer connect(fci_icl_context* from, fci_icl_context* to, std::uint64_t match) {
     const fci_icl_peer peer = add(from, to);
     EXPECT_GE(send(from, peer, match), 0);
-    while (!arrived(to, match)) {
-        fci_icl_progress(from);
-        fci_icl_progress(to);
-    }
+    get_all({{to, match}}, {from, to});
     take(to, match);
     return peer;
 }
@@ -165,10 +174,7 @@ TEST(Process, fork__child_that_calls_gets_errors_and_one_sentence) {
                            back = add(other.get(), self.get());
         ASSERT_GE(send(self.get(), there, 1), 0);
         ASSERT_GE(send(other.get(), back, 2), 0);
-        while (!arrived(other.get(), 1) || !arrived(self.get(), 2)) {
-            fci_icl_progress(self.get());
-            fci_icl_progress(other.get());
-        }
+        get_all({{other.get(), 1}, {self.get(), 2}}, {self.get(), other.get()});
         std::vector<char> data(1'000'000);
         ASSERT_EQ(fci_icl_send_bytes(self.get(), there, 0, 0, 3, 0, data.data(), data.size(),
                                      nullptr, nullptr),
@@ -198,7 +204,7 @@ TEST(Process, fork__child_that_calls_gets_errors_and_one_sentence) {
         // The parent goes on.
         take(self.get(), 2);
         ASSERT_EQ(send(other.get(), back, 4), FCI_ICL_DONE);
-        while (!arrived(self.get(), 4)) fci_icl_progress(self.get());
+        get_all({{self.get(), 4}}, {self.get()});
         self.reset();
     }
 }
@@ -219,11 +225,7 @@ TEST(Process, board__is_one_memory_for_all_that_are_connected) {
     EXPECT_EQ(std::count(here, here + FCI_ICL_BOARD_BYTES, 0), FCI_ICL_BOARD_BYTES);
     ASSERT_GE(send(one.get(), from_one, 1), 0);
     ASSERT_GE(send(two.get(), from_two, 2), 0);
-    while (!arrived(owner.get(), 1) || !arrived(owner.get(), 2)) {
-        for (const Context* each : {&one, &two, &std::as_const(owner)}) {
-            fci_icl_progress(each->get());
-        }
-    }
+    get_all({{owner.get(), 1}, {owner.get(), 2}}, {one.get(), two.get(), owner.get()});
     auto* const by_one = static_cast<unsigned char*>(fci_icl_board(one.get(), from_one));
     auto* const by_two = static_cast<unsigned char*>(fci_icl_board(two.get(), from_two));
     ASSERT_NE(by_one, nullptr);
@@ -247,7 +249,7 @@ TEST(Process, board__is_one_memory_for_all_that_are_connected) {
                                   }, &done, nullptr};
     ASSERT_GE(fci_icl_receive_bytes(owner.get(), FCI_ICL_ANY_SOURCE, 0, 3, 0, there.data(),
                                     there.size(), &told, nullptr, nullptr), 0);
-    while (!done) {
+    for (Limit limit("the long message"); !done && limit.holds();) {
         fci_icl_progress(one.get());
         fci_icl_progress(owner.get());
     }
@@ -268,16 +270,18 @@ TEST(Process, progress__is_woken_from_its_first_sleep_until_something_comes) {
     const auto rings = [&] { return poll(&bell, 1, 0) == 1; };
     ASSERT_EQ(send(sender.get(), to_self, 2), FCI_ICL_DONE);
     EXPECT_FALSE(rings()) << "awake";
-    while (!arrived(self.get(), 2)) fci_icl_progress(self.get());
+    get_all({{self.get(), 2}}, {self.get()});
     take(self.get(), 2);
 
     const auto sleeps = [&] { return counter(self.get(), "sleeps"); };
     const std::uint64_t before = sleeps();
-    while (sleeps() < before + 3) fci_icl_progress(self.get());
+    for (Limit limit("three sleeps"); sleeps() < before + 3 && limit.holds();) {
+        fci_icl_progress(self.get());
+    }
     EXPECT_FALSE(rings());
     ASSERT_EQ(send(sender.get(), to_self, 3), FCI_ICL_DONE);
     EXPECT_TRUE(rings()) << "between two sleeps";
-    while (!arrived(self.get(), 3)) fci_icl_progress(self.get());
+    get_all({{self.get(), 3}}, {self.get()});
     take(self.get(), 3);
     for (int turn = 0; turn < 100 && rings(); ++turn) fci_icl_progress(self.get());
     ASSERT_EQ(send(sender.get(), to_self, 4), FCI_ICL_DONE);

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <thread>
 
+#include "test/unit/limit.h"
+
 namespace fci {
 namespace {
 
@@ -13,16 +15,17 @@ TEST(flag, publish__makes_the_bytes_before_it_visible) {
     alignas(64) std::uint64_t sequence = 0, credit = 0;
     std::uint64_t data[8] = {};
     constexpr std::uint64_t kRounds = 20'000;
+    Limit limit("the other thread");
     std::thread writer([&] {
         for (std::uint64_t round = 1; round <= kRounds; ++round) {
-            while (flag::look(credit) != round - 1) std::this_thread::yield();
+            while (flag::look(credit) != round - 1 && limit.holds()) std::this_thread::yield();
             for (std::uint64_t& word : data) word = round;
             flag::publish(sequence, round);
         }
     });
     bool intact = true;
     for (std::uint64_t round = 1; round <= kRounds; ++round) {
-        while (flag::look(sequence) != round) std::this_thread::yield();
+        while (flag::look(sequence) != round && limit.holds()) std::this_thread::yield();
         for (const std::uint64_t word : data) intact = intact && word == round;
         flag::publish(credit, round);
     }
@@ -39,16 +42,19 @@ TEST(flag, look_at__is_the_part_and_as_good_as_a_look_at_the_word) {
 
     alignas(64) std::uint64_t line[8] = {}, credit = 0;
     constexpr std::uint64_t kRounds = 20'000;
+    Limit limit("the other thread");
     std::thread writer([&] {
         for (std::uint64_t round = 1; round <= kRounds; ++round) {
-            while (flag::look(credit) != round - 1) std::this_thread::yield();
+            while (flag::look(credit) != round - 1 && limit.holds()) std::this_thread::yield();
             line[0] = round;
             flag::publish(line[7], round << 32 | (round & 0xffff));
         }
     });
     bool intact = true;
     for (std::uint64_t round = 1; round <= kRounds; ++round) {
-        while (flag::look_at<std::uint32_t>(line[7], 1) != round) std::this_thread::yield();
+        while (flag::look_at<std::uint32_t>(line[7], 1) != round && limit.holds()) {
+            std::this_thread::yield();
+        }
         intact = intact && line[0] == round &&
                  flag::look_at<std::uint16_t>(line[7], 0) == (round & 0xffff);
         flag::publish(credit, round);
@@ -60,11 +66,12 @@ TEST(flag, look_at__is_the_part_and_as_good_as_a_look_at_the_word) {
 TEST(flag, replace__lets_one_win) {
     std::uint32_t word = 0;
     unsigned wins[2] = {};
+    Limit limit("the other thread");
     const auto compete = [&](unsigned self) {
         for (std::uint32_t turn = 0; turn < 20'000; ++turn) {
             std::uint32_t expected = turn;
             wins[self] += flag::replace(word, expected, turn + 1);
-            while (flag::look(word) <= turn) std::this_thread::yield();
+            while (flag::look(word) <= turn && limit.holds()) std::this_thread::yield();
         }
     };
     std::thread other(compete, 1u);

@@ -7,6 +7,7 @@
 
 #include "drivers/sim/ideal/world.h"
 #include "fci_core/base/prng.h"
+#include "test/unit/limit.h"
 
 namespace fci::sim {
 namespace {
@@ -62,7 +63,7 @@ protected:
         for (const Log& log : logs) ASSERT_EQ(log.attached.size(), n - 1);
     }
     void settle() {
-        while (world->step()) {}
+        for (Limit limit("the last event"); world->step() && limit.holds();) {}
         for (auto& device : devices) {
             if (device != nullptr) device->network().poll(world->now());
         }
@@ -104,7 +105,7 @@ TEST_F(sim_ideal, attach__only_from_inside_poll) {
     Rank rank;
     ASSERT_EQ(devices[0]->add_peer(devices[1]->card(), &rank), Status::ok);
     ASSERT_EQ(devices[0]->connect(rank), Status::ok);
-    while (world->step()) {}
+    for (Limit limit("the last event"); world->step() && limit.holds();) {}
     EXPECT_TRUE(logs[0].attached.empty());
     EXPECT_TRUE(devices[0]->block(rank).empty());
     EXPECT_GT(net(0).poll(world->now()), 0u);
@@ -217,7 +218,7 @@ TEST_F(sim_ideal, transfer__odd_ends_keep_the_last_aligned_word_last) {
         ASSERT_EQ(net(0).initiate_transfer(Transfer(1).put(LcsAddress{3}, text, sizeof text)),
                   Status::ok);
         const auto* const seen = reinterpret_cast<const char*>(devices[1]->block(1).data());
-        while (world->step()) {
+        for (Limit limit("the last event"); world->step() && limit.holds();) {
             if (seen[40] == 0) continue;  // 3 + 45 = 48: the last aligned word is 40...47
             for (unsigned i = 3; i < 48; ++i) ASSERT_EQ(seen[i], 'x');
         }
@@ -238,7 +239,7 @@ TEST_F(sim_ideal, transfer__pairs_overtake_each_other_but_not_themselves) {
                       Status::ok);
         }
     }
-    while (world->step()) {
+    for (Limit limit("the last event"); world->step() && limit.holds();) {
         for (unsigned from = 0; from < 2; ++from) {
             std::uint64_t now;
             std::memcpy(&now, devices[2]->block(from + 1).data(), 8);
@@ -399,7 +400,9 @@ TEST_F(sim_ideal, close__what_was_sent_arrives_before_the_loss) {
         ASSERT_EQ(net(0).initiate_transfer(Transfer(1).put(LcsAddress{0}, &i, 8)), Status::ok);
     }
     devices[0].reset();
-    while (logs[1].lost.empty()) net(1).poll(devices[1]->now());
+    for (Limit limit("news of the end"); logs[1].lost.empty() && limit.holds();) {
+        net(1).poll(devices[1]->now());
+    }
     EXPECT_EQ(logs[1].lost[0], std::make_pair(Rank{1}, Status::not_found));
     EXPECT_NE(logs[1].reason.find("127.0.0.1:1 has closed"), std::string::npos);
     EXPECT_EQ(devices[1]->block(1)[0], std::byte{20});

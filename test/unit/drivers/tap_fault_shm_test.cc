@@ -6,6 +6,7 @@
 
 #include "drivers/tap/fault/fault_device.h"
 #include "test/unit/drivers/shm_party.h"
+#include "test/unit/limit.h"
 
 namespace fci::tap {
 namespace {
@@ -105,7 +106,9 @@ TEST(tap_fault_shm, stall__holds_one_peer_only_and_a_sleep_ends_with_it) {
     ASSERT_TRUE(crew.until([&] { return crew.all[0]->attached.size() == 2; }));
     auto& device = static_cast<FaultDevice&>(*crew.all[0]->device);
     std::uint64_t sent = 0;
-    while (device.due() == FaultInterface::kNever) ASSERT_EQ(crew.put(0, 1, ++sent), Status::ok);
+    for (Limit limit("a stall"); device.due() == FaultInterface::kNever && limit.holds();) {
+        ASSERT_EQ(crew.put(0, 1, ++sent), Status::ok);
+    }
     EXPECT_EQ(crew.word(1, 0), sent - 1);
     device.sleep(-1);
     EXPECT_TRUE(crew.until([&] { return crew.word(1, 0) == sent; }));
@@ -113,7 +116,7 @@ TEST(tap_fault_shm, stall__holds_one_peer_only_and_a_sleep_ends_with_it) {
     std::uint64_t other = 0;
     for (bool through = false; !through;) {
         ASSERT_LT(other, 100u);
-        while (device.due() == FaultInterface::kNever) {
+        for (Limit limit("a stall"); device.due() == FaultInterface::kNever && limit.holds();) {
             ASSERT_EQ(crew.put(0, 1, ++sent), Status::ok);
         }
         ASSERT_EQ(crew.put(0, 2, ++other), Status::ok);

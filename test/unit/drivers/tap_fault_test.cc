@@ -8,6 +8,7 @@
 #include "drivers/sim/ideal/world.h"
 #include "drivers/tap/fault/fault_device.h"
 #include "fci_core/base/flag.h"
+#include "test/unit/limit.h"
 
 namespace fci::tap {
 namespace {
@@ -68,7 +69,7 @@ std::vector<Nanoseconds> arrivals(const FaultOptions& options, int* overtaken = 
         EXPECT_EQ(crew.put(1, round), Status::ok);
         EXPECT_EQ(crew.put(2, round), Status::ok);
         bool first = false, second = false;
-        while (!first || !second) {
+        for (Limit limit("both words"); (!first || !second) && limit.holds();) {
             crew.turns(1);
             EXPECT_LE(crew.word(1), round);
             first = crew.word(1) == round;
@@ -105,7 +106,7 @@ TEST(tap_fault, delay__pairs_overtake_each_other_and_a_seed_repeats) {
 TEST(tap_fault, delay__one_pair_stays_in_order) {
     Crew crew(kLate, 2);
     std::uint64_t sent = 0, seen = 0;
-    while (seen < 500) {
+    for (Limit limit("the last of 500 words"); seen < 500 && limit.holds();) {
         if (sent < 500 && crew.put(1, sent + 1) == Status::ok) ++sent;
         crew.turns(1);
         const std::uint64_t now = crew.word(1);
@@ -118,7 +119,7 @@ TEST(tap_fault, delay__one_pair_stays_in_order) {
 TEST(tap_fault, delay__is_bounded_in_length_and_number) {
     Crew crew(kLate, 2);
     std::uint64_t sent = 0;
-    while (crew.put(1, sent + 1) == Status::ok) ++sent;
+    while (sent < 1000 && crew.put(1, sent + 1) == Status::ok) ++sent;
     EXPECT_GT(sent, 10u);
     EXPECT_LT(sent, 1000u);
     EXPECT_EQ(crew.word(1), 0u);
@@ -133,7 +134,7 @@ TEST(tap_fault, delay__is_bounded_in_length_and_number) {
 TEST(tap_fault, stall__holds_one_peer_only) {
     Crew crew({.seed = 1, .stall_per_mille = 500, .stall_max = 1'000'000'000});
     std::uint64_t sent = 0;
-    while (crew.devices[0]->due() == FaultInterface::kNever) {
+    for (Limit limit("a stall"); crew.devices[0]->due() == FaultInterface::kNever && limit.holds();) {
         ASSERT_EQ(crew.put(1, ++sent), Status::ok);
     }
     crew.turns(10);
@@ -151,7 +152,7 @@ TEST(tap_fault, again__leaves_no_trace) {
     Crew crew({.seed = 1, .again_percent = 50}, 2);
     int refused = 0;
     for (std::uint64_t value = 1; value <= 100; ++value) {
-        while (crew.put(1, value) == Status::again) {
+        for (Limit limit("room"); crew.put(1, value) == Status::again && limit.holds();) {
             ++refused;
             crew.turns(1);
             ASSERT_EQ(crew.word(1), value - 1);
@@ -203,7 +204,7 @@ TEST(tap_fault, lost__refuses_what_comes_after) {
     Crew crew(kLate, 2);
     ASSERT_EQ(crew.put(1, 1), Status::ok);
     crew.world.kill(1);
-    while (crew.ears[0].lost.empty()) {
+    for (Limit limit("news of the death"); crew.ears[0].lost.empty() && limit.holds();) {
         crew.world.step();
         crew.devices[0]->network().poll(crew.devices[0]->now());
     }

@@ -143,14 +143,15 @@ TEST(figures, ready_and_drained__as_long_as_something_is_left) {
     ASSERT_EQ(p.send(0, 0, 7, data, 1), kAccepted);
     EXPECT_TRUE(p.ends[0]->drained());  // announced: the other side has to ask
     EXPECT_FALSE(p.ends[0]->sends_taken());
-    while (!p.ends[1]->ready()) p.devices[1]->network().poll(0);
+    Limit limit("the message");
+    while (!p.ends[1]->ready() && limit.holds()) p.devices[1]->network().poll(0);
     p.settle();
     EXPECT_FALSE(p.ends[1]->ready());
     std::vector<std::byte> to(200'000);
     p.receive(1, 7, to, 2);
     // The data does not fit into the ring at once: there is something to do, and to be drained.
     bool busy = false;
-    while (!p.recorder.has(1)) {
+    while (!p.recorder.has(1) && limit.holds()) {
         p.turns(0, 1);
         busy = busy || (p.ends[0]->ready() && !p.ends[0]->drained());
         p.turns(1, 1);

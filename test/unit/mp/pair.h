@@ -10,6 +10,7 @@
 
 #include "drivers/sim/ideal/world.h"
 #include "fci_core/mp/message_passing.h"
+#include "test/unit/limit.h"
 
 namespace fci::mp::test {
 
