@@ -16,6 +16,7 @@ import wheels
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TAG = "PROGRAMS_RUN"  # marks every process of a run in its environment
+running = set()  # the marks of what runs now
 
 OPEN_MPI = ("fci", "stock", "tcp-rxm")
 MPICH = ("fci-mpich", "mpich")  # built with FCI as its device, and Debian's own
@@ -230,6 +231,7 @@ def run(command, *, cwd, timeout, env=None, during=None):
             tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         full_env = {**os.environ, "TMPDIR": temporary, TAG: tag, **(env or {})}
         start = time.monotonic()
+        running.add(tag)
         child = subprocess.Popen(command, cwd=cwd, env=full_env, stdin=subprocess.DEVNULL,
                                  stdout=out, stderr=err, start_new_session=True)
         timed_out = False
@@ -243,6 +245,7 @@ def run(command, *, cwd, timeout, env=None, during=None):
             seconds = time.monotonic() - start
             left = kill_all(tag)
             child.wait()
+            running.discard(tag)
         texts = []
         for stream in (out, err):
             stream.seek(0)
