@@ -21,17 +21,18 @@ mpich_build() {  # title, log name, prefix, arguments...
 
 # The headers are those of this build, and of others that were configured only.
 build_mpich() {
-    local others=(4.2 4.3 5.0) start code
+    local others=(4.2 4.3 5.0) code
     [ -e build/prefix/lib/libfci.so ] || return
     place_mpich
     mpich_build "MPICH 4.0.2 with FCI as its device" mpich-build "$mpich"
-    single "MPICH's internal headers, 4.0" mpich-headers test/mpich/mpich-headers fetch --fci "$fci" \
-        --prefix "$mpich" 4.0
+    single "MPICH's internal headers, 4.0" mpich-headers test/mpich/mpich-headers fetch 4.0 \
+        --fci "$fci" --prefix "$mpich"
     [ "$full" = yes ] || return
-    start=$SECONDS
-    test/mpich/mpich-headers fetch --fci "$fci" "${others[@]}" >build/log/mpich-headers-more.log 2>&1
+    begin
+    test/mpich/mpich-headers fetch "${others[@]}" --fci "$fci" \
+        >build/log/mpich-headers-more.log 2>&1 </dev/null
     code=$?  # 3: the archive does not have them all
-    note "MPICH's internal headers, ${others[*]}" "$start" $((code != 1)) $((code == 1)) 0
+    note "MPICH's internal headers, ${others[*]}" $((code != 1)) $((code == 1)) 0
     sed 's/^/    /' build/log/mpich-headers-more.log
 }
 

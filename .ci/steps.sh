@@ -1,18 +1,36 @@
-# .ci/steps.sh: the steps of .ci/run. Each prints one line: what it was, its seconds, its cases; all of
-# them are kept in build/log/steps, one line "title|seconds|passed|failed|remembered" for each.
+# .ci/steps.sh: the steps of .ci/run. Each prints one line: what it was, its seconds, those of
+# processor time (other work on the machine does not add to them), its cases; all of these are kept
+# in build/log/steps, a line "title|seconds|processor seconds|passed|failed|remembered" for each.
 # shellcheck shell=bash
 steps=$PWD/build/log/steps
 : >"$steps"
 
-note() {  # title, start, passed, failed, remembered, remark
-    local seconds=$((SECONDS - $2))
-    echo "$1|$seconds|$3|$4|$5" >>"$steps"
-    printf '%-50s %5d s   %s\n' "$1" "$seconds" \
-        "$3 passed, $4 failed${6:+, $6}$([ "$5" -eq 0 ] || echo ", $5 passed before")"
+# Into processor: seconds of processor time of all children of this shell that have ended.
+look_at_processor() {
+    local times=$steps.times.$BASHPID
+    times >"$times"  # a pipe would be a shell of its own
+    processor=$(awk -F'[ms ]+' 'NR == 2 { print int($1 * 60 + $2 + $3 * 60 + $4) }' "$times")
+    rm -f "$times"
 }
 
-# What a log says: its last "N passed, N failed" into p and f, and what it left out because it passed
-# before into r; if the command failed, f is not 0.
+# A step begins: start and processor_start are those of the next note.
+begin() {
+    look_at_processor
+    start=$SECONDS processor_start=$processor
+}
+
+note() {  # title, passed, failed, remembered, remark
+    local title=$1 seconds=$((SECONDS - start))
+    shift
+    look_at_processor
+    echo "$title|$seconds|$((processor - processor_start))|$1|$2|$3" >>"$steps"
+    printf '%-45s %5d s, %5d of processor   %s\n' "$title" "$seconds" \
+        $((processor - processor_start)) \
+        "$1 passed, $2 failed${4:+, $4}$([ "$3" -eq 0 ] || echo ", $3 passed before")"
+}
+
+# What a log says: its last "N passed, N failed" into p and f, and what it left out because it
+# passed before into r; if the command failed, f is not 0.
 read_count() {  # log, exit code
     read -r p _ f _ <<<"$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$1" | tail -n 1)"
     p=${p:-0} f=${f:-0}
@@ -25,7 +43,8 @@ read_count() {  # log, exit code
 # One build directory, one make, its tests counted case by case.
 #   checked TITLE DIRECTORY CONFIGURE-ARGUMENTS TARGET
 checked() {
-    local title=$1 directory=$2 configure=$3 target=$4 start=$SECONDS log p f s code
+    local title=$1 directory=$2 configure=$3 target=$4 log p f s code
+    begin
     log=$PWD/build/log/$(basename "$directory").log
     mkdir -p "$directory"
     rm -rf "$directory/test/results"
@@ -37,7 +56,7 @@ checked() {
         awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }')"
     if [ "$code" -ne 0 ] && [ "$f" -eq 0 ]; then f=1; fi
     [ "$p" -gt 0 ] || [ "$f" -gt 0 ] || f=1  # nothing ran
-    note "$title" "$start" "$p" "$f" 0 "$s skipped"
+    note "$title" "$p" "$f" 0 "$s skipped"
     [ "$f" -gt 0 ] || return
     grep -E '^(FAIL|ERROR): |error: ' "$log" | sort -u | head -n 20 | sed 's/^/    /'
     cat "$directory"/test/results/*.failed 2>/dev/null | sed 's/^/    | /'
@@ -46,13 +65,14 @@ checked() {
 
 # One command that is one case.
 single() {  # title, log name, command...
-    local title=$1 log=build/log/$2.log start=$SECONDS
+    local title=$1 log=build/log/$2.log
     shift 2
+    begin
     if "$@" >"$log" 2>&1 </dev/null; then
-        note "$title" "$start" 1 0 0
+        note "$title" 1 0 0
         return
     fi
-    note "$title" "$start" 0 1 0
+    note "$title" 0 1 0
     grep -E '^(FAIL|ERROR): |^\[  FAILED  \]|^not ok|: Failure$|error: ' "$log" | sort -u |
         head -n 20 | sed 's/^/    /'
     tail -n 20 "$log" | sed 's/^/    /'
@@ -61,17 +81,19 @@ single() {  # title, log name, command...
 
 # One command that counts its cases.
 counted() {  # title, log name, command...
-    local title=$1 log=build/log/$2.log start=$SECONDS p f r
+    local title=$1 log=build/log/$2.log p f r
     shift 2
+    begin
     "$@" >"$log" 2>&1 </dev/null
     read_count "$log" $?
-    note "$title" "$start" "$p" "$f" "$r"
+    note "$title" "$p" "$f" "$r"
     [ "$f" -gt 0 ] || return
     grep -iE -A 4 '^ *(fail|not ok) ' "$log" | head -n 40 | sed 's/^/    /'
     tail -n 5 "$log" | sed 's/^/    | /'
 }
 
-# Two functions at once, for what uses one core and measures no time; what the first one says comes last.
+# Two functions at once, each of which uses one core and measures no time. What the first one says
+# comes last.
 together() {
     "$1" >"build/log/$1.out" 2>&1 &
     local first=$!
@@ -80,16 +102,17 @@ together() {
     cat "build/log/$1.out"
 }
 
-# The seconds of this run as a table for docs/hacking.md, into build/log/seconds.md; then the totals.
+# The seconds of this run into build/log/seconds.md, as the table of docs/hacking.md; then totals.
 summary() {  # seconds in all
     local passed failed remembered
     {
-        echo '| step | seconds | cases | passed before |'
-        echo '|---|---:|---:|---:|'
-        awk -F'|' '{ printf "| %s | %d | %d | %s |\n", $1, $2, $3 + $4, $5 ? $5 : "" }' "$steps"
-        echo "| **all** | $1 | | |"
+        echo '| step | seconds | of processor | cases | passed before |'
+        echo '|---|---:|---:|---:|---:|'
+        awk -F'|' '{ printf "| %s | %d | %d | %d | %s |\n", $1, $2, $3, $4 + $5, $6 ? $6 : "" }
+            { processor += $3 }
+            END { printf "| **all** | %d | %d | | |\n", all, processor }' all="$1" "$steps"
     } >build/log/seconds.md
-    read -r passed failed remembered <<<"$(awk -F'|' '{ p += $3; f += $4; r += $5 }
+    read -r passed failed remembered <<<"$(awk -F'|' '{ p += $4; f += $5; r += $6 }
         END { print p + 0, f + 0, r + 0 }' "$steps")"
     echo
     echo "$1 s in all; a table of them is in build/log/seconds.md"
