@@ -36,6 +36,7 @@ dist_noinst_SCRIPTS += \
 	test/instructions/run
 EXTRA_DIST += \
 	%D%/callgrind.py \
+	%D%/marks.py \
 	%D%/mpi/collectives.h \
 	%D%/mpi/contents.h \
 	%D%/mpi/messages.c \

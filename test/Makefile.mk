@@ -23,6 +23,7 @@ dist_check_SCRIPTS += \
 	test/harness/tidy \
 	test/mpich/apply \
 	test/mpich/mpich-headers \
+	test/tools/demo \
 	test/tools/fci_info \
 	test/tools/fci_info-job \
 	test/tools/fci-run \
