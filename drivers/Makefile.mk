@@ -10,7 +10,9 @@ noinst_LTLIBRARIES += libfci_shm.la
 libfci_shm_la_SOURCES = \
 	drivers/shm/attacher.cc \
 	drivers/shm/attacher.h \
+	drivers/shm/coming_in.cc \
 	drivers/shm/descriptor.h \
+	drivers/shm/going_out.cc \
 	drivers/shm/greeting.cc \
 	drivers/shm/greeting.h \
 	drivers/shm/hub.h \

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace fci::shm {
@@ -18,6 +19,9 @@ namespace {
 constexpr Nanoseconds kTurnEvery = 20'000;
 constexpr unsigned kSkipsMost = 15;
 constexpr int kEventsPerTurn = 32;
+constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
+constexpr Nanoseconds kPatienceFirst = 5'000'000;
+constexpr unsigned kPatienceDoubles = 8;
 
 Descriptor open_spare() noexcept { return Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
@@ -27,6 +31,12 @@ Nanoseconds monotonic_now() noexcept {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
     return Nanoseconds{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+/// It grows with each try: where so many share a core that nobody comes back in time, all would turn
+/// each other away for ever.
+Nanoseconds Attacher::patience(std::uint64_t tries) noexcept {
+    return kPatienceFirst << std::min<std::uint64_t>(tries, kPatienceDoubles);
 }
 
 Attacher::Attacher(Roster& roster, Own& own, const Tuning& tuning)
@@ -44,20 +54,15 @@ Attacher::Attacher(Roster& roster, Own& own, const Tuning& tuning)
 
 Attacher::~Attacher() {
     if (getpid() != owner_) return;  // the sockets belong to the parent of this child
-    const Bye bye = make_bye();
-    for (nhi::Rank rank = 0; rank < roster_.size(); ++rank) {
-        Entry& entry = roster_[rank];
-        if (!entry.peer) continue;
-        for (const int link : entry.peer->links) (void)send_record(link, &bye, sizeof bye, {});
+    for (int link = 0; link < static_cast<int>(links_.size()); ++link) {
+        if (link_of(link).open) (void)send_word(link, Kind::bye);
     }
     // Who still stands at the door hears it, too: for him it would be a death otherwise.
     (void)shutdown(own_.listening.get(), SHUT_RD);
     while (const Descriptor visitor = accept_from(own_.listening.get())) {
-        (void)send_record(visitor.get(), &bye, sizeof bye, {});
+        (void)send_word(visitor.get(), Kind::bye);
     }
-    for (int link = 0; link < static_cast<int>(links_.size()); ++link) {
-        if (links_[static_cast<std::size_t>(link)].open) drop(link);
-    }
+    for (int link = 0; link < static_cast<int>(links_.size()); ++link) drop(link);
 }
 
 Status Attacher::attach_self(bool fence, std::string* error) {
@@ -130,7 +135,32 @@ unsigned Attacher::turn(Nanoseconds now) noexcept {
     for (int i = 0; i < count; ++i) work += handle(happened[i].data.u64);
     if (count == kEventsPerTurn) hurry_ = true;
     if (!waiting_.empty()) work += retry();
+    tend();
     return work + tell();
+}
+
+/// What is due by time, and whose turn it is now.
+void Attacher::tend() noexcept {
+    accept_invitations();
+    if (unsettled_ != 0) look_for_silence();
+    if (guest_ >= 0 || rest_until_ != 0 || !door_open_) tend_door(monotonic_now());
+    set_timer();
+}
+
+/// So that a sleeper, or whoever watches Device::wait_fd(), comes back in time.
+void Attacher::set_timer() noexcept {
+    Nanoseconds first = kNever;
+    for (const nhi::Rank rank : waiting_) first = std::min(first, roster_[rank].peer->next_try);
+    if (!door_open_) first = std::min(first, std::max(rest_until_, guest_ < 0 ? 0 : guest_until_));
+    if (guest_ >= 0 && link_of(guest_).step == Step::silent) first = std::min(first, guest_until_);
+    if (!invited_.empty()) first = std::min(first, awaited_until_);
+    if (unsettled_ != 0) first = std::min(first, look_at_);
+    first = std::max<Nanoseconds>(first, 1);  // 0 would be never
+    if (first == timer_at_) return;
+    timer_at_ = first;
+    itimerspec when{};
+    if (first != kNever) when.it_value = {first / 1'000'000'000, first % 1'000'000'000};
+    (void)timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
 }
 
 /// Events may be stale: what they named was dropped by one before them. Everything is looked up,
@@ -138,11 +168,11 @@ unsigned Attacher::turn(Nanoseconds now) noexcept {
 unsigned Attacher::handle(std::uint64_t what) noexcept {
     const auto detail = static_cast<std::uint32_t>(what);
     switch (static_cast<Source>(what >> 32)) {
-        case Source::listening: return accept_all();
+        case Source::listening: return answer_door();
         case Source::waker: network_->woken(); return 0;
         case Source::link: on_link(static_cast<int>(detail)); return 1;
         case Source::process: on_exit(detail); return 1;
-        case Source::timer: return retry();
+        case Source::timer: timer_at_ = 0; return 0;  // it is set again, and no longer readable
     }
     return 0;
 }
@@ -199,23 +229,25 @@ void Attacher::watch(int fd, Source source, std::uint32_t detail, bool edge) noe
     (void)epoll_ctl(own_.epoll.get(), EPOLL_CTL_ADD, fd, &event);
 }
 
-Attacher::Link& Attacher::open_link(Descriptor socket, nhi::Rank rank, bool outgoing,
-                                    const Identity& identity) {
+void Attacher::open_link(Descriptor socket, nhi::Rank rank, Step step,
+                         const Identity& identity) {
     const int fd = socket.release();  // drop() closes it
     const auto at = static_cast<std::size_t>(fd);
     if (links_.size() <= at) links_.resize(at + 16);
-    links_[at] = {true, outgoing, false, rank, identity};
+    links_[at] = {true, step == Step::knocked, step, rank, identity};
     if (rank != nhi::kNoRank) roster_[rank].peer->links.push_back(fd);
     watch(fd, Source::link, static_cast<std::uint32_t>(fd));
-    return links_[at];
 }
 
 /// Closing alone would not do: a child of fork() may hold the same socket, and the kernel would
 /// go on reporting it.
 void Attacher::drop(int fd) {
-    Link& link = links_[static_cast<std::size_t>(fd)];
+    Link& link = link_of(fd);
     if (!link.open) return;
     if (link.rank != nhi::kNoRank) std::erase(roster_[link.rank].peer->links, fd);
+    if (fd == guest_) guest_ = -1;
+    if (fd == awaited_) awaited_ = -1;
+    answered_.erase(fd);
     link = {};
     (void)epoll_ctl(own_.epoll.get(), EPOLL_CTL_DEL, fd, nullptr);
     close(fd);
@@ -262,29 +294,20 @@ void Attacher::lose(nhi::Rank rank, Status why, std::string reason) {
 }
 
 void Attacher::on_closed(int fd, bool in_order) {
-    const Link link = links_[static_cast<std::size_t>(fd)];
+    const Link link = link_of(fd);
+    if (!link.open) return;
     const nhi::Rank rank = link.rank;
     drop(fd);
-    if (rank == nhi::kNoRank) return;
-    Entry& entry = roster_[rank];
-    if (entry.peer->gone) return;
-    // It may have led to one who was at a typed place before the peer came in by the other door.
-    if (entry.peer->greeted && link.outgoing && !link.answered && !entry.peer->links.empty()) {
-        return;
-    }
-    if (!entry.peer->greeted && entry.card.incarnation == 0) {
-        // Whoever was there has gone; the one that is meant may still come.
-        forget_process(*entry.peer);
-        return later(rank);
-    }
+    if (link.step == Step::silent) note_stranger();  // left without a word
+    if (rank == nhi::kNoRank || roster_[rank].peer->gone) return;
+    const bool met = link.step == Step::met;
+    if (!met && (!in_order || roster_[rank].card.incarnation == 0)) return on_unmet(rank);
     // In good order: whoever waits for others only need not hear of it.
     if (in_order) {
         return lose(rank, Status::not_found, describe(rank) + " has closed its connection");
     }
     lose(rank, Status::lost,
-         describe(rank) + (entry.peer->greeted
-                               ? " has died: it was killed, crashed, or ended without closing"
-                               : " ended before it answered"));
+         describe(rank) + " has died: it was killed, crashed, or ended without closing");
 }
 
 void Attacher::on_exit(nhi::Rank rank) {
@@ -294,6 +317,7 @@ void Attacher::on_exit(nhi::Rank rank) {
     // It may have said goodbye before, and the sockets may be held open by a child of it.
     for (const int link : std::vector<int>(peer.links)) on_link(link);
     while (!peer.gone && !peer.links.empty()) on_closed(peer.links.back());
+    if (!peer.gone && !peer.greeted && peer.pidfd) on_unmet(rank);
 }
 
 }  // namespace fci::shm

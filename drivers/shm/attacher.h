@@ -1,13 +1,25 @@
 // Attacher: meets other processes and notices when they go (§3.2.3, §2.7.3). All of it happens in
 // its turn and in connect(); nothing here is on the path of a message.
 //
-// Whoever connects says Hello first and the other one answers with its own. Two that connect to
-// each other at the same time get two sockets; the first Hello attaches, the second one is only
-// one more socket to watch. A process is dead when a socket of it ends without a Bye, or when the
-// kernel says so: a child that it forked may keep its sockets open.
+// Two meet by five records (greeting.h), and before the last one either may let the link go without
+// a word: nobody has died then, and whoever connected tries again. Two that connect to each other
+// at the same time get two links; the first that comes to its end attaches. A process is dead when
+// a link on which it was met ends without a Bye, or when the kernel says so: a child that it forked
+// may keep its sockets open.
+//
+// What takes how long at most:
+//  - Nobody listens there: Tuning::patience_*.
+//  - A peer that does not look, because it computes or is stopped: no limit, while it lives.
+//  - A peer that has taken a record out of its socket and does not answer it:
+//    Tuning::answer_limit. It owes the answer in the very same turn.
+//  - Descriptors or memory do not suffice to send a Hello: no limit, while the peer lives; the user
+//    hears of it.
+//  - Who came in and says nothing: kPatienceFirst. Who came in, has knocked, and does not go on: no
+//    limit, for it may compute; once its patience is over it makes room when another one comes.
 #pragma once
 
 #include <deque>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,6 +38,7 @@ struct Tuning {
     // How long a connection is tried where nobody listens.
     Nanoseconds patience_typed = 30'000'000'000;  // the user named the place: it may start later
     Nanoseconds patience_given = 300'000'000;     // a process gave its card: it did listen
+    Nanoseconds answer_limit = 30'000'000'000;    // for what the peer has read
     bool system_barrier = true;                   // false: as if the kernel had none
 };
 
@@ -59,17 +72,34 @@ public:
 
 private:
     enum class Source : std::uint32_t { listening, waker, link, process, timer };
+    /// How far a meeting has come.
+    enum class Step : std::uint8_t {
+        knocked,   // outgoing: this process has said who it is
+        invited,   // outgoing: it is asked for its descriptors
+        awaiting,  // outgoing: it has sent them and may be sent the others
+        silent,    // incoming: nothing was said yet
+        asked,     // incoming: has knocked, and was asked for its descriptors
+        answered,  // incoming: they are here, and were answered
+        met,       // either: done
+    };
     struct Link {
         bool open = false;
         bool outgoing = false;
-        bool answered = false;          // outgoing: the Hello that came back was the peer's
-        nhi::Rank rank = nhi::kNoRank;  // none: it has not said Hello yet
+        Step step = Step::silent;
+        nhi::Rank rank = nhi::kNoRank;  // incoming: none before it was met
         Identity identity;
+        Nanoseconds read_at = 0;  // outgoing: since when the peer is known to have read it all
     };
     /// What came with a Hello, examined.
     struct Arrival {
         Region hub, block;
         Descriptor wake;
+    };
+    /// Who came in and was answered, until it has said that it was met.
+    struct Answered {
+        nhi::Rank rank;
+        Hello hello;
+        Arrival arrival;
     };
     struct Notice {
         nhi::Rank rank;
@@ -80,6 +110,8 @@ private:
     [[nodiscard]] bool due(Nanoseconds now) noexcept;
     unsigned handle(std::uint64_t what) noexcept;
     unsigned tell() noexcept;
+    void tend() noexcept;
+    void set_timer() noexcept;
 
     // Going out.
     Peer& peer_of(Entry& entry);
@@ -88,17 +120,30 @@ private:
     void reach(nhi::Rank rank);
     bool nobody_there(nhi::Rank rank, int error);
     void later(nhi::Rank rank);
+    void retreat(int link);
+    void on_unmet(nhi::Rank rank);
     unsigned retry() noexcept;
-    void set_timer() noexcept;
-    bool send_hello(int link, Entry& entry);
+    void on_welcome(int link);
+    void accept_invitations();
+    void on_reply(int link, Received& received, const Hello& hello, Objection objection);
+    void look_for_silence();
 
     // Coming in.
-    unsigned accept_all();
+    unsigned answer_door();
+    void tend_door(Nanoseconds now);
+    void rest(Nanoseconds duration) noexcept;
+    void note_stranger() noexcept;
+    void on_knock(int link, const Hello& hello, Objection objection);
+    void on_visitor(int link, Received& received, const Hello& hello, Objection objection);
+    void on_met(int link);
+
+    // Both.
+    bool send_hello(int link, Entry& entry, bool with_files);
+    bool send_word(int link, Kind kind) noexcept;
     void on_link(int link);
     void on_silence(int link);
     void on_record(int link, Received& received);
     void on_hello(int link, Received& received);
-    void on_reply(int link, Received& received, const Hello& hello, Objection objection);
     void on_refusal(int link, const Received& received);
     void refuse(int link, Objection objection);
     nhi::Rank seat(int link, const Hello& hello);
@@ -115,8 +160,11 @@ private:
     void watch(int fd, Source source, std::uint32_t detail, bool edge = false) noexcept;
     /// False: it has ended already.
     bool watch_process_of(nhi::Rank rank, pid_t pid);
-    Link& open_link(Descriptor socket, nhi::Rank rank, bool outgoing, const Identity& identity);
+    void open_link(Descriptor socket, nhi::Rank rank, Step step, const Identity& identity);
+    Link& link_of(int fd) { return links_[static_cast<std::size_t>(fd)]; }
     void settle(Peer& peer) noexcept;
+    /// For one who does not go on while others wait.
+    static Nanoseconds patience(std::uint64_t tries) noexcept;
 
     Roster& roster_;
     Own& own_;
@@ -126,10 +174,22 @@ private:
     std::vector<Link> links_;          // by descriptor
     std::vector<nhi::Rank> waiting_;   // to try again
     std::deque<Notice> notices_;
-    Descriptor timer_;                 // for the next of them
+    std::deque<int> invited_;          // links that wait until awaited_ has come or was given up
+    std::map<int, Answered> answered_; // by link
+    Descriptor timer_;                 // for whatever comes next of all that
+    Nanoseconds timer_at_ = 0;         // 0: not known, or never
     Descriptor spare_;                 // given up to turn somebody away when there are no others
     Prng prng_;
     pid_t owner_;
+    // One at a time of each, and so at most two Hellos are under way to this process.
+    int guest_ = -1;                   // link of one who came in and has not sent its descriptors
+    int awaited_ = -1;                 // link on which this process has sent its own
+    Nanoseconds guest_until_ = 0, awaited_until_ = 0;  // then others may have the place
+    bool door_open_ = true;            // the listening socket is watched
+    Nanoseconds rest_until_ = 0;       // before then it is not
+    unsigned strangers_ = 0;           // since the last rest
+    Nanoseconds look_at_ = 0;          // when to look next for peers that do not answer
+    Nanoseconds short_since_ = 0;      // since when no Hello could be sent
     unsigned unsettled_ = 0;           // connections that were begun
     unsigned skipped_ = 0;
     MemoryUse peers_memory_;           // of all peers together

@@ -26,7 +26,7 @@ std::string hex(std::uint64_t value) {
 }  // namespace
 
 Hello make_hello(const ddi::Settings& settings, const ddi::Card& card, std::uint64_t expects,
-                 const void* incarnation_at) noexcept {
+                 const void* incarnation_at, std::uint64_t tries) noexcept {
     auto hello = start<Hello>(Kind::hello);
     hello.card = card;
     hello.expects = expects;
@@ -36,6 +36,7 @@ Hello make_hello(const ddi::Settings& settings, const ddi::Card& card, std::uint
     hello.layout_digest = settings.layout_digest;
     hello.hub_bytes = sizeof(Hub);
     hello.incarnation_address = reinterpret_cast<std::uint64_t>(incarnation_at);
+    hello.tries = tries;
     return hello;
 }
 
@@ -47,7 +48,7 @@ Refusal make_refusal(const ddi::Settings& settings, Objection objection) noexcep
     return refusal;
 }
 
-Bye make_bye() noexcept { return start<Bye>(Kind::bye); }
+Word make_word(Kind kind) noexcept { return start<Word>(kind); }
 
 bool read_prologue(const void* bytes, std::size_t length, Prologue* prologue) noexcept {
     if (length < sizeof *prologue) return false;

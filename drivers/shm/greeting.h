@@ -1,9 +1,19 @@
 // Greeting: the records that two processes exchange when they meet and when one leaves, and the
 // check that both mean the same job, the same version and the same layout (house rules of §3.2.3).
 //
-//   Hello    both ways, with three descriptors: hub, block for the other one, waker
-//   Refusal  instead of the second Hello
-//   Bye      before an orderly close
+//   record   | from whom       | what it does
+//   Hello    | who connects    | the knock: says who it is, without descriptors
+//   Welcome  | who accepted    | asks for the descriptors
+//   Hello    | both, in turn   | with three descriptors: hub, block for the other one, waker
+//   Met      | who connected   | has everything it needs: both are attached
+//   Refusal  | either          | instead of what is due
+//   Bye      | either          | before an orderly close
+//
+// Linux counts descriptors that were sent and not yet received, for all processes of a user
+// together, and lets there be as many as one process may have open. Whoever only computes does not
+// receive. So nothing is sent to anybody who did not ask for it, and a process has asked for at
+// most two Hellos at a time: of one who came in, and of one whom it wants to meet. Whichever ranks
+// compute, then, the others can go on meeting.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +28,10 @@
 namespace fci::shm {
 
 inline constexpr std::uint64_t kGreetingMagic = 0x4d48532049434631ull;
-inline constexpr std::uint32_t kVersion = 3;  // of everything in this directory that is shared
+inline constexpr std::uint32_t kVersion = 4;  // of everything in this directory that is shared
 inline constexpr unsigned kHelloFiles = 3;
 
-enum class Kind : std::uint16_t { hello = 1, refusal = 2, bye = 3 };
+enum class Kind : std::uint16_t { hello = 1, refusal = 2, bye = 3, welcome = 4, met = 5 };
 
 /// Starts every record of every version.
 struct Prologue {
@@ -41,6 +51,7 @@ struct Hello {
     std::uint64_t block_bytes;          // of the block that comes with this
     std::uint64_t sizes;                // how that is divided; not for this driver
     std::uint64_t incarnation_address;  // of the hub's incarnation, in the sender's address space
+    std::uint64_t tries;                // how often the sender came in vain before
 };
 
 /// Why two processes do not go together.
@@ -62,18 +73,19 @@ struct Refusal {
     std::uint64_t layout_digest;
 };
 
-struct Bye {
+/// Welcome, Met, Bye.
+struct Word {
     Prologue prologue;
 };
 
 static_assert(std::has_unique_object_representations_v<Hello> &&
               std::has_unique_object_representations_v<Refusal> &&
-              std::has_unique_object_representations_v<Bye>);
+              std::has_unique_object_representations_v<Word>);
 
 Hello make_hello(const ddi::Settings& settings, const ddi::Card& card, std::uint64_t expects,
-                 const void* incarnation_at) noexcept;
+                 const void* incarnation_at, std::uint64_t tries = 0) noexcept;
 Refusal make_refusal(const ddi::Settings& settings, Objection objection) noexcept;
-Bye make_bye() noexcept;
+Word make_word(Kind kind) noexcept;
 
 /// What `bytes` that came in are. False: nothing of ours.
 bool read_prologue(const void* bytes, std::size_t length, Prologue* prologue) noexcept;

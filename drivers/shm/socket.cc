@@ -3,13 +3,18 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace fci::shm {
@@ -34,16 +39,30 @@ struct Name {
     }
 };
 
-Descriptor make_socket() noexcept {
-    return Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+// All names of a user's processes, and as many as strangers may put before a peer.
+constexpr int kBacklog = 256;
+constexpr timeval kInLine{0, 4000};
+
+Descriptor make_socket(int flags) noexcept {
+    return Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0));
+}
+
+/// The user that stands for all who have no number in this user namespace.
+uid_t nameless_user() noexcept {
+    constexpr uid_t kUsual = 65534;
+    const Descriptor file(open("/proc/sys/kernel/overflowuid", O_RDONLY | O_CLOEXEC));
+    char text[16] = {};
+    if (!file || read(file.get(), text, sizeof text - 1) <= 0) return kUsual;
+    return static_cast<uid_t>(std::strtoul(text, nullptr, 10));
 }
 
 }  // namespace
 
 Descriptor listen_at(const ddi::Card& card) noexcept {
-    Descriptor made = make_socket();
+    Descriptor made = make_socket(SOCK_NONBLOCK);
     const Name name(card);
-    if (made && (bind(made.get(), name.get(), name.bytes) != 0 || listen(made.get(), 4096) != 0)) {
+    if (made &&
+        (bind(made.get(), name.get(), name.bytes) != 0 || listen(made.get(), kBacklog) != 0)) {
         const int error = errno;
         made.close();
         errno = error;
@@ -52,8 +71,9 @@ Descriptor listen_at(const ddi::Card& card) noexcept {
 }
 
 Descriptor connect_to(const ddi::Card& card) noexcept {
-    Descriptor made = make_socket();
+    Descriptor made = make_socket(0);  // all else that is done with it does not wait
     const Name name(card);
+    if (made) (void)setsockopt(made.get(), SOL_SOCKET, SO_SNDTIMEO, &kInLine, sizeof kInLine);
     if (made && connect(made.get(), name.get(), name.bytes) != 0) {
         const int error = errno;
         made.close();
@@ -78,6 +98,27 @@ bool identify(int socket, Identity* identity) noexcept {
     return true;
 }
 
+// In a namespace where users have no numbers all of them look like the same one. Nothing but a
+// process of the same user, or one with privileges over the other, may send it a signal; none is
+// sent here.
+bool is_own_user(const Identity& identity) noexcept {
+    if (identity.uid != geteuid()) return false;
+    return identity.uid != nameless_user() || identity.pid == getpid() ||
+           (identity.pid > 0 && kill(identity.pid, 0) == 0);
+}
+
+std::string user_text(const Identity& identity) {
+    const std::string number = std::to_string(identity.uid);
+    if (identity.uid != geteuid()) {
+        return "belongs to user " + number + ", this process to user " +
+               std::to_string(geteuid()) + "; start both as the same user";
+    }
+    return "and this process both appear as user " + number +
+           ", which stands for every user without a number in this user namespace, and the kernel "
+           "does not take them for the same one; start both as one user in one container, in a "
+           "user namespace that maps that user (unshare --map-user, podman --userns=keep-id)";
+}
+
 Descriptor watch_process(pid_t pid) noexcept {
 #ifdef SYS_pidfd_open
     if (pid > 0) return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
@@ -94,6 +135,11 @@ bool is_readable(int fd) noexcept {
 bool is_hung_up(int socket) noexcept {
     pollfd one{socket, POLLRDHUP, 0};
     return poll(&one, 1, 0) == 1 && (one.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+bool is_all_read(int socket) noexcept {
+    int unread = 1;
+    return ioctl(socket, SIOCOUTQ, &unread) == 0 && unread == 0;
 }
 
 bool is_waker(int fd) noexcept {
@@ -126,6 +172,10 @@ bool send_record(int socket, const void* record, std::size_t bytes,
         sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     } while (sent < 0 && errno == EINTR);
     return sent == static_cast<ssize_t>(bytes);
+}
+
+bool is_shortage(int error) noexcept {
+    return error == ETOOMANYREFS || error == ENOBUFS || error == ENOMEM || error == EAGAIN;
 }
 
 Reception receive_record(int socket, Received* received) noexcept {

@@ -18,7 +18,9 @@ namespace fci::shm {
 
 /// Binds and listens at the place that `card` names. errno tells the failure.
 Descriptor listen_at(const ddi::Card& card) noexcept;
-/// Connects at once or not at all. errno tells the failure.
+/// Connects at once, or fails; errno tells why. Where too many stand at the door it waits in line for
+/// some milliseconds at most: who comes again and again by chance only would hardly ever find a free
+/// place among those who wait.
 Descriptor connect_to(const ddi::Card& card) noexcept;
 /// The next one who wants to meet; none: errno.
 Descriptor accept_from(int listening) noexcept;
@@ -29,6 +31,10 @@ struct Identity {
     uid_t uid = static_cast<uid_t>(-1);
 };
 bool identify(int socket, Identity* identity) noexcept;
+/// The other end belongs to the user of this process.
+bool is_own_user(const Identity& identity) noexcept;
+/// Why it is not taken for that.
+std::string user_text(const Identity& identity);
 /// A descriptor that becomes readable when the process ends. None, and errno ESRCH: it has ended;
 /// any other errno: that cannot be told here.
 Descriptor watch_process(pid_t pid) noexcept;
@@ -38,7 +44,10 @@ bool is_hung_up(int socket) noexcept;
 /// A descriptor that counts writes and cannot block or kill its writer.
 bool is_waker(int fd) noexcept;
 
-/// One record, whole or not at all.
+/// Of a connected socket: the other end has taken out all that was sent.
+bool is_all_read(int socket) noexcept;
+
+/// One record, whole or not at all. errno tells the failure.
 bool send_record(int socket, const void* record, std::size_t bytes,
                  std::span<const int> files) noexcept;
 
@@ -51,6 +60,8 @@ struct Received {
     unsigned file_count = 0;
     bool files_cut = false;  // some descriptors did not fit into this process
 };
+/// Of send_record(): it may succeed later. In flight too many descriptors, or too little memory.
+bool is_shortage(int error) noexcept;
 enum class Reception : std::uint8_t { record, nothing, closed };
 Reception receive_record(int socket, Received* received) noexcept;
 

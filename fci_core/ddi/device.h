@@ -27,6 +27,8 @@ public:
     /// Nothing about `rank` is said after this. block(rank) stays readable: what the peer wrote
     /// before it died is still delivered first.
     virtual void peer_lost(nhi::Rank rank, Status why, const std::string& reason) = 0;
+    /// Somebody who is no peer came to the door and was turned away.
+    virtual void stranger_came() noexcept {}
 };
 
 /// What a device is opened with.

@@ -174,6 +174,7 @@ public:
 
     void peer_attached(nhi::Rank rank) override;
     void peer_lost(nhi::Rank rank, Status why, const std::string& reason) override;
+    void stranger_came() noexcept override { ++counters_.strangers; }
 
 private:
     // peers.cc

@@ -53,6 +53,9 @@ public:
 private:
     void peer_attached(nhi::Rank rank) override;
     void peer_lost(nhi::Rank rank, Status why, const std::string& reason) override;
+    void stranger_came() noexcept override {
+        if (listener_ != nullptr) listener_->stranger_came();
+    }
 
     FaultOptions options_;
     std::unique_ptr<ddi::Device> inner_;

@@ -324,7 +324,7 @@ TEST(ShmProcess, accept__without_descriptors) {
         getrlimit(RLIMIT_NOFILE, &old);
         const rlimit few{lowest_free_descriptor(room), old.rlim_max};
         ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-        self.until([] { return false; }, 20'000'000);
+        self.until([&] { return visitor.turn(), false; }, 20'000'000);
         const Nanoseconds before = monotonic_now();
         self.device->sleep(20'000'000);
         const Nanoseconds slept = monotonic_now() - before;

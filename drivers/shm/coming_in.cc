@@ -1,0 +1,162 @@
+// How the Attacher receives those who come to meet it. They are asked in one by one, and the door is
+// closed while there is a guest: whoever else comes waits in the kernel's queue, at no cost.
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "drivers/shm/attacher.h"
+
+namespace fci::shm {
+
+namespace {
+
+// Whoever may run programs on this host may connect, as often as it likes. So many are turned away
+// at a time, and then the door stays closed for a while: some percent of the time at most.
+constexpr unsigned kStrangersMost = 8;
+constexpr unsigned kVisitorsPerTurn = 8;
+constexpr Nanoseconds kRestFromStrangers = 1'000'000;
+constexpr Nanoseconds kRestWithoutDescriptors = 50'000'000;
+
+}  // namespace
+
+void Attacher::rest(Nanoseconds duration) noexcept {
+    rest_until_ = monotonic_now() + duration;
+    strangers_ = 0;
+}
+
+void Attacher::note_stranger() noexcept {
+    if (listener_ != nullptr) listener_->stranger_came();
+    if (++strangers_ == kStrangersMost) rest(kRestFromStrangers);
+}
+
+/// Each round either takes in a guest, or turns a stranger away, or is the last one.
+unsigned Attacher::answer_door() {
+    unsigned came = 0;
+    while (came < kVisitorsPerTurn && monotonic_now() >= rest_until_) {
+        if (guest_ >= 0) on_link(guest_);  // it may have gone on just now
+        if (guest_ >= 0 && monotonic_now() < guest_until_) break;
+        Descriptor socket = accept_from(own_.listening.get());
+        if (!socket && (errno == EMFILE || errno == ENFILE)) {
+            // It must not stay at the door: no sleep would last any more.
+            spare_.close();
+            socket = accept_from(own_.listening.get());
+            const Refusal refusal = make_refusal(own_.settings, Objection::resources);
+            if (socket) (void)send_record(socket.get(), &refusal, sizeof refusal, {});
+            socket.close();
+            spare_ = Descriptor(dup(own_.waker.get()));
+            if (!spare_) rest(kRestWithoutDescriptors);
+            break;
+        }
+        if (!socket) break;
+        ++came;
+        Identity identity;
+        // Strangers are not answered.
+        if (!identify(socket.get(), &identity) || !is_own_user(identity)) {
+            note_stranger();
+            continue;
+        }
+        if (guest_ >= 0) drop(guest_);
+        guest_ = socket.get();
+        guest_until_ = monotonic_now() + patience(0);
+        open_link(std::move(socket), nhi::kNoRank, Step::silent, identity);
+        on_link(guest_);
+    }
+    return came;
+}
+
+void Attacher::tend_door(Nanoseconds now) {
+    if (guest_ >= 0 && now >= guest_until_ && link_of(guest_).step == Step::silent) {
+        note_stranger();
+        drop(guest_);
+    }
+    const bool open = now >= rest_until_ && (guest_ < 0 || now >= guest_until_);
+    if (open == door_open_) return;
+    door_open_ = open;
+    epoll_event event{};
+    event.events = open ? EPOLLIN : 0u;
+    event.data.u64 = std::uint64_t{static_cast<std::uint32_t>(Source::listening)} << 32;
+    (void)epoll_ctl(own_.epoll.get(), EPOLL_CTL_MOD, own_.listening.get(), &event);
+}
+
+/// It says who it is. Nothing is remembered of that: all of it is said again.
+void Attacher::on_knock(int fd, const Hello& hello, Objection objection) {
+    if (objection == Objection::malformed) {
+        note_stranger();
+        return drop(fd);
+    }
+    if (objection != Objection::none) return refuse(fd, objection);
+    const nhi::Rank rank = roster_.find_exactly(hello.card);
+    const bool known = rank != nhi::kNoRank && roster_[rank].peer;
+    // Met by the other door meanwhile: it will see that itself.
+    if (known && (roster_[rank].peer->greeted || roster_[rank].peer->gone)) return drop(fd);
+    if (!send_word(fd, Kind::welcome)) return drop(fd);
+    link_of(fd).step = Step::asked;
+    guest_until_ = monotonic_now() + patience(hello.tries);
+}
+
+/// It has brought all that it takes to meet it; only that gets it a rank.
+void Attacher::on_visitor(int fd, Received& received, const Hello& hello, Objection objection) {
+    if (objection == Objection::malformed) return drop(fd);
+    if (objection != Objection::none) return refuse(fd, objection);
+    Answered visitor{nhi::kNoRank, hello, {}};
+    std::string error;
+    if (const Status status = examine(hello, received, &visitor.arrival, &error);
+        status != Status::ok) {
+        return refuse(fd, status == Status::exhausted ? Objection::resources
+                                                      : Objection::malformed);
+    }
+    visitor.rank = seat(fd, hello);
+    if (visitor.rank == nhi::kNoRank) return drop(fd);
+    Entry& entry = roster_[visitor.rank];
+    if (entry.peer && entry.peer->greeted) return drop(fd);
+    if (prepare(entry, &error) != Status::ok) return refuse(fd, Objection::resources);
+    // Nothing has happened yet: where this fails it comes again.
+    if (!send_hello(fd, entry, true)) return drop(fd);
+    link_of(fd).step = Step::answered;
+    guest_ = -1;
+    answered_.emplace(fd, std::move(visitor));
+}
+
+void Attacher::on_met(int fd) {
+    auto found = answered_.extract(fd);
+    Answered& visitor = found.mapped();
+    Peer& peer = *roster_[visitor.rank].peer;
+    Link& link = link_of(fd);
+    if (peer.gone || (peer.greeted && peer.incarnation != visitor.hello.card.incarnation)) {
+        return drop(fd);
+    }
+    link.step = Step::met;
+    link.rank = visitor.rank;
+    peer.links.push_back(fd);
+    // Where both have come to meet each other at the same time it is one more link, and no more.
+    if (!peer.greeted) {
+        attach(visitor.rank, visitor.hello, std::move(visitor.arrival), link.identity);
+    }
+}
+
+/// The rank of a process that came by itself; kNoRank: it is not wanted.
+nhi::Rank Attacher::seat(int fd, const Hello& hello) {
+    nhi::Rank rank = roster_.find(hello.card);
+    if (rank == nhi::kSelf) return nhi::kNoRank;
+    if (rank != nhi::kNoRank) {
+        const Entry& entry = roster_[rank];
+        return entry.peer && entry.peer->gone ? nhi::kNoRank : rank;
+    }
+    const nhi::Rank before = roster_.replaced_by(hello.card);
+    if (before == nhi::kSelf) return nhi::kNoRank;
+    if (before != nhi::kNoRank) {
+        // Which of the two is the new one? The one that lives.
+        if (is_hung_up(fd)) return nhi::kNoRank;
+        // Who was met may have said goodbye, unheard yet. Who was never met has not died for us.
+        const bool met = roster_[before].peer && roster_[before].peer->greeted;
+        if (met) {
+            for (const int link : std::vector<int>(roster_[before].peer->links)) on_link(link);
+        }
+        lose(before, met ? Status::lost : Status::unreachable,
+             describe(before) + " has exited; another process took its place");
+    }
+    return roster_.add(hello.card);
+}
+
+}  // namespace fci::shm

@@ -1,0 +1,245 @@
+// How the Attacher goes to meet others.
+#include <algorithm>
+
+#include "drivers/shm/attacher.h"
+
+namespace fci::shm {
+
+namespace {
+
+constexpr Nanoseconds kPauseFirst = 1'000'000, kPauseMost = 50'000'000;
+constexpr Nanoseconds kLooksPerLimit = 4;
+
+}  // namespace
+
+Peer& Attacher::peer_of(Entry& entry) {
+    if (!entry.peer) {
+        entry.peer = std::make_unique<Peer>();
+        peers_memory_.connected += sizeof(Peer);
+    }
+    return *entry.peer;
+}
+
+Status Attacher::connect(nhi::Rank rank) {
+    if (rank >= roster_.size()) return Status::invalid;
+    Entry& entry = roster_[rank];
+    if (entry.state == State::lost) return Status::lost;
+    if (entry.state != State::known || (entry.peer && (entry.peer->greeted || entry.peer->gone))) {
+        return Status::ok;
+    }
+    std::string error;
+    Status status = prepare(entry, &error);
+    if (!is_here(entry.card)) {
+        status = Status::unreachable;
+        error = "that is no address of this host, and this driver reaches no other; use one that "
+                "does, or start all processes on one host";
+    }
+    entry.state = State::connecting;
+    Peer& peer = *entry.peer;
+    peer.asked = true;
+    if (unsettled_++ == 0) look_at_ = monotonic_now() + tuning_.answer_limit / kLooksPerLimit;
+    if (status != Status::ok) {
+        lose(rank, status, "cannot connect to " + describe(rank) + ": " + error);
+        return Status::ok;
+    }
+    peer.give_up = monotonic_now() +
+                   (entry.card.incarnation == 0 ? tuning_.patience_typed : tuning_.patience_given);
+    peer.pause = kPauseFirst;
+    reach(rank);
+    set_timer();
+    return Status::ok;
+}
+
+void Attacher::reach(nhi::Rank rank) {
+    Entry& entry = roster_[rank];
+    Descriptor socket = connect_to(entry.card);
+    if (!socket) return (void)nobody_there(rank, errno);
+    Identity identity;
+    if (!identify(socket.get(), &identity) || !is_own_user(identity)) {
+        return lose(rank, Status::unreachable, describe(rank) + " " + user_text(identity));
+    }
+    if (!watch_process_of(rank, identity.pid)) {
+        // It died, but a child of it holds the name.
+        forget_process(*entry.peer);
+        return (void)nobody_there(rank, ECONNREFUSED);
+    }
+    const int fd = socket.get();
+    open_link(std::move(socket), rank, Step::knocked, identity);
+    if (send_hello(fd, entry, false)) return;
+    if (is_shortage(errno)) return retreat(fd);
+    on_link(fd);  // it may have said why before it closed
+    on_closed(fd);
+}
+
+/// Tries again later, or gives up. False: given up.
+bool Attacher::nobody_there(nhi::Rank rank, int error) {
+    Entry& entry = roster_[rank];
+    Peer& peer = *entry.peer;
+    const bool full = error == EAGAIN;  // it lives, and too many want to meet it just now
+    const bool none_left = error == EMFILE || error == ENFILE || error == ENOBUFS ||
+                           error == ENOMEM;
+    if (!full && error != ECONNREFUSED && error != EINTR && !none_left) {
+        lose(rank, Status::unreachable, system_text("cannot connect to " + describe(rank), error));
+        return false;
+    }
+    if (full || monotonic_now() < peer.give_up) {
+        later(rank);
+        return true;
+    }
+    if (none_left) {
+        lose(rank, Status::exhausted,
+             system_text("cannot connect to " + describe(rank), error) +
+                 "; raise the limit of open files (ulimit -n)");
+        return false;
+    }
+    const Nanoseconds waited =
+        entry.card.incarnation == 0 ? tuning_.patience_typed : tuning_.patience_given;
+    lose(rank, Status::unreachable,
+         "no process of user " + std::to_string(geteuid()) + " listens at " +
+             place_text(entry.card) + " (tried for " + std::to_string(waited / 1'000'000) +
+             " ms" + (entry.card.incarnation == 0 ? ", FCI_CONNECT_MS" : "") +
+             "): it has exited, or runs in another container or network namespace, or as "
+             "another user; start all processes of the job in one container and as one user, or "
+             "use a driver that reaches between them");
+    return false;
+}
+
+void Attacher::later(nhi::Rank rank) {
+    Peer& peer = *roster_[rank].peer;
+    peer.next_try = monotonic_now() + peer.pause / 2 +
+                    static_cast<Nanoseconds>(prng_.below(static_cast<std::uint64_t>(peer.pause)));
+    peer.pause = std::min(2 * peer.pause, kPauseMost);
+    if (std::find(waiting_.begin(), waiting_.end(), rank) == waiting_.end()) {
+        waiting_.push_back(rank);
+    }
+    set_timer();
+}
+
+/// Lets a meeting go that has not come to its end, and begins it again later.
+void Attacher::retreat(int fd) {
+    const nhi::Rank rank = link_of(fd).rank;
+    drop(fd);
+    ++roster_[rank].peer->tries;
+    later(rank);
+}
+
+/// The other end has let a meeting go, or its process has ended.
+void Attacher::on_unmet(nhi::Rank rank) {
+    Entry& entry = roster_[rank];
+    Peer& peer = *entry.peer;
+    const bool ended = is_readable(peer.pidfd.get());
+    if (ended && entry.card.incarnation != 0) {
+        return lose(rank, Status::lost, describe(rank) + " ended before it answered");
+    }
+    // Whoever was there has gone; the one that is meant may still come.
+    if (ended) forget_process(peer);
+    ++peer.tries;
+    later(rank);
+}
+
+unsigned Attacher::retry() noexcept {
+    const Nanoseconds now = monotonic_now();
+    std::vector<nhi::Rank> ready;
+    std::erase_if(waiting_, [&](nhi::Rank rank) {
+        const Peer& peer = *roster_[rank].peer;
+        if (peer.greeted || peer.gone) return true;
+        if (peer.next_try > now) return false;
+        ready.push_back(rank);
+        return true;
+    });
+    for (const nhi::Rank rank : ready) reach(rank);
+    return static_cast<unsigned>(ready.size());
+}
+
+void Attacher::on_welcome(int fd) {
+    link_of(fd).step = Step::invited;
+    invited_.push_back(fd);
+}
+
+/// One at a time. Whoever does not answer, because it computes meanwhile, keeps the others waiting
+/// only for as long as its patience lasts.
+void Attacher::accept_invitations() {
+    while (!invited_.empty()) {
+        const int fd = invited_.front();
+        if (!link_of(fd).open || link_of(fd).step != Step::invited) {
+            invited_.pop_front();  // was dropped, and maybe opened again
+            continue;
+        }
+        const Nanoseconds now = monotonic_now();
+        if (awaited_ >= 0) {
+            if (now < awaited_until_) return;
+            retreat(awaited_);
+        }
+        invited_.pop_front();
+        Entry& entry = roster_[link_of(fd).rank];
+        if (send_hello(fd, entry, true)) {
+            link_of(fd).step = Step::awaiting;
+            awaited_ = fd;
+            awaited_until_ = now + patience(entry.peer->tries);
+        } else if (is_shortage(errno)) {
+            retreat(fd);
+        } else {
+            on_link(fd);
+            on_closed(fd);
+        }
+    }
+}
+
+/// The other Hello on a link that this process opened.
+void Attacher::on_reply(int fd, Received& received, const Hello& hello, Objection objection) {
+    const Link link = link_of(fd);
+    Entry& entry = roster_[link.rank];
+    if (objection == Objection::none && !hello.card.same_place(entry.card)) {
+        objection = Objection::malformed;
+    }
+    if (objection == Objection::none && !hello.card.names(entry.card)) {
+        objection = Objection::replaced;
+    }
+    if (objection == Objection::none) {
+        Arrival arrival;
+        std::string error;
+        if (const Status status = examine(hello, received, &arrival, &error);
+            status != Status::ok) {
+            return lose(link.rank, status, describe(link.rank) + ": " + error);
+        }
+        if (!send_word(fd, Kind::met)) {
+            if (is_shortage(errno)) return retreat(fd);
+            return on_closed(fd);
+        }
+        entry.card = hello.card;
+        link_of(fd).step = Step::met;
+        awaited_ = -1;
+        return attach(link.rank, hello, std::move(arrival), link.identity);
+    }
+    Refusal theirs = make_refusal(own_.settings, objection);
+    theirs.version = hello.prologue.version;
+    theirs.layout_digest = hello.layout_digest;
+    lose(link.rank, objection_status(objection),
+         objection_text(theirs, own_.settings,
+                        objection == Objection::resources ? "this process" : describe(link.rank)));
+}
+
+/// Who does not look leaves unread what it was sent. Who has read it answers in the same turn, or
+/// does not do what it should.
+void Attacher::look_for_silence() {
+    const Nanoseconds now = monotonic_now();
+    if (now < look_at_) return;
+    look_at_ = now + tuning_.answer_limit / kLooksPerLimit;
+    for (int fd = 0; fd < static_cast<int>(links_.size()); ++fd) {
+        Link& link = link_of(fd);
+        if (!link.open || (link.step != Step::knocked && link.step != Step::awaiting)) continue;
+        if (!is_all_read(fd)) {
+            link.read_at = 0;
+        } else if (link.read_at == 0) {
+            link.read_at = now;
+        } else if (now - link.read_at >= tuning_.answer_limit) {
+            lose(link.rank, Status::unreachable,
+                 describe(link.rank) + " has read what it was told " +
+                     std::to_string((now - link.read_at) / 1'000'000) +
+                     " ms ago and does not answer: it hangs, or is stopped in the midst of it; "
+                     "look at it with a debugger, or end it");
+        }
+    }
+}
+
+}  // namespace fci::shm
