@@ -198,6 +198,17 @@ def processes_of(tag, variable=TAG):
     return found
 
 
+def processes_of_user(number):
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            if entry.isdigit() and os.stat(f"/proc/{entry}").st_uid == number:
+                found.append(int(entry))
+        except OSError:
+            pass  # ended meanwhile
+    return found
+
+
 def name_of(pid):
     try:
         return Path(f"/proc/{pid}/comm").read_text().strip()
