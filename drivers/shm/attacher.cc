@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -20,8 +21,9 @@ constexpr Nanoseconds kTurnEvery = 20'000;
 constexpr unsigned kSkipsMost = 15;
 constexpr int kEventsPerTurn = 32;
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
-constexpr Nanoseconds kPatienceFirst = 5'000'000;
-constexpr unsigned kPatienceDoubles = 8;
+constexpr Nanoseconds kPatienceFirst = 20'000'000;
+constexpr unsigned kPatienceDoubles = 6;
+constexpr std::size_t kShareMost = 16;
 
 Descriptor open_spare() noexcept { return Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
@@ -37,6 +39,32 @@ Nanoseconds monotonic_now() noexcept {
 /// each other away for ever.
 Nanoseconds Attacher::patience(std::uint64_t tries) noexcept {
     return kPatienceFirst << std::min<std::uint64_t>(tries, kPatienceDoubles);
+}
+
+/// How many may send descriptors to this process at a time, of those who came in, and again of those
+/// whom it wants to meet, so that all ranks together stay below the limit.
+std::size_t Attacher::share() const noexcept {
+    rlimit files{};
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return 1;
+    const rlim_t mine = files.rlim_cur / (2 * kHelloFiles * std::max<rlim_t>(roster_.size(), 1));
+    return static_cast<std::size_t>(std::clamp<rlim_t>(mine, 1, kShareMost));
+}
+
+Nanoseconds Attacher::first_until(const std::vector<int>& links) noexcept {
+    Nanoseconds first = kNever;
+    for (const int fd : links) first = std::min(first, link_of(fd).until);
+    return first;
+}
+
+/// One that has not gone on for longer than it may, or -1.
+int Attacher::overdue(const std::vector<int>& links) {
+    const Nanoseconds now = monotonic_now();
+    for (const int fd : std::vector<int>(links)) {
+        if (!link_of(fd).open || now < link_of(fd).until) continue;
+        on_link(fd);  // it may have gone on just now
+        if (std::find(links.begin(), links.end(), fd) != links.end()) return fd;
+    }
+    return -1;
 }
 
 Attacher::Attacher(Roster& roster, Own& own, const Tuning& tuning)
@@ -143,7 +171,7 @@ unsigned Attacher::turn(Nanoseconds now) noexcept {
 void Attacher::tend() noexcept {
     accept_invitations();
     if (unsettled_ != 0) look_for_silence();
-    if (guest_ >= 0 || rest_until_ != 0 || !door_open_) tend_door(monotonic_now());
+    if (!guests_.empty() || rest_until_ != 0 || !door_open_) tend_door(monotonic_now());
     set_timer();
 }
 
@@ -151,9 +179,14 @@ void Attacher::tend() noexcept {
 void Attacher::set_timer() noexcept {
     Nanoseconds first = kNever;
     for (const nhi::Rank rank : waiting_) first = std::min(first, roster_[rank].peer->next_try);
-    if (!door_open_) first = std::min(first, std::max(rest_until_, guest_ < 0 ? 0 : guest_until_));
-    if (guest_ >= 0 && link_of(guest_).step == Step::silent) first = std::min(first, guest_until_);
-    if (!invited_.empty()) first = std::min(first, awaited_until_);
+    if (!door_open_) {
+        const bool full = guests_.size() >= share();
+        first = std::min(first, std::max(rest_until_, full ? first_until(guests_) : 0));
+    }
+    for (const int fd : guests_) {
+        if (link_of(fd).step == Step::silent) first = std::min(first, link_of(fd).until);
+    }
+    if (!invited_.empty()) first = std::min(first, first_until(awaited_));
     if (unsettled_ != 0) first = std::min(first, look_at_);
     first = std::max<Nanoseconds>(first, 1);  // 0 would be never
     if (first == timer_at_) return;
@@ -245,8 +278,8 @@ void Attacher::drop(int fd) {
     Link& link = link_of(fd);
     if (!link.open) return;
     if (link.rank != nhi::kNoRank) std::erase(roster_[link.rank].peer->links, fd);
-    if (fd == guest_) guest_ = -1;
-    if (fd == awaited_) awaited_ = -1;
+    std::erase(guests_, fd);
+    std::erase(awaited_, fd);
     answered_.erase(fd);
     link = {};
     (void)epoll_ctl(own_.epoll.get(), EPOLL_CTL_DEL, fd, nullptr);

@@ -89,6 +89,7 @@ private:
         nhi::Rank rank = nhi::kNoRank;  // incoming: none before it was met
         Identity identity;
         Nanoseconds read_at = 0;  // outgoing: since when the peer is known to have read it all
+        Nanoseconds until = 0;    // of guests_ and awaited_: then others may have the place
     };
     /// What came with a Hello, examined.
     struct Arrival {
@@ -165,6 +166,9 @@ private:
     void settle(Peer& peer) noexcept;
     /// For one who does not go on while others wait.
     static Nanoseconds patience(std::uint64_t tries) noexcept;
+    [[nodiscard]] std::size_t share() const noexcept;
+    [[nodiscard]] Nanoseconds first_until(const std::vector<int>& links) noexcept;
+    [[nodiscard]] int overdue(const std::vector<int>& links);
 
     Roster& roster_;
     Own& own_;
@@ -174,17 +178,16 @@ private:
     std::vector<Link> links_;          // by descriptor
     std::vector<nhi::Rank> waiting_;   // to try again
     std::deque<Notice> notices_;
-    std::deque<int> invited_;          // links that wait until awaited_ has come or was given up
+    std::deque<int> invited_;          // links that wait for a place among awaited_
     std::map<int, Answered> answered_; // by link
     Descriptor timer_;                 // for whatever comes next of all that
     Nanoseconds timer_at_ = 0;         // 0: not known, or never
     Descriptor spare_;                 // given up to turn somebody away when there are no others
     Prng prng_;
     pid_t owner_;
-    // One at a time of each, and so at most two Hellos are under way to this process.
-    int guest_ = -1;                   // link of one who came in and has not sent its descriptors
-    int awaited_ = -1;                 // link on which this process has sent its own
-    Nanoseconds guest_until_ = 0, awaited_until_ = 0;  // then others may have the place
+    // Links by which a Hello may be under way to this process: at most share() of each.
+    std::vector<int> guests_;          // who came in and has not sent its descriptors
+    std::vector<int> awaited_;         // on which this process has sent its own
     bool door_open_ = true;            // the listening socket is watched
     Nanoseconds rest_until_ = 0;       // before then it is not
     unsigned strangers_ = 0;           // since the last rest

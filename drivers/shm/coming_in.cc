@@ -1,5 +1,5 @@
-// How the Attacher receives those who come to meet it. They are asked in one by one, and the door is
-// closed while there is a guest: whoever else comes waits in the kernel's queue, at no cost.
+// How the Attacher receives those who come to meet it. A few are asked in at a time; then the door is
+// closed, and whoever else comes waits in the kernel's queue, at no cost.
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -34,8 +34,8 @@ void Attacher::note_stranger() noexcept {
 unsigned Attacher::answer_door() {
     unsigned came = 0;
     while (came < kVisitorsPerTurn && monotonic_now() >= rest_until_) {
-        if (guest_ >= 0) on_link(guest_);  // it may have gone on just now
-        if (guest_ >= 0 && monotonic_now() < guest_until_) break;
+        const int late = guests_.size() < share() ? -1 : overdue(guests_);
+        if (late < 0 && guests_.size() >= share()) break;
         Descriptor socket = accept_from(own_.listening.get());
         if (!socket && (errno == EMFILE || errno == ENFILE)) {
             // It must not stay at the door: no sleep would last any more.
@@ -56,21 +56,24 @@ unsigned Attacher::answer_door() {
             note_stranger();
             continue;
         }
-        if (guest_ >= 0) drop(guest_);
-        guest_ = socket.get();
-        guest_until_ = monotonic_now() + patience(0);
+        if (late >= 0) drop(late);
+        const int guest = socket.get();
         open_link(std::move(socket), nhi::kNoRank, Step::silent, identity);
-        on_link(guest_);
+        link_of(guest).until = monotonic_now() + patience(0);
+        guests_.push_back(guest);
+        on_link(guest);
     }
     return came;
 }
 
 void Attacher::tend_door(Nanoseconds now) {
-    if (guest_ >= 0 && now >= guest_until_ && link_of(guest_).step == Step::silent) {
+    for (const int guest : std::vector<int>(guests_)) {
+        if (link_of(guest).step != Step::silent || now < link_of(guest).until) continue;
         note_stranger();
-        drop(guest_);
+        drop(guest);
     }
-    const bool open = now >= rest_until_ && (guest_ < 0 || now >= guest_until_);
+    const bool room = guests_.size() < share() || now >= first_until(guests_);
+    const bool open = now >= rest_until_ && room;
     if (open == door_open_) return;
     door_open_ = open;
     epoll_event event{};
@@ -90,9 +93,18 @@ void Attacher::on_knock(int fd, const Hello& hello, Objection objection) {
     const bool known = rank != nhi::kNoRank && roster_[rank].peer;
     // Met by the other door meanwhile: it will see that itself.
     if (known && (roster_[rank].peer->greeted || roster_[rank].peer->gone)) return drop(fd);
+    // Both are on their way to each other: one of the two ways will do, and both choose the same.
+    if (known && !roster_[rank].peer->links.empty()) {
+        const int own = roster_[rank].peer->links.front();
+        if (link_of(own).step != Step::knocked ||
+            own_.card.incarnation > hello.card.incarnation) {
+            return drop(fd);
+        }
+        retreat(own);
+    }
     if (!send_word(fd, Kind::welcome)) return drop(fd);
     link_of(fd).step = Step::asked;
-    guest_until_ = monotonic_now() + patience(hello.tries);
+    link_of(fd).until = monotonic_now() + patience(hello.tries);
 }
 
 /// It has brought all that it takes to meet it; only that gets it a rank.
@@ -114,7 +126,7 @@ void Attacher::on_visitor(int fd, Received& received, const Hello& hello, Object
     // Nothing has happened yet: where this fails it comes again.
     if (!send_hello(fd, entry, true)) return drop(fd);
     link_of(fd).step = Step::answered;
-    guest_ = -1;
+    std::erase(guests_, fd);
     answered_.emplace(fd, std::move(visitor));
 }
 

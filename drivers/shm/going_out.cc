@@ -156,8 +156,8 @@ void Attacher::on_welcome(int fd) {
     invited_.push_back(fd);
 }
 
-/// One at a time. Whoever does not answer, because it computes meanwhile, keeps the others waiting
-/// only for as long as its patience lasts.
+/// A few at a time. Whoever does not answer, because it computes meanwhile, keeps the others waiting
+/// only for a while.
 void Attacher::accept_invitations() {
     while (!invited_.empty()) {
         const int fd = invited_.front();
@@ -165,17 +165,18 @@ void Attacher::accept_invitations() {
             invited_.pop_front();  // was dropped, and maybe opened again
             continue;
         }
-        const Nanoseconds now = monotonic_now();
-        if (awaited_ >= 0) {
-            if (now < awaited_until_) return;
-            retreat(awaited_);
+        if (awaited_.size() >= share()) {
+            const int late = overdue(awaited_);
+            if (late >= 0) retreat(late);
+            if (awaited_.size() >= share()) return;
+            continue;
         }
         invited_.pop_front();
         Entry& entry = roster_[link_of(fd).rank];
         if (send_hello(fd, entry, true)) {
             link_of(fd).step = Step::awaiting;
-            awaited_ = fd;
-            awaited_until_ = now + patience(entry.peer->tries);
+            link_of(fd).until = monotonic_now() + patience(entry.peer->tries);
+            awaited_.push_back(fd);
         } else if (is_shortage(errno)) {
             retreat(fd);
         } else {
@@ -208,7 +209,7 @@ void Attacher::on_reply(int fd, Received& received, const Hello& hello, Objectio
         }
         entry.card = hello.card;
         link_of(fd).step = Step::met;
-        awaited_ = -1;
+        std::erase(awaited_, fd);
         return attach(link.rank, hello, std::move(arrival), link.identity);
     }
     Refusal theirs = make_refusal(own_.settings, objection);

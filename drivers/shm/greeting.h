@@ -11,9 +11,8 @@
 //
 // Linux counts descriptors that were sent and not yet received, for all processes of a user
 // together, and lets there be as many as one process may have open. Whoever only computes does not
-// receive. So nothing is sent to anybody who did not ask for it, and a process has asked for at
-// most two Hellos at a time: of one who came in, and of one whom it wants to meet. Whichever ranks
-// compute, then, the others can go on meeting.
+// receive. So nothing is sent to anybody who did not ask for it, and no process asks for more at a
+// time than its share of that number. Whichever ranks compute, then, the others can go on meeting.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@ import shutil
 
 from harness import HERE, Case, built, failed, passed, processes_of_user, run, signal_named
 
-LIMIT = 60
+LIMIT = 120
 BYTES = 4096
 ROUNDS = 2
 
