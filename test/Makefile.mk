@@ -63,7 +63,11 @@ test_base_LDADD = libfci_base.la $(GTEST_LIBS)
 unit_tests += test_drivers
 test_drivers_SOURCES = \
 	test/unit/drivers/shm_greeting_test.cc \
+	test/unit/drivers/calls.cc \
+	test/unit/drivers/calls.h \
+	test/unit/drivers/shm_door_test.cc \
 	test/unit/drivers/shm_hostile_test.cc \
+	test/unit/drivers/shm_shortage_test.cc \
 	test/unit/drivers/shm_party.h \
 	test/unit/drivers/shm_places_test.cc \
 	test/unit/drivers/shm_process_test.cc \

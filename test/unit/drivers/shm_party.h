@@ -43,6 +43,7 @@ struct Party final : ddi::PeerListener {
     void peer_lost(nhi::Rank rank, Status why, const std::string& reason) override {
         lost.push_back({rank, why, reason});
     }
+    void stranger_came() noexcept override { ++strangers; }
 
     void turn() { device->network().poll(device->now()); }
     bool until(const std::function<bool()>& reached, Nanoseconds limit = 10'000'000'000) {
@@ -82,6 +83,7 @@ struct Party final : ddi::PeerListener {
     std::unique_ptr<ddi::Device> device;
     std::vector<nhi::Rank> attached;
     std::vector<Loss> lost;
+    unsigned strangers = 0;
 };
 
 /// A child that does `what` and ends with its result; killed when it is still there at the end.

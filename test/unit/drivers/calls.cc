@@ -1,0 +1,52 @@
+#include "test/unit/drivers/calls.h"
+
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace fci {
+
+Calls calls;
+
+namespace {
+
+long files_in(const msghdr* message) {
+    long count = 0;
+    for (cmsghdr* header = CMSG_FIRSTHDR(message); header != nullptr;
+         header = CMSG_NXTHDR(const_cast<msghdr*>(message), header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+        count += static_cast<long>((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    }
+    return count;
+}
+
+}  // namespace
+}  // namespace fci
+
+// The linker takes these instead of the C library's.
+extern "C" ssize_t sendmsg(int fd, const msghdr* message, int flags) {
+    const long files = fci::files_in(message);
+    if (files != 0 && fci::calls.fail) {
+        if (const int error = fci::calls.fail(); error != 0) {
+            errno = error;
+            return -1;
+        }
+    }
+    const ssize_t sent = syscall(SYS_sendmsg, fd, message, flags);
+    if (sent >= 0) fci::calls.files_sent += files;
+    return sent;
+}
+
+extern "C" ssize_t recvmsg(int fd, msghdr* message, int flags) {
+    const ssize_t received = syscall(SYS_recvmsg, fd, message, flags);
+    if (received >= 0) fci::calls.files_received += fci::files_in(message);
+    return received;
+}
+
+extern "C" int accept4(int fd, sockaddr* address, socklen_t* bytes, int flags) {
+    const auto accepted = static_cast<int>(syscall(SYS_accept4, fd, address, bytes, flags));
+    fci::calls.accepted += accepted >= 0;
+    return accepted;
+}

@@ -1,0 +1,17 @@
+// Calls: system calls of the driver that go through the test: counted, or failing where it wants.
+#pragma once
+
+#include <functional>
+
+namespace fci {
+
+struct Calls {
+    unsigned accepted = 0;     // connections
+    long files_sent = 0;       // descriptors, by records that were sent
+    long files_received = 0;
+    // Asked before a record with descriptors is sent: 0, or the error with which that fails.
+    std::function<int()> fail;
+};
+extern Calls calls;
+
+}  // namespace fci
