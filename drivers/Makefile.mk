@@ -12,9 +12,12 @@ libfci_shm_la_SOURCES = \
 	drivers/shm/attacher.h \
 	drivers/shm/coming_in.cc \
 	drivers/shm/descriptor.h \
+	drivers/shm/draw.h \
 	drivers/shm/going_out.cc \
 	drivers/shm/greeting.cc \
 	drivers/shm/greeting.h \
+	drivers/shm/guard.cc \
+	drivers/shm/guard.h \
 	drivers/shm/hub.h \
 	drivers/shm/kernel_copy.cc \
 	drivers/shm/meeting.cc \

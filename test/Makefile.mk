@@ -62,6 +62,7 @@ test_base_LDADD = libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_drivers
 test_drivers_SOURCES = \
+	test/unit/drivers/shm_close_test.cc \
 	test/unit/drivers/shm_greeting_test.cc \
 	test/unit/drivers/calls.cc \
 	test/unit/drivers/calls.h \
@@ -76,7 +77,8 @@ test_drivers_SOURCES = \
 	test/unit/drivers/shm_wake_test.cc \
 	test/unit/drivers/sim_ideal_test.cc \
 	test/unit/drivers/tap_fault_shm_test.cc \
-	test/unit/drivers/tap_fault_test.cc
+	test/unit/drivers/tap_fault_test.cc \
+	test/unit/steps.h
 test_drivers_LDADD = libfci_tap.la libfci_sim.la libfci_shm.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_progress
@@ -128,12 +130,14 @@ test_conformance_LDADD = libfci_tap.la libfci_sim.la libfci_shm.la libfci_base.l
 
 unit_tests += test_api
 test_api_SOURCES = \
+	test/unit/api/close_test.cc \
 	test/unit/api/context.h \
 	test/unit/api/faults_test.cc \
 	test/unit/api/pool_test.cc \
 	test/unit/api/post_test.cc \
 	test/unit/api/process_test.cc \
-	test/unit/api/report_test.cc
+	test/unit/api/report_test.cc \
+	test/unit/steps.h
 test_api_LDADD = libfci_tap.la $(libfci_rooms) $(GTEST_LIBS)
 
 unit_tests += test_tools

@@ -110,7 +110,7 @@ Status Attacher::attach_self(bool fence, std::string* error) {
     self.fence = fence;
     self.pid = owner_;
     self.incarnation = own_.card.incarnation;
-    self.incarnation_address = reinterpret_cast<std::uint64_t>(&self.hub->incarnation);
+    self.guard_address = reinterpret_cast<std::uint64_t>(own_.guard.data());
     self.greeted = true;
     entry.state = State::attached;
     return Status::ok;

@@ -46,7 +46,7 @@ struct Tuning {
 struct Own {
     ddi::Card card;
     ddi::Settings settings;
-    Region hub;
+    Region hub, guard;
     Descriptor hub_file, waker, listening, epoll;
 };
 

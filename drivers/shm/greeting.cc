@@ -26,7 +26,7 @@ std::string hex(std::uint64_t value) {
 }  // namespace
 
 Hello make_hello(const ddi::Settings& settings, const ddi::Card& card, std::uint64_t expects,
-                 const void* incarnation_at, std::uint64_t tries) noexcept {
+                 const void* guard, std::uint64_t tries) noexcept {
     auto hello = start<Hello>(Kind::hello);
     hello.card = card;
     hello.expects = expects;
@@ -35,7 +35,7 @@ Hello make_hello(const ddi::Settings& settings, const ddi::Card& card, std::uint
     hello.sizes = settings.sizes;
     hello.layout_digest = settings.layout_digest;
     hello.hub_bytes = sizeof(Hub);
-    hello.incarnation_address = reinterpret_cast<std::uint64_t>(incarnation_at);
+    hello.guard_address = reinterpret_cast<std::uint64_t>(guard);
     hello.tries = tries;
     return hello;
 }

@@ -46,11 +46,11 @@ struct Hello {
     std::uint64_t expects;  // incarnation of the process that is meant; 0: whoever is there
     std::uint64_t job;
     std::uint64_t layout_digest;
-    std::uint64_t hub_bytes;            // sizeof(Hub)
-    std::uint64_t block_bytes;          // of the block that comes with this
-    std::uint64_t sizes;                // how that is divided; not for this driver
-    std::uint64_t incarnation_address;  // of the hub's incarnation, in the sender's address space
-    std::uint64_t tries;                // how often the sender came in vain before
+    std::uint64_t hub_bytes;      // sizeof(Hub)
+    std::uint64_t block_bytes;    // of the block that comes with this
+    std::uint64_t sizes;          // how that is divided; not for this driver
+    std::uint64_t guard_address;  // in the sender's address space (guard.h)
+    std::uint64_t tries;          // how often the sender came in vain before
 };
 
 /// Why two processes do not go together.
@@ -82,7 +82,7 @@ static_assert(std::has_unique_object_representations_v<Hello> &&
               std::has_unique_object_representations_v<Word>);
 
 Hello make_hello(const ddi::Settings& settings, const ddi::Card& card, std::uint64_t expects,
-                 const void* incarnation_at, std::uint64_t tries = 0) noexcept;
+                 const void* guard, std::uint64_t tries = 0) noexcept;
 Refusal make_refusal(const ddi::Settings& settings, Objection objection) noexcept;
 Word make_word(Kind kind) noexcept;
 

@@ -4,6 +4,7 @@
 //   identity, window, index        | owner      | peers
 //   attention, counting,           | owner      | peers, after every transfer that raises
 //     interrupting                 |            |
+//   copying                        | owner      | peers that close
 //   rung, count                    | peers      | peers; owner (count)
 //
 // A peer that raises an event reads one word, `attention`; it is 0 in the lower half while the
@@ -34,6 +35,9 @@ struct Hub {
     std::uint64_t incarnation;
     std::uint32_t hub_bytes;
     std::uint32_t senders_fence;  // the owner has no way to make others pass a barrier
+
+    // The incarnation of the process whose memory the owner copies just now; 0: none (guard.h).
+    std::uint64_t copying;
 
     // Lower half: the events that want anything. Upper half: grows whenever the owner gets ready
     // to sleep and whenever it took notice of being woken.

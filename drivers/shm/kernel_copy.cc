@@ -4,34 +4,70 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
+#include <span>
 
 #include "drivers/shm/shm_interface.h"
+#include "fci_core/base/flag.h"
 
 namespace fci::shm {
 
 namespace {
 
+using Direction = nhi::NetworkInterface::Direction;
+
 constexpr std::size_t kCallBytes = std::size_t{1} << 30;  // the kernel stops at 2 GiB
 
-Status copy_with(pid_t pid, nhi::NetworkInterface::Direction direction, std::uint64_t remote,
-                 std::byte* local, std::size_t bytes) noexcept {
+iovec range(std::uint64_t address, std::size_t bytes) noexcept {
+    return {reinterpret_cast<void*>(address), bytes};
+}
+
+/// The bytes that were copied, or -1 with errno. Both have as many ranges, in the same order.
+ssize_t call(pid_t pid, Direction direction, std::span<const iovec> here,
+             std::span<const iovec> there) noexcept {
+    const auto copy = direction == Direction::read ? process_vm_readv : process_vm_writev;
+    ssize_t done;
+    do {
+        done = copy(pid, here.data(), here.size(), there.data(), there.size(), 0);
+    } while (done < 0 && errno == EINTR);
+    return done;
+}
+
+/// One word of that process.
+ssize_t read_word(pid_t pid, std::uint64_t address, std::uint64_t* word) noexcept {
+    const iovec here{word, sizeof *word};
+    const iovec there = range(address, sizeof *word);
+    return call(pid, Direction::read, {&here, 1}, {&there, 1});
+}
+
+/// The process with that number is the peer, it has not closed, and the kernel lets this one reach
+/// its memory.
+bool is_reachable(const Peer& peer) noexcept {
+    std::uint64_t incarnation = 0;
+    return peer.pid > 0 && read_word(peer.pid, peer.guard_address, &incarnation) > 0 &&
+           incarnation == peer.incarnation;
+}
+
+/// In each call the guard comes first (guard.h). What is written there is what it says already.
+Status copy_guarded(const Peer& peer, Direction direction, std::uint64_t remote, std::byte* local,
+                    std::size_t bytes) noexcept {
     while (bytes != 0) {
         const std::size_t piece = std::min(bytes, kCallBytes);
-        const iovec here{local, piece};
-        const iovec there{reinterpret_cast<void*>(remote), piece};
-        const ssize_t done = direction == nhi::NetworkInterface::Direction::read
-                                 ? process_vm_readv(pid, &here, 1, &there, 1, 0)
-                                 : process_vm_writev(pid, &here, 1, &there, 1, 0);
-        if (done <= 0) {
-            if (done < 0 && errno == EINTR) continue;
-            if (done == 0 || errno == EFAULT) return Status::invalid;
+        std::uint64_t word = direction == Direction::write ? peer.incarnation : 0;
+        const iovec here[] = {{&word, sizeof word}, {local, piece}};
+        const iovec there[] = {range(peer.guard_address, sizeof word), range(remote, piece)};
+        const ssize_t done = call(peer.pid, direction, here, there);
+        if (done < 0) {
             if (errno == ESRCH) return Status::lost;
+            // At the guard; or the kernel saw before it began that `local` is no address at all.
+            if (errno == EFAULT) return is_reachable(peer) ? Status::invalid : Status::lost;
             return errno == ENOMEM ? Status::exhausted : Status::unsupported;
         }
-        remote += static_cast<std::uint64_t>(done);
-        local += done;
-        bytes -= static_cast<std::size_t>(done);
+        const auto copied = static_cast<std::size_t>(done);
+        if (copied < sizeof word || word != peer.incarnation) return Status::lost;
+        if (copied == sizeof word) return Status::invalid;
+        remote += copied - sizeof word;
+        local += copied - sizeof word;
+        bytes -= copied - sizeof word;
     }
     return Status::ok;
 }
@@ -40,16 +76,13 @@ Status copy_with(pid_t pid, nhi::NetworkInterface::Direction direction, std::uin
 
 bool ShmInterface::kernel_copies(std::string* why) {
     std::uint64_t from = 0x0123456789abcdefull, to = 0;
-    const Status status = copy_with(getpid(), Direction::read,
-                                    reinterpret_cast<std::uint64_t>(&from),
-                                    reinterpret_cast<std::byte*>(&to), sizeof to);
-    const bool works = status == Status::ok && to == from;
+    const bool works =
+        read_word(getpid(), reinterpret_cast<std::uint64_t>(&from), &to) > 0 && to == from;
     if (why == nullptr) return works;
     why->clear();
     if (!works) {
-        *why = "the kernel does not copy between processes here (process_vm_readv: " +
-               std::string(to_string(status)) +
-               "; a container's seccomp profile?); long messages take two copies";
+        *why = system_text("the kernel does not copy between processes here (process_vm_readv)") +
+               " (a container's seccomp profile?); long messages take two copies";
         return false;
     }
     // Siblings may still be refused. Whether they are is known when two of them have met.
@@ -65,20 +98,6 @@ bool ShmInterface::kernel_copies(std::string* why) {
     }
     return true;
 }
-
-namespace {
-
-/// The process with that number is the peer, and the kernel lets this one reach its memory.
-bool is_reachable(const Peer& peer) noexcept {
-    std::uint64_t incarnation = 0;
-    return peer.pid > 0 &&
-           copy_with(peer.pid, nhi::NetworkInterface::Direction::read, peer.incarnation_address,
-                     reinterpret_cast<std::byte*>(&incarnation), sizeof incarnation) ==
-               Status::ok &&
-           incarnation == peer.incarnation;
-}
-
-}  // namespace
 
 Status ShmInterface::check_copying(Entry& entry) noexcept {
     Peer& peer = *entry.peer;
@@ -97,10 +116,12 @@ Status ShmInterface::copy(nhi::Rank rank, Direction direction, std::uint64_t rem
     if (entry.state != State::attached) return Status::again;
     const Status allowed = check_copying(entry);
     if (allowed != Status::ok) return allowed;
+    if (bytes == 0) return Status::ok;
+    const Peer& peer = *entry.peer;
+    flag::publish(hub_.copying, peer.incarnation);
     const Status status =
-        copy_with(entry.peer->pid, direction, remote, static_cast<std::byte*>(local), bytes);
-    // Not a wrong address, where the process has become another program (exec).
-    if (status == Status::invalid && !is_reachable(*entry.peer)) return Status::lost;
+        copy_guarded(peer, direction, remote, static_cast<std::byte*>(local), bytes);
+    flag::publish(hub_.copying, std::uint64_t{0});
     return status;
 }
 

@@ -30,9 +30,8 @@ Status Attacher::prepare(Entry& entry, std::string* error) {
 
 /// False, and errno: it was not sent.
 bool Attacher::send_hello(int fd, Entry& entry, bool with_files) {
-    const auto& hub = *reinterpret_cast<const Hub*>(own_.hub.data());
     const Hello hello = make_hello(own_.settings, own_.card, entry.card.incarnation,
-                                   &hub.incarnation, entry.peer->tries);
+                                   own_.guard.data(), entry.peer->tries);
     if (!with_files) return send_record(fd, &hello, sizeof hello, {});
     const int files[kHelloFiles] = {own_.hub_file.get(), entry.peer->own_block_fd.get(),
                                     own_.waker.get()};
@@ -176,7 +175,7 @@ void Attacher::attach(nhi::Rank rank, const Hello& hello, Arrival arrival,
     peer.wake_fd = peer.wake.get();
     peer.fence = peer.hub->senders_fence != 0 || roster_[nhi::kSelf].peer->fence;
     peer.incarnation = hello.card.incarnation;
-    peer.incarnation_address = hello.incarnation_address;
+    peer.guard_address = hello.guard_address;
     peer.greeted = true;
     settle(peer);
     // What else was begun is not needed, and it costs a descriptor at either end.

@@ -32,8 +32,8 @@ struct Peer {
     bool fence = false;  // between the last write and the look at `attention`
 
     Copying copying = Copying::untried;
-    pid_t pid = 0;                          // as this process sees it; 0: not visible
-    std::uint64_t incarnation_address = 0;  // of its hub's incarnation, as it sees it
+    pid_t pid = 0;                    // as this process sees it; 0: not visible
+    std::uint64_t guard_address = 0;  // in its address space (guard.h)
     std::uint64_t incarnation = 0;
 
     Region own_block;         // in which it writes

@@ -8,16 +8,23 @@
 
 #include <utility>
 
+#include "drivers/shm/draw.h"
 #include "fci_core/base/memory_file.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
 namespace fci::shm {
 
 namespace {
 
+// Few of them are enough: almost all is free, but for checkers such as the thread sanitizer, which
+// leave a fortieth to programs.
+constexpr unsigned kPlacesTried = 1000;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 /// The kernel would kill this process, or others, before it says that this is too much.
@@ -111,6 +118,31 @@ Status Region::create_private(std::size_t bytes, Region* region, std::string* er
     return region->map(-1, page_round(bytes), 0, error);
 }
 
+Status Region::create_hidden(std::size_t bytes, Region* region, std::string* error) {
+    bytes = page_round(bytes);
+    // Stacks lie above all that programs map.
+    const auto top = reinterpret_cast<std::uintptr_t>(&bytes) / bytes - 1;
+    for (unsigned i = 0; i < kPlacesTried; ++i) {
+        std::uint64_t number;
+        if (!draw(&number)) {
+            *error = system_text("no random numbers (getrandom)");
+            return Status::unsupported;
+        }
+        void* const place = reinterpret_cast<void*>((1 + number % top) * bytes);
+        void* const data = mmap(place, bytes, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        if (data == place) {
+            region->hold(data, bytes);
+            return Status::ok;
+        }
+        // Before Linux 4.17 the address is a wish only.
+        if (data != MAP_FAILED) munmap(data, bytes);
+    }
+    *error = system_text("cannot map memory at any of " + std::to_string(kPlacesTried) +
+                         " random addresses");
+    return Status::exhausted;
+}
+
 bool Region::provide(std::byte* address, std::size_t bytes) noexcept {
     int failed;
     do {
@@ -135,12 +167,18 @@ Status Region::map(int file, std::size_t bytes, std::size_t first, std::string* 
         return Status::exhausted;
     }
     if (first != 0 && first < bytes) (void)provide(static_cast<std::byte*>(data), first);
+    hold(data, bytes);
+    return Status::ok;
+}
+
+void Region::hold(void* data, std::size_t bytes) noexcept {
     unmap();
     data_ = static_cast<std::byte*>(data);
     bytes_ = bytes;
     owner_ = getpid();
-    return Status::ok;
 }
+
+bool Region::is_mapped() const noexcept { return data_ != nullptr && owner_ == getpid(); }
 
 void Region::hide_from_children(std::size_t bytes) noexcept {
     // Failure would only leave the child a view that it does not use.
@@ -149,7 +187,7 @@ void Region::hide_from_children(std::size_t bytes) noexcept {
 
 void Region::unmap() noexcept {
     // In a child of fork() the addresses may belong to somebody else by now.
-    if (data_ != nullptr && owner_ == getpid()) munmap(data_, bytes_);
+    if (is_mapped()) munmap(data_, bytes_);
     data_ = nullptr;
     bytes_ = 0;
 }

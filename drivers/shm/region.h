@@ -36,6 +36,8 @@ public:
                         std::string* error, std::size_t first = kAll);
     /// Zeroed memory that no other process can map, there as soon as it is touched.
     static Status create_private(std::size_t bytes, Region* region, std::string* error);
+    /// Likewise, at an address that nobody can foresee.
+    static Status create_hidden(std::size_t bytes, Region* region, std::string* error);
     /// Whole pages at `address`, in a region, are there from now on; false: they cannot be had.
     /// Who writes them without this may end in SIGBUS.
     static bool provide(std::byte* address, std::size_t bytes) noexcept;
@@ -44,11 +46,14 @@ public:
 
     [[nodiscard]] std::byte* data() const noexcept { return data_; }
     [[nodiscard]] std::size_t size() const noexcept { return bytes_; }
+    /// False for what a child of fork() inherited: it may not be there.
+    [[nodiscard]] bool is_mapped() const noexcept;
     /// A child of fork() does not get the first `bytes`: it has no business there.
     void hide_from_children(std::size_t bytes) noexcept;
 
 private:
     Status map(int file, std::size_t bytes, std::size_t first, std::string* error);
+    void hold(void* data, std::size_t bytes) noexcept;
     void unmap() noexcept;
 
     std::byte* data_ = nullptr;

@@ -3,9 +3,11 @@
 #include <arpa/inet.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 
 #include <new>
+
+#include "drivers/shm/draw.h"
+#include "drivers/shm/guard.h"
 
 namespace fci::shm {
 
@@ -13,14 +15,6 @@ namespace {
 
 constexpr std::uint16_t kFirstPort = 1024;
 constexpr unsigned kPortTries = 4096;
-
-bool draw(std::uint64_t* number) noexcept {
-    ssize_t got;
-    do {
-        got = getrandom(number, sizeof *number, 0);
-    } while (got < 0 && errno == EINTR);
-    return got == sizeof *number;
-}
 
 }  // namespace
 
@@ -36,6 +30,10 @@ std::unique_ptr<ddi::Device> ShmDevice::open(const ddi::Settings& settings,
         *error = "out of memory";
     }
     return nullptr;
+}
+
+ShmDevice::~ShmDevice() {
+    if (own_.guard.is_mapped()) lower_guard(own_.card.incarnation, &own_.guard, roster_);
 }
 
 Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
@@ -69,6 +67,8 @@ Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
     hub.incarnation = own_.card.incarnation;
     hub.hub_bytes = sizeof(Hub);
     hub.senders_fence = barrier_.works() ? 0 : 1;
+    status = raise_guard(own_.card.incarnation, &own_.guard, error);
+    if (status != Status::ok) return status;
 
     own_.waker = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     own_.epoll = Descriptor(epoll_create1(EPOLL_CLOEXEC));
@@ -141,6 +141,7 @@ MemoryUse ShmDevice::memory() const noexcept {
     MemoryUse use = attacher_->memory();
     use.shared += network_->provided() + network_->provided_here();
     use.shared_peers += network_->provided();
+    use.fixed += own_.guard.size();
     return use;
 }
 

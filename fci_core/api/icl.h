@@ -75,7 +75,8 @@ struct fci_icl_config {
 FCI_ICL_API int fci_icl_open(const struct fci_icl_config *config, fci_icl_context **context,
                              char **error_text);
 /* Writes out what was accepted, for at most `linger_ns`, then frees everything. Posted receives
- * vanish without a completion. */
+ * vanish without a completion. From its return on no peer reads or writes any buffer of the caller:
+ * messages that would need one end there with FCI_ICL_EPEER. */
 FCI_ICL_API int fci_icl_close(fci_icl_context *context, int64_t linger_ns);
 FCI_ICL_API void fci_icl_card(const fci_icl_context *context,
                               unsigned char card[FCI_ICL_CARD_BYTES]);

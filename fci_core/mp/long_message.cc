@@ -15,6 +15,9 @@ namespace fci::mp {
 namespace {
 constexpr unsigned kPiecesPerTurn = 64;
 constexpr std::uint64_t kCopyPieceLeast = 32 * 1024;
+// Each call of the kernel takes as long as 16 KiB more would, so there are smaller ones only where
+// two processes could not share otherwise.
+constexpr std::uint64_t kCopyPieceUsual = 64 * 1024;
 constexpr std::uint64_t kCopyPieceMost = 256 * 1024;
 constexpr std::uint64_t kPullPieceMost = 1 << 20;
 constexpr std::uint64_t kRingPiece = 16 * 1024;
@@ -25,8 +28,8 @@ std::uint32_t MessagePassing::ring_piece(const Peer& peer) noexcept {
 }
 
 std::uint32_t MessagePassing::shared_piece(std::uint64_t bytes) const noexcept {
-    std::uint64_t piece =
-        std::clamp(std::bit_ceil(bytes / 16 + 1), kCopyPieceLeast, kCopyPieceMost);
+    const std::uint64_t least = bytes > kCopyPieceUsual ? kCopyPieceUsual : kCopyPieceLeast;
+    std::uint64_t piece = std::clamp(std::bit_ceil(bytes / 16 + 1), least, kCopyPieceMost);
     while (bytes / piece >= ClaimWord::kPiecesMost) piece *= 2;
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(piece, 1u << 31));
 }
@@ -300,7 +303,7 @@ void MessagePassing::own_share_done(Order& order, Peer& peer) {
     if (all_mine || order.peer_share_done) receive_done(order);
 }
 
-/// The user's buffer cannot be reached, here or there; or the peer is just dying.
+/// The user's buffer cannot be reached, here or there; or the peer is just leaving.
 void MessagePassing::copy_failed(Order& order, Peer& peer, Status status) {
     if (order.is_send) {
         tell(peer, Kind::sent, order.peer_handle, kFailed);
@@ -309,7 +312,9 @@ void MessagePassing::copy_failed(Order& order, Peer& peer, Status status) {
     }
     if (status == Status::lost && reasons_[peer.rank].empty()) {
         // This order ends before the device notices and says more.
-        reasons_[peer.rank] = device_.describe(peer.rank) + " has died: its memory is gone";
+        reasons_[peer.rank] = device_.describe(peer.rank) +
+                              " has closed, died or become another program (exec): its memory is "
+                              "not to be reached any more";
     }
     finish_later(order, status == Status::lost ? kPeerLost : kFault);
 }

@@ -77,7 +77,9 @@ public:
         return Status::ok;
     }
     /// Copies between local memory and memory of `rank` that lies in no window, by the kernel.
-    /// All bytes or an error; `remote` is an address in that process.
+    /// All bytes or an error; `remote` is an address in that process. lost: it has closed, ended or
+    /// become another program, and nothing of it was touched. Whoever closes a device can use its
+    /// memory for anything else from then on: no copy of a peer reads or writes it.
     enum class Direction : std::uint8_t { read, write };
     virtual Status copy(Rank rank, Direction direction, std::uint64_t remote, void* local,
                         std::size_t bytes) noexcept = 0;

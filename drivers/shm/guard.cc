@@ -1,0 +1,55 @@
+#include "drivers/shm/guard.h"
+
+#include <time.h>
+
+#include "drivers/shm/attacher.h"
+#include "drivers/shm/socket.h"
+#include "fci_core/base/flag.h"
+
+namespace fci::shm {
+
+namespace {
+
+// A call copies a MiB at most, if its caller is mp, so none lasts that long. What a peer's hub says
+// is not believed for longer: it may be damaged. A peer that was stopped (SIGSTOP) between its word
+// and its call says for ever that it copies; the guard keeps that call away.
+constexpr Nanoseconds kPatience = 1'000'000'000;
+constexpr timespec kNap{0, 50'000};
+
+/// `peer` copies memory of the process with that incarnation, by its own word.
+bool says_it_copies(const Peer& peer, std::uint64_t incarnation) noexcept {
+    return flag::look(peer.hub->copying) == incarnation;
+}
+
+void await(const Peer& peer, std::uint64_t incarnation, Nanoseconds end) noexcept {
+    if (!says_it_copies(peer, incarnation)) return;
+    // A process that was killed in the middle does not clear its word any more.
+    const Descriptor process = watch_process(peer.pid);
+    if (!process && errno == ESRCH) return;
+    while (says_it_copies(peer, incarnation) && monotonic_now() < end) {
+        if (process && is_readable(process.get())) return;
+        nanosleep(&kNap, nullptr);
+    }
+}
+
+}  // namespace
+
+Status raise_guard(std::uint64_t incarnation, Region* guard, std::string* error) {
+    const Status status = Region::create_hidden(sizeof incarnation, guard, error);
+    if (status != Status::ok) return status;
+    guard->hide_from_children(guard->size());
+    flag::publish(*reinterpret_cast<std::uint64_t*>(guard->data()), incarnation);
+    return status;
+}
+
+void lower_guard(std::uint64_t incarnation, Region* guard, const Roster& roster) noexcept {
+    *guard = Region();
+    const Nanoseconds end = monotonic_now() + kPatience;
+    for (nhi::Rank rank = nhi::kSelf + 1; rank < roster.size(); ++rank) {
+        const Peer* const peer = roster[rank].peer.get();
+        // Also of those that are lost: they may live, and their hub stays here.
+        if (peer != nullptr && peer->greeted) await(*peer, incarnation, end);
+    }
+}
+
+}  // namespace fci::shm
