@@ -115,6 +115,8 @@ test_mp_SOURCES = \
 	test/unit/mp/pair.h \
 	test/unit/mp/pool_test.cc \
 	test/unit/mp/records_test.cc \
+	test/unit/mp/shortage.h \
+	test/unit/mp/shortage_test.cc \
 	test/unit/mp/sizes_test.cc \
 	test/unit/mp/starved_test.cc \
 	test/unit/mp/straight_test.cc

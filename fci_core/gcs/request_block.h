@@ -265,6 +265,20 @@ public:
         advance();
         return line;
     }
+    /// What take() and ring() did with one request, so that it can be undone.
+    struct Place {
+        const Line* line;
+        std::uint64_t ring;
+    };
+    [[nodiscard]] Place place() const noexcept { return {next_, ring_}; }
+    /// The request taken since place() is the next one again.
+    void go_back(const Place& to) noexcept {
+        next_ = to.line;
+        ring_ = to.ring;
+        more_disposed_ += kLineBytes;
+        --number_;
+        stop_at_next();
+    }
     /// Where `bytes` of the request just taken lie. They stay until the credit is returned.
     [[nodiscard]] const std::byte* ring(std::uint64_t bytes) noexcept {
         const RingPlace place = ring_place(ring_, bytes, layout_.ring_bytes);

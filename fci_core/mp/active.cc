@@ -1,5 +1,8 @@
 // Active messages: a handler at the receiver runs when the message arrives; nothing is matched.
 // A long one brings its header with the announcement, and the handler says where the data goes.
+#include <new>
+#include <utility>
+
 #include "fci_core/mp/message_passing.h"
 
 namespace fci::mp {
@@ -22,10 +25,12 @@ void MessagePassing::set_handler(std::uint32_t id, ActiveHandler handler, void* 
 }
 
 void MessagePassing::on_active(Peer& peer, Control control, std::uint64_t match,
-                               const std::byte* data) {
+                               const std::byte* data, std::uint32_t send) {
     const Handler& handler = handlers_[handler_of(match)];
     const std::uint64_t header_bytes = header_bytes_of(match);
     if (header_bytes > control.bytes || handler.call == nullptr) return bad_request(peer);
+    // First: what the handler does may need the line that is reserved.
+    if ((control.flags & kWantsTaken) != 0) tell(peer, Kind::taken, send);
     Landing none;
     handler.call(handler.user, peer.rank, data, header_bytes, data + header_bytes,
                  control.bytes - header_bytes, &none);
@@ -37,13 +42,20 @@ void MessagePassing::on_active_announce(Peer& peer, const AnnounceRecord& record
     if (header_bytes != header_bytes_of(record.match) || handler.call == nullptr) {
         return bad_request(peer);
     }
+    Order* const order = orders_.take();
+    if (order == nullptr) throw std::bad_alloc();
+    // The handler is called once. What it does must not use up what is needed after it.
+    WaitingLine& kept = lines_.take();
     Landing landing;
     handler.call(handler.user, peer.rank, header, header_bytes, nullptr, record.length, &landing);
-    Order* const order = new_receive(landing.to, landing.completion);
-    if (order == nullptr) {
-        reasons_[peer.rank] = "no memory for a message from " + device_.describe(peer.rank);
+    lines_.give_back(kept);
+    std::unique_ptr<Baggage> baggage;
+    if (landing.to.size() > 1 && (baggage = baggage_for(landing.to)) == nullptr) {
+        orders_.give_back(*order);
+        explain(peer, " sent a message for which there is no memory");
         return fail_peer(peer, true);
     }
+    land(*order, landing.to, landing.completion, std::move(baggage));
     order->match = record.match;
     order->length = record.length;
     begin_long(*order, peer, record.send, record.address);

@@ -6,6 +6,7 @@ namespace fci::mp {
 int MessagePassing::cancel(std::uint32_t handle) {
     Order* const order = orders_.find(handle);
     if (order == nullptr) return kNoEntry;
+    lines_.reserve();
     switch (order->state) {
         case OrderState::queued:
             finish_later(*order, kCanceled);

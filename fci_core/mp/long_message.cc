@@ -261,6 +261,10 @@ void MessagePassing::join_copy(Order& order) {
 /// One piece of one kernel copy.
 bool MessagePassing::copy_piece(Order& order) {
     Peer& peer = *peers_[order.peer];
+    if (!lines_.try_reserve()) {  // for what is told when it ends
+        set_starved();
+        return false;
+    }
     const std::uint64_t pieces = order.pieces();
     const std::uint64_t piece =
         ClaimWord::take(*order.claims, order.claims_generation, pieces, order.is_send);
@@ -312,9 +316,8 @@ void MessagePassing::copy_failed(Order& order, Peer& peer, Status status) {
     }
     if (status == Status::lost && reasons_[peer.rank].empty()) {
         // This order ends before the device notices and says more.
-        reasons_[peer.rank] = device_.describe(peer.rank) +
-                              " has closed, died or become another program (exec): its memory is "
-                              "not to be reached any more";
+        explain(peer, " has closed, died or become another program (exec): its memory is not to be "
+                      "reached any more");
     }
     finish_later(order, status == Status::lost ? kPeerLost : kFault);
 }

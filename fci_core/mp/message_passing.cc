@@ -9,6 +9,13 @@ namespace fci::mp {
 
 namespace {
 constexpr MessagePassing::Rests kNobodys{};  // of an owner that calls turn() only
+
+/// What operations end with.
+int failure_of(Status departure) noexcept {
+    return departure == Status::unreachable ? kUnreachable
+           : departure == Status::mismatch  ? kMismatch
+                                            : kPeerLost;
+}
 }
 
 MessagePassing::MessagePassing(ddi::Device& device, const Protocol& protocol, const Limits& limits)
@@ -30,6 +37,9 @@ MessagePassing::~MessagePassing() {
         arrived_.remove(node);
         arrived_pool_.give_back(static_cast<Arrived&>(node));
     });
+    for (const auto& known : made_) {
+        while (WaitingLine* const line = known->control.pop_front()) lines_.give_back(*line);
+    }
 }
 
 /// For everything that may go into such a block.
@@ -45,7 +55,24 @@ bool MessagePassing::is_usable(nhi::Rank rank, const gcs::Layout& layout) noexce
             network_.map(rank, nhi::LcsAddress{0}, layout.block_bytes()) != nullptr);
 }
 
-void MessagePassing::peer_attached(nhi::Rank rank) {
+void MessagePassing::peer_attached(nhi::Rank rank) noexcept try {
+    attach(rank);
+} catch (const std::bad_alloc&) {
+    missed_ = true;
+    set_starved();
+}
+
+/// Those that peer_attached() had no memory for. None of them was told of as lost meanwhile.
+void MessagePassing::attach_missed() {
+    missed_ = false;
+    for (nhi::Rank rank = nhi::kSelf + 1; rank < device_.peers(); ++rank) {
+        const bool known = rank < known_ && (peers_[rank]->attached || peers_[rank]->lost);
+        if (!known && !device_.block(rank).empty()) peer_attached(rank);
+    }
+}
+
+/// All that may fail comes first.
+void MessagePassing::attach(nhi::Rank rank) {
     Peer* const arrived = peer(rank);
     FCI_ASSERT(arrived != nullptr && !arrived->attached);
     const auto layout = limits_.layout.with(device_.sizes(rank));
@@ -58,8 +85,7 @@ void MessagePassing::peer_attached(nhi::Rank rank) {
     arrived->out.attach(rank, *layout, block, reached ? &reach : nullptr);
     arrived->pieces_out.attach(block);
     arrived->attached = arrived->present = true;
-    active_.push_back(arrived);
-    others_.reserve(active_.size());
+    active_.push_back(arrived);  // peer() has made room
     order_peers();
     if (rank != nhi::kSelf) ++counters_.peers_attached;
     set_busy();  // what waited for the connection
@@ -75,24 +101,40 @@ void MessagePassing::set_busy() noexcept {
     rest_ = rests_->back();
 }
 
+/// Something must wait until there is memory again. The turn says so, and the next one tries again.
+void MessagePassing::set_starved() noexcept {
+    more_ |= kStarved;
+    set_busy();
+}
+
 /// `active_` has changed.
 void MessagePassing::order_peers() noexcept {
     doubt_others();
     first_ = active_.empty() ? nobody_.get() : active_.front();
-    more_ = static_cast<std::uint8_t>((more_ & kBusy) | (active_.size() > 1 ? kSeveral : 0));
+    more_ = static_cast<std::uint8_t>((more_ & ~kSeveral) | (active_.size() > 1 ? kSeveral : 0));
 }
 
-void MessagePassing::peer_lost(nhi::Rank rank, Status why, const std::string& reason) {
-    Peer* const gone = peer(rank);
-    if (gone == nullptr || gone->lost) return;
-    // What it wrote before it went is still delivered.
-    while (gone->attached && !gone->lost && gone->in.ready()) drain(*gone, 1);
-    if (gone->lost) return;
-    reasons_[rank] = reason;
-    gone->failure = why == Status::unreachable ? kUnreachable
-                    : why == Status::mismatch  ? kMismatch
-                                               : kPeerLost;
-    fail_peer(*gone, why == Status::lost);
+void MessagePassing::peer_lost(nhi::Rank rank, Status why, const std::string& reason) noexcept {
+    Peer* gone = nullptr;
+    try {
+        gone = peer(rank);
+        if (gone == nullptr || gone->lost || gone->departure != Status::ok) return;
+        reasons_[rank] = reason;
+    } catch (const std::bad_alloc&) {
+        if (gone == nullptr) return;  // nobody here had to do with it
+    }
+    gone->departure = why;
+    depart(*gone);
+}
+
+/// What it wrote before it went is still delivered, as soon as there is memory for that.
+void MessagePassing::depart(Peer& peer) {
+    while (peer.attached && !peer.lost && peer.in.ready()) {
+        if (drain(peer, 1) == 0) return;
+    }
+    if (peer.lost) return;
+    peer.failure = failure_of(peer.departure);
+    fail_peer(peer, peer.departure == Status::lost);
 }
 
 /// Ends every order that needs this peer. `died`: not by closing, so the job is broken and whoever
@@ -101,7 +143,7 @@ void MessagePassing::fail_peer(Peer& peer, bool died) {
     peer.lost = true;
     peer.straight = peer.present = false;
     ++counters_.peers_lost;
-    peer.control.clear();
+    while (WaitingLine* const line = peer.control.pop_front()) lines_.give_back(*line);
     peer.offers.clear();
     pool_.take_back(peer.pieces_out);
     std::erase(active_, &peer);
@@ -134,10 +176,15 @@ void MessagePassing::on_death(void (*died)(void* user, nhi::Rank peer), void* us
 void MessagePassing::bad_request(Peer& peer) {
     ++counters_.bad_requests;
     if (peer.lost) return;
-    reasons_[peer.rank] = device_.describe(peer.rank) +
-                          " sent a request that fails its checks; its memory is damaged or it runs "
-                          "another version of FCI. The connection was given up";
+    explain(peer, " sent a request that fails its checks; its memory is damaged or it runs another "
+                  "version of FCI. The connection was given up");
     fail_peer(peer, true);
+}
+
+/// If there is memory for it.
+void MessagePassing::explain(const Peer& peer, const char* what) noexcept try {
+    reasons_[peer.rank] = device_.describe(peer.rank) + what;
+} catch (const std::bad_alloc&) {
 }
 
 void MessagePassing::dispatch(Peer& peer, const gcs::Line& line) {
@@ -159,17 +206,20 @@ void MessagePassing::dispatch(Peer& peer, const gcs::Line& line) {
     bad_request(peer);
 }
 
-void MessagePassing::put_control(Peer& peer, const gcs::Line& line) {
+void MessagePassing::put_control(Peer& peer, const gcs::Line& line) noexcept {
     if (peer.lost) return;
     if (peer.control.empty() && peer.attached && peer.out.slot_free()) {
         if (peer.out.put(network_, line) == Status::ok) return;
     }
-    peer.control.push_back(line);
+    WaitingLine& waiting = lines_.take();
+    waiting.line = line;
+    peer.control.push_back(waiting);
     peer.straight = false;
     set_busy();
 }
 
-void MessagePassing::tell(Peer& peer, Kind kind, std::uint64_t handle, std::uint8_t flags) {
+void MessagePassing::tell(Peer& peer, Kind kind, std::uint64_t handle,
+                          std::uint8_t flags) noexcept {
     put_control(peer, pack(Control{kind, flags, 0}, HandleRecord{handle}));
 }
 

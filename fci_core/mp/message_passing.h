@@ -18,6 +18,7 @@
 #include "fci_core/ddi/device.h"
 #include "fci_core/gcs/layout.h"
 #include "fci_core/mp/arrived_pool.h"
+#include "fci_core/mp/line_pool.h"
 #include "fci_core/mp/matching.h"
 #include "fci_core/mp/order.h"
 #include "fci_core/mp/others.h"
@@ -114,7 +115,8 @@ public:
     void sever() noexcept;
 
     /// One bounded turn over requests and data; not over the network interface's own work. What was
-    /// done, or an error: out of memory.
+    /// done, or an error: out of memory. A request that needs more than there is stays where it is,
+    /// and the next turn tries it again; other peers are not held up.
     int turn() noexcept;
     /// The parts of a turn: a request of the peer that sent last, and all other things.
     struct Arrival {
@@ -172,8 +174,9 @@ public:
     [[nodiscard]] std::size_t orders() const noexcept { return orders_.used(); }
     [[nodiscard]] std::size_t waiting_messages() const noexcept { return arrived_.size(); }
 
-    void peer_attached(nhi::Rank rank) override;
-    void peer_lost(nhi::Rank rank, Status why, const std::string& reason) override;
+    /// Neither throws: what there is no memory for now is done by a later turn.
+    void peer_attached(nhi::Rank rank) noexcept override;
+    void peer_lost(nhi::Rank rank, Status why, const std::string& reason) noexcept override;
     void stranger_came() noexcept override { ++counters_.strangers; }
 
 private:
@@ -185,15 +188,16 @@ private:
 
     // turn.cc
     [[nodiscard]] bool is_all_quiet() const noexcept;
-    unsigned go_on();
+    int go_on();
     template <std::uint32_t kFlags>
     bool take_message(Peer& peer, const gcs::Line& line, std::uint32_t kind);
     template <std::uint32_t kFlags>
     int take_first(Peer& peer, const gcs::Line& line, std::uint32_t kind) noexcept;
     int take_first_with_immediate(Peer& peer, const gcs::Line& line) noexcept;
     void offer_credit(Peer& peer);
-    void take_other(Peer& peer);
-    void take_one(Peer& peer);
+    bool take_other(Peer& peer);
+    bool take_request(Peer& peer);
+    bool take_one(Peer& peer);
     unsigned drain(Peer& peer, unsigned most);
     int take_rest(Peer& peer);
     unsigned push();
@@ -205,11 +209,17 @@ private:
     bool has_room(const gcs::Layout& layout) const noexcept;
     bool is_usable(nhi::Rank rank, const gcs::Layout& layout) noexcept;
     void order_peers() noexcept;
+    void attach(nhi::Rank rank);
+    void attach_missed();
+    void depart(Peer& peer);
+    void set_starved() noexcept;
     void dispatch(Peer& peer, const gcs::Line& line);
     void bad_request(Peer& peer);
+    void explain(const Peer& peer, const char* what) noexcept;
     void fail_peer(Peer& peer, bool died);
-    void put_control(Peer& peer, const gcs::Line& line);
-    void tell(Peer& peer, Kind kind, std::uint64_t handle, std::uint8_t flags = 0);
+    // Before each of these, which cannot fail, lines_.reserve() has succeeded.
+    void put_control(Peer& peer, const gcs::Line& line) noexcept;
+    void tell(Peer& peer, Kind kind, std::uint64_t handle, std::uint8_t flags = 0) noexcept;
     void return_credit(Peer& peer);
     Order* find(std::uint32_t handle, const Peer& from, bool is_send) noexcept;
     void finish(Order& order);
@@ -245,6 +255,9 @@ private:
     void dispose(Arrived& message);
     void fill(Outcome* outcome, const Arrived& message, std::uint64_t received);
     Order* new_receive(std::span<const iovec> to, const Completion& completion);
+    static std::unique_ptr<Baggage> baggage_for(std::span<const iovec> to) noexcept;
+    static void land(Order& order, std::span<const iovec> to, const Completion& completion,
+                     std::unique_ptr<Baggage> baggage) noexcept;
 
     // long_message.cc
     void begin_long(Order& order, Peer& peer, std::uint32_t send, std::uint64_t address);
@@ -287,7 +300,8 @@ private:
     void decline(Peer& peer, std::uint8_t epoch);
 
     // active.cc
-    void on_active(Peer& peer, Control control, std::uint64_t match, const std::byte* data);
+    void on_active(Peer& peer, Control control, std::uint64_t match, const std::byte* data,
+                   std::uint32_t send);
     void on_active_announce(Peer& peer, const AnnounceRecord& record, const std::byte* header,
                             std::uint64_t header_bytes);
 
@@ -298,10 +312,12 @@ private:
     static constexpr std::uint8_t kBusy = 1;  // some peer has control, pending or streams, or owes
                                               // credit; or the lists below are not empty
     static constexpr std::uint8_t kSeveral = 2;  // peers are active
+    static constexpr std::uint8_t kStarved = 4;  // something waits for memory; with kBusy
 
     const std::unique_ptr<Peer> nobody_;      // not present, never has a request
     Peer* first_;                             // of the active ones, or nobody_
-    std::uint8_t more_ = 0;                   // kBusy, kSeveral
+    std::uint8_t more_ = 0;                   // kBusy, kSeveral, kStarved
+    bool missed_ = false;                     // there was no memory for a peer that attached
     Rest rest_ = nullptr;
     const Rests* rests_;
     Others others_;
@@ -315,6 +331,7 @@ private:
     PostedList posted_;
     ArrivedList arrived_;
     ArrivedPool arrived_pool_;
+    LinePool lines_;                 // of the peers' control
     IntrusiveList<Order> copies_;    // kernel copies with pieces left
     std::uint32_t push_ = 0;         // number of the last push
     IntrusiveList<Order> finished_;  // completions to be told in the next turn

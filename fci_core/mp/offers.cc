@@ -106,6 +106,7 @@ void MessagePassing::on_offer(Peer& peer, const gcs::Line& line) {
     if (pattern.space >= kActiveSpace || record.receive == 0 || !names_a_way(record)) {
         return bad_request(peer);
     }
+    peer.offers.reserve(Peer::kOffersMost);
     if (record.epoch == peer.declined_epoch) return;
     const auto sent = static_cast<std::uint32_t>(peer.out.sent());
     if (!peer.takes_notes) {

@@ -3,13 +3,13 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "fci_core/base/intrusive_list.h"
 #include "fci_core/gcs/piece_pool.h"
 #include "fci_core/gcs/request_block.h"
 #include "fci_core/mp/copy_path.h"
+#include "fci_core/mp/line_pool.h"
 #include "fci_core/mp/order.h"
 
 namespace fci::mp {
@@ -31,7 +31,6 @@ struct SentNote {
 struct Peer {
     static constexpr unsigned kSentNotes = 64;
     static constexpr unsigned kOffersMost = 16;
-    static const std::size_t kBytes;
 
     gcs::RequestIn in;
     gcs::RequestOut out;
@@ -45,10 +44,11 @@ struct Peer {
     bool present = false;        // attached and not lost
     bool connecting = false;
     bool credit_owed = false;
+    Status departure = Status::ok;  // else: why it will be lost, once all that it wrote is taken
     int failure = kPeerLost;     // what operations with a lost peer end with
 
     // Sending.
-    std::deque<gcs::Line> control;     // requests that found no free slot
+    IntrusiveList<WaitingLine> control;  // requests that found no free slot
     IntrusiveList<Order> pending;      // sends that wait for a slot, in order
     IntrusiveList<Order> streams;      // sends whose pieces go through the ring
     gcs::PiecesOut pieces_out;         // of the own pool, at the peer
@@ -90,7 +90,5 @@ struct Peer {
                pending.empty() && offers.empty();
     }
 };
-/// With what a queue takes while it is empty: a block of 512 bytes, and eight pointers to such.
-inline constexpr std::size_t Peer::kBytes = sizeof(Peer) + 512 + 64;
 
 }  // namespace fci::mp

@@ -21,6 +21,9 @@ Peer* MessagePassing::peer(nhi::Rank rank) {
         peers_.resize(rank + 1, nobody_.get());
         known_ = rank + 1;
     }
+    // So that a peer that is known can attach without more.
+    if (made_.size() == active_.capacity()) active_.reserve(2 * made_.size());
+    others_.reserve(active_.capacity());
     made_.push_back(std::make_unique<Peer>());
     Peer* const made = peers_[rank] = made_.back().get();
     made->rank = rank;
@@ -36,16 +39,16 @@ Peer* MessagePassing::connected(nhi::Rank rank) {
     if (severed_) [[unlikely]] log::hint_once(true, kSevered);
     Peer* const found = peer(rank);
     if (found != nullptr && !found->attached && !found->lost && !found->connecting) {
-        found->connecting = true;
         // The process itself is a peer like others, once it is used as one.
         if (rank == nhi::kSelf) {
-            peer_attached(rank);
+            attach(rank);
             return found;
         }
         const Status status = device_.connect(rank);
         if (status != Status::ok && status != Status::again) {
             peer_lost(rank, status, device_.describe(rank) + ": " + to_string(status));
         }
+        found->connecting = true;  // without memory for that much it is tried again
     }
     return found;
 }
@@ -100,7 +103,7 @@ MemoryUse MessagePassing::memory() const noexcept {
     use.known = peers_.capacity() * sizeof peers_[0] + reasons_.capacity() * sizeof reasons_[0];
     use.known += made_.capacity() * sizeof made_[0];
     use.connected = active_.capacity() * sizeof active_[0] + others_.memory();
-    use.connected += made_.size() * Peer::kBytes;
+    use.connected += made_.size() * sizeof(Peer) + lines_.memory();
     for (const Peer* const peer : active_) use.connected += peer->offers.capacity() * sizeof(Offer);
     use.unexpected = arrived_pool_.memory();
     return use;

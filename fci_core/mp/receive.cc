@@ -33,35 +33,46 @@ std::uint64_t scatter(std::span<const iovec> to, const std::byte* from,
 
 }  // namespace
 
+/// nullptr without memory, and nothing has happened.
 Order* MessagePassing::new_receive(std::span<const iovec> to, const Completion& completion) {
+    std::unique_ptr<Baggage> baggage;
+    if (to.size() > 1 && (baggage = baggage_for(to)) == nullptr) return nullptr;
     Order* const order = orders_.take();
-    if (order == nullptr) return nullptr;
-    order->reset(false, OrderState::posted, completion);
-    if (to.size() == 1) [[likely]] {
-        order->set_range(to[0].iov_base, to[0].iov_len);
-        if (completion.done == nullptr) order->straight = Order::kNever;
-        return order;
-    }
-    order->set_range(nullptr, total(to));
-    order->straight = Order::kNever;
-    if (to.empty()) return order;
-    std::unique_ptr<Baggage> baggage(new (std::nothrow) Baggage);
-    if (baggage) baggage->bounce.reset(new (std::nothrow) std::byte[order->bytes + 1]);
-    if (!baggage || !baggage->bounce) {
-        orders_.give_back(*order);
-        return nullptr;
-    }
-    order->data = baggage->bounce.get();
-    baggage->ranges.assign(to.begin(), to.end());
-    order->baggage = std::move(baggage);
+    if (order != nullptr) land(*order, to, completion, std::move(baggage));
     return order;
+}
+
+/// For several ranges. nullptr: there is no memory.
+std::unique_ptr<Baggage> MessagePassing::baggage_for(std::span<const iovec> to) noexcept try {
+    auto baggage = std::make_unique<Baggage>();
+    baggage->bounce = std::make_unique_for_overwrite<std::byte[]>(total(to) + 1);
+    baggage->ranges.assign(to.begin(), to.end());
+    return baggage;
+} catch (const std::bad_alloc&) {
+    return nullptr;
+}
+
+/// `order` was just taken, and receives there.
+void MessagePassing::land(Order& order, std::span<const iovec> to, const Completion& completion,
+                          std::unique_ptr<Baggage> baggage) noexcept {
+    order.reset(false, OrderState::posted, completion);
+    if (to.size() == 1) [[likely]] {
+        order.set_range(to[0].iov_base, to[0].iov_len);
+        if (completion.done == nullptr) order.straight = Order::kNever;
+        return;
+    }
+    order.set_range(nullptr, total(to));
+    order.straight = Order::kNever;
+    if (baggage == nullptr) return;
+    order.data = baggage->bounce.get();
+    order.baggage = std::move(baggage);
 }
 
 int MessagePassing::receive(const Pattern& pattern, std::span<const iovec> to,
                             const Completion& completion, std::uint32_t* handle,
                             Outcome* outcome) {
+    lines_.reserve();  // for what its source is told
     if (ArrivedNode* const node = arrived_.find(pattern)) {
-        arrived_.remove(*node);
         return take_arrived(static_cast<Arrived&>(*node), to, completion, handle, outcome);
     }
     Peer* source = nullptr;
@@ -104,12 +115,13 @@ void MessagePassing::fill(Outcome* outcome, const Arrived& message, std::uint64_
     outcome->received = received;
 }
 
-/// A message that has left the matching goes to its receive.
+/// The message goes to its receive. Without memory it stays where it is.
 int MessagePassing::take_arrived(Arrived& message, std::span<const iovec> to,
                                  const Completion& completion, std::uint32_t* handle,
                                  Outcome* outcome) {
     Peer& from = *peers_[message.envelope.source];
     if (!message.announced) {
+        if (!message.claimed) arrived_.remove(message);
         const std::uint64_t received = scatter(to, message.data(), message.length);
         if (outcome != nullptr) fill(outcome, message, received);
         if (message.send != 0) tell(from, Kind::taken, message.send);
@@ -117,11 +129,8 @@ int MessagePassing::take_arrived(Arrived& message, std::span<const iovec> to,
         return kDone;
     }
     Order* const order = new_receive(to, completion);
-    if (order == nullptr) {
-        // Out of memory. The message was the oldest that fits and still is.
-        if (!message.claimed) arrived_.append(message);
-        return kNoMemory;
-    }
+    if (order == nullptr) return kNoMemory;
+    if (!message.claimed) arrived_.remove(message);
     if (handle != nullptr) *handle = order->handle;
     order->match = message.envelope.match;
     order->immediate = message.immediate;
@@ -158,9 +167,8 @@ struct MessagePassing::Short {
     const bool wants_taken = (message.control.flags & kWantsTaken) != 0;
     const std::uint64_t charge = kSlotCharge + bytes;
     if (envelope.space == kActiveSpace) {
-        on_active(peer, message.control, envelope.match, message.data);
+        on_active(peer, message.control, envelope.match, message.data, message.send);
         peer.in.dispose(charge);
-        if (wants_taken) tell(peer, Kind::taken, message.send);
         return;
     }
     if (PostedNode* const node = posted_.take(envelope)) {
@@ -180,11 +188,7 @@ struct MessagePassing::Short {
         return finish(order, outcome);
     }
     Arrived* const arrived = arrived_pool_.take(static_cast<std::uint32_t>(bytes));
-    if (arrived == nullptr) {
-        reasons_[peer.rank] = "no memory for a message from " + device_.describe(peer.rank) +
-                              " that nobody had asked for yet";
-        return fail_peer(peer, true);
-    }
+    if (arrived == nullptr) throw std::bad_alloc();
     ++counters_.received_unexpected;
     arrived->envelope = envelope;
     arrived->immediate = message.immediate;
@@ -253,7 +257,7 @@ void MessagePassing::on_announce(Peer& peer, const gcs::Line& line) {
     }
     if (record.receive != 0) return bad_request(peer);
     Arrived* const message = arrived_pool_.take(0);
-    if (message == nullptr) return bad_request(peer);
+    if (message == nullptr) throw std::bad_alloc();
     ++counters_.received_unexpected;
     message->envelope = envelope;
     message->immediate = record.immediate;
@@ -287,10 +291,12 @@ int MessagePassing::probe(const Pattern& pattern, Outcome* outcome, Arrived** cl
 int MessagePassing::receive_claimed(Arrived& message, std::span<const iovec> to,
                                     const Completion& completion, std::uint32_t* handle,
                                     Outcome* outcome) {
+    lines_.reserve();
     return take_arrived(message, to, completion, handle, outcome);
 }
 
 void MessagePassing::discard_claimed(Arrived& message) {
+    lines_.reserve();
     Peer& from = *peers_[message.envelope.source];
     if (message.send != 0) tell(from, Kind::taken, message.send);
     dispose(message);

@@ -81,50 +81,63 @@ int MessagePassing::turn() noexcept {
     return is_more_due() ? take_more() : 0;
 }
 
-/// Whole messages in the ring, and all that is copied out first.
-[[gnu::noinline]] void MessagePassing::take_other(Peer& peer) {
-    const gcs::Line& next = peer.in.next();
-    const std::uint32_t kind = kind_of(next);
-    const bool taken = has_flag(kind, kInRing) &&
-                       (has_flag(kind, kImmediate)
-                            ? take_message<kInRing | kImmediate>(peer, next, kind)
-                            : take_message<kInRing>(peer, next, kind));
-    if (!taken) {
-        const gcs::Line line = peer.in.take();
+/// Copies the request out first. One for which there is no memory stays where it is: false. So its
+/// handler gets all that it needs before it changes anything, and nothing after that throws.
+[[gnu::noinline]] bool MessagePassing::take_request(Peer& peer) {
+    const gcs::RequestIn::Place place = peer.in.place();
+    const gcs::Line line = peer.in.take();
+    try {
+        lines_.reserve();  // for the answer
         dispatch(peer, line);
+    } catch (const std::bad_alloc&) {
+        peer.in.go_back(place);
+        set_starved();
+        return false;
     }
     if (peer.in.credit_due() && !peer.lost) return_credit(peer);
+    return true;
 }
 
-/// The next request of a peer, which is here.
-[[gnu::always_inline]] inline void MessagePassing::take_one(Peer& peer) {
+/// Whole messages in the ring, and all else. False: it stays where it is.
+[[gnu::noinline]] bool MessagePassing::take_other(Peer& peer) {
+    const gcs::Line& next = peer.in.next();
+    const std::uint32_t kind = kind_of(next);
+    if (!has_flag(kind, kInRing)) return take_request(peer);
+    const bool taken = has_flag(kind, kImmediate)
+                           ? take_message<kInRing | kImmediate>(peer, next, kind)
+                           : take_message<kInRing>(peer, next, kind);
+    if (!taken) return take_request(peer);
+    if (peer.in.credit_due() && !peer.lost) return_credit(peer);
+    return true;
+}
+
+/// The next request of a peer, which is here. False: it stays where it is.
+[[gnu::always_inline]] inline bool MessagePassing::take_one(Peer& peer) {
     const gcs::Line& next = peer.in.next();
     const std::uint32_t kind = kind_of(next);
     const bool taken = has_flag(kind, kImmediate) ? take_message<kImmediate>(peer, next, kind)
                                                   : take_message<0>(peer, next, kind);
-    if (!taken) [[unlikely]] take_other(peer);
+    if (!taken) [[unlikely]] return take_other(peer);
+    return true;
 }
 
 /// What more of it is here; `most` at most, so that no peer starves another.
 [[gnu::noinline]] unsigned MessagePassing::drain(Peer& peer, unsigned most) {
     unsigned taken = 0;
     while (taken < most && !peer.lost && peer.in.ready()) {
+        if (!take_one(peer)) break;
         ++taken;
-        take_one(peer);
     }
     return taken;
 }
 
 /// A message that comes alone is the straight path; with an immediate it has one of its own.
-/// Running out of memory becomes a code.
 template <std::uint32_t kFlags>
 [[gnu::always_inline]] inline int MessagePassing::take_first(Peer& peer, const gcs::Line& line,
-                                                             std::uint32_t kind) noexcept try {
+                                                             std::uint32_t kind) noexcept {
     if (!take_message<kFlags>(peer, line, kind)) [[unlikely]] take_other(peer);
     if (peer.in.ready() || more_ != 0) [[unlikely]] return take_rest(peer);
     return 1;
-} catch (const std::bad_alloc&) {
-    return kNoMemory;
 }
 
 [[gnu::noinline]] int MessagePassing::take_first_with_immediate(Peer& peer,
@@ -140,7 +153,9 @@ int MessagePassing::take_arrivals(Peer& peer, const gcs::Line& line) noexcept {
 
 [[gnu::noinline]] int MessagePassing::take_rest(Peer& peer) {
     const auto taken = static_cast<int>(1 + drain(peer, kRequestsPerTurn - 1));
-    return is_all_quiet() ? taken : taken + take_more();
+    if (is_all_quiet()) return taken;
+    const int more = take_more();
+    return more < 0 ? more : taken + more;
 }
 
 [[gnu::noinline]] bool MessagePassing::is_more_due() noexcept {
@@ -156,7 +171,7 @@ int MessagePassing::take_arrivals(Peer& peer, const gcs::Line& line) noexcept {
     return false;
 }
 
-[[gnu::noinline]] int MessagePassing::take_more() noexcept try {
+[[gnu::noinline]] int MessagePassing::take_more() noexcept {
     doubt_others();
     unsigned work = 0;
     // By index: a callback may attach peers, and a peer may be lost on the way.
@@ -169,18 +184,19 @@ int MessagePassing::take_arrivals(Peer& peer, const gcs::Line& line) noexcept {
             first_ = active_.front();
         }
     }
-    if ((more_ & kBusy) != 0) work += go_on();
-    return static_cast<int>(work);
-} catch (const std::bad_alloc&) {
-    return kNoMemory;
+    const int more = (more_ & kBusy) != 0 ? go_on() : 0;
+    return more < 0 ? more : static_cast<int>(work) + more;
 }
 
-/// All that is not to look for requests.
-[[gnu::noinline]] unsigned MessagePassing::go_on() {
+/// All that is not to look for requests. Running out of memory anywhere in the turn becomes a code.
+[[gnu::noinline]] int MessagePassing::go_on() {
+    if (missed_) [[unlikely]] attach_missed();
     unsigned work = push();
     if (!finished_.empty()) work += tell_finished();
-    if (!copies_.empty() || !finished_.empty()) set_busy();
-    return work;
+    if (!copies_.empty() || !finished_.empty() || missed_) set_busy();
+    if ((more_ & kStarved) == 0) [[likely]] return static_cast<int>(work);
+    more_ &= static_cast<std::uint8_t>(~kStarved);
+    return kNoMemory;
 }
 
 unsigned MessagePassing::tell_finished() {
@@ -212,7 +228,7 @@ unsigned MessagePassing::push() {
         Peer& peer = *peers_[order.peer];
         if (std::exchange(peer.copied_in, push_) != push_) work += copy_piece(order);
     });
-    more_ &= kSeveral;
+    more_ &= kSeveral | kStarved;
     for (std::size_t i = 0; i < active_.size(); ++i) {
         Peer* const to = active_[i];
         const std::uint64_t before = to->out.sent();
@@ -224,11 +240,15 @@ unsigned MessagePassing::push() {
 
 /// True while something is left.
 bool MessagePassing::push(Peer& peer) {
+    if (peer.departure != Status::ok) [[unlikely]] {
+        depart(peer);
+        if (peer.lost) return true;
+    }
     if (peer.credit_owed) return_credit(peer);
     if (peer.pieces_in.owes()) peer.pieces_in.tell();
     while (!peer.control.empty() && peer.out.slot_free()) {
-        if (peer.out.put(network_, peer.control.front()) != Status::ok) return true;
-        peer.control.pop_front();
+        if (peer.out.put(network_, peer.control.front().line) != Status::ok) return true;
+        lines_.give_back(*peer.control.pop_front());
     }
     // Messages that somebody waits for, before those that nobody may have asked for yet.
     peer.streams.for_each([&](Order& order) { stream(peer, order); });

@@ -1,0 +1,159 @@
+// A shortage of memory that a test makes: some calls of operator new fail, as the test wants it.
+#pragma once
+
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "fci_core/ddi/device.h"
+
+namespace fci::mp::test {
+
+/// What operator new of this program heeds (shortage_test.cc).
+struct Shortage {
+    static inline bool in_force = false;    // else no call fails, and none is counted
+    static inline unsigned long calls = 0;  // so far
+    static inline unsigned long from = 0, until = 0;  // those that fail, by number
+    static void plan(unsigned long first, unsigned long count) {
+        calls = 0;
+        from = first;
+        until = first + count;
+    }
+    static bool refuses() noexcept {
+        if (!in_force) return false;
+        const unsigned long number = calls++;
+        return number >= from && number < until;
+    }
+};
+
+/// In its scope the shortage is in force, or is not.
+class InForce {
+public:
+    explicit InForce(bool on = true) noexcept : before_(std::exchange(Shortage::in_force, on)) {}
+    ~InForce() { Shortage::in_force = before_; }
+    InForce(const InForce&) = delete;
+    InForce& operator=(const InForce&) = delete;
+
+private:
+    bool before_;
+};
+
+/// A network that has all the memory it wants. The shortage is that of who uses it.
+class SparedNetwork final : public nhi::NetworkInterface {
+public:
+    explicit SparedNetwork(nhi::NetworkInterface& inner) : inner_(inner) {}
+
+    Status open_window(nhi::WindowNumber number, nhi::LcsAddress base,
+                       std::span<std::byte> memory) noexcept override {
+        const InForce not_here(false);
+        return inner_.open_window(number, base, memory);
+    }
+    Status close_window(nhi::WindowNumber number) noexcept override {
+        return inner_.close_window(number);
+    }
+    Status create_group(std::span<const nhi::Rank> ranks, nhi::GroupId* group) noexcept override {
+        return inner_.create_group(ranks, group);
+    }
+    Status destroy_group(nhi::GroupId group) noexcept override {
+        return inner_.destroy_group(group);
+    }
+    Status set_indirection_address(nhi::Index index, nhi::LcsAddress address) noexcept override {
+        return inner_.set_indirection_address(index, address);
+    }
+    Status initiate_transfer(const nhi::Transfer& transfer) noexcept override {
+        const InForce not_here(false);
+        return inner_.initiate_transfer(transfer);
+    }
+    Status configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept override {
+        return inner_.configure_event(event, signal);
+    }
+    Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override {
+        return inner_.mask_event_interrupt(event, masked);
+    }
+    [[nodiscard]] const nhi::Capabilities& capabilities() const noexcept override {
+        return inner_.capabilities();
+    }
+    unsigned poll(Nanoseconds now) noexcept override {
+        const InForce not_here(false);
+        return inner_.poll(now);
+    }
+    [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override {
+        return inner_.event_count(event);
+    }
+    std::byte* map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override {
+        const InForce not_here(false);
+        return inner_.map(rank, address, bytes);
+    }
+    bool reach(nhi::Rank rank, nhi::Reach* reach) noexcept override {
+        const InForce not_here(false);
+        return inner_.reach(rank, reach);
+    }
+    Status provide(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override {
+        const InForce not_here(false);
+        return inner_.provide(rank, address, bytes);
+    }
+    Status copy(nhi::Rank rank, Direction direction, std::uint64_t remote, void* local,
+                std::size_t bytes) noexcept override {
+        const InForce not_here(false);
+        return inner_.copy(rank, direction, remote, local, bytes);
+    }
+
+private:
+    nhi::NetworkInterface& inner_;
+};
+
+/// Likewise. What it tells its listener, the listener hears in the shortage.
+class SparedDevice final : public ddi::Device, ddi::PeerListener {
+public:
+    explicit SparedDevice(std::unique_ptr<ddi::Device> inner)
+        : inner_(std::move(inner)), network_(inner_->network()) {
+        inner_->set_listener(this);
+    }
+
+    [[nodiscard]] const ddi::Card& card() const noexcept override { return inner_->card(); }
+    [[nodiscard]] nhi::NetworkInterface& network() noexcept override { return network_; }
+    Status add_peer(const ddi::Card& card, nhi::Rank* rank) override {
+        return inner_->add_peer(card, rank);
+    }
+    Status connect(nhi::Rank rank) override {
+        const InForce not_here(false);
+        return inner_->connect(rank);
+    }
+    [[nodiscard]] const ddi::Card* card_of(nhi::Rank rank) const noexcept override {
+        return inner_->card_of(rank);
+    }
+    [[nodiscard]] nhi::Rank peers() const noexcept override { return inner_->peers(); }
+    [[nodiscard]] std::uint64_t sizes(nhi::Rank rank) const noexcept override {
+        return inner_->sizes(rank);
+    }
+    [[nodiscard]] std::span<std::byte> block(nhi::Rank rank) noexcept override {
+        return inner_->block(rank);
+    }
+    [[nodiscard]] std::span<std::byte> communication_memory() noexcept override {
+        return inner_->communication_memory();
+    }
+    void sleep(Nanoseconds timeout) noexcept override { inner_->sleep(timeout); }
+    [[nodiscard]] int wait_fd() const noexcept override { return inner_->wait_fd(); }
+    [[nodiscard]] Nanoseconds now() const noexcept override { return inner_->now(); }
+    [[nodiscard]] std::string describe(nhi::Rank rank) const override {
+        return inner_->describe(rank);
+    }
+    void set_listener(ddi::PeerListener* listener) noexcept override { listener_ = listener; }
+
+private:
+    void peer_attached(nhi::Rank rank) override {
+        const InForce here;
+        if (listener_ != nullptr) listener_->peer_attached(rank);
+    }
+    void peer_lost(nhi::Rank rank, Status why, const std::string& reason) override {
+        const InForce here;
+        if (listener_ != nullptr) listener_->peer_lost(rank, why, reason);
+    }
+
+    std::unique_ptr<ddi::Device> inner_;
+    SparedNetwork network_;
+    ddi::PeerListener* listener_ = nullptr;
+};
+
+}  // namespace fci::mp::test
