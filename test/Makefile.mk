@@ -115,6 +115,7 @@ test_mp_SOURCES = \
 	test/unit/mp/pair.h \
 	test/unit/mp/pool_test.cc \
 	test/unit/mp/records_test.cc \
+	test/unit/mp/shortage.cc \
 	test/unit/mp/shortage.h \
 	test/unit/mp/shortage_test.cc \
 	test/unit/mp/sizes_test.cc \

@@ -253,7 +253,8 @@ FCI_ICL_API int fci_icl_am_send(fci_icl_context *context, fci_icl_peer peer, uin
 /* --- progress --- */
 
 /* One bounded turn. Returns the number of things that happened. After many empty turns, and only
- * where there are more ranks than cores, it gives the processor away as the wait policy says. */
+ * where there are more ranks than cores, it gives the processor away as the wait policy says.
+ * FCI_ICL_ENOMEM: something that arrived waits for memory, and the next turn tries it again. */
 FCI_ICL_API int fci_icl_progress(fci_icl_context *context);
 /* Other threads wait for the caller's lock meanwhile: from now on progress gives the processor away
  * for half a millisecond at most, however long nothing has happened. */

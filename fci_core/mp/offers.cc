@@ -106,7 +106,6 @@ void MessagePassing::on_offer(Peer& peer, const gcs::Line& line) {
     if (pattern.space >= kActiveSpace || record.receive == 0 || !names_a_way(record)) {
         return bad_request(peer);
     }
-    peer.offers.reserve(Peer::kOffersMost);
     if (record.epoch == peer.declined_epoch) return;
     const auto sent = static_cast<std::uint32_t>(peer.out.sent());
     if (!peer.takes_notes) {
@@ -127,7 +126,7 @@ void MessagePassing::on_offer(Peer& peer, const gcs::Line& line) {
         return;
     }
     if (peer.offers.size() >= Peer::kOffersMost) return decline(peer, record.epoch);
-    peer.offers.push_back({pattern, record});
+    peer.offers.push_back({pattern, record});  // may throw: the request then comes again
     peer.straight = false;
 }
 
