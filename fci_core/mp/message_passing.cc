@@ -127,9 +127,11 @@ void MessagePassing::peer_lost(nhi::Rank rank, Status why, const std::string& re
     depart(*gone);
 }
 
-/// What it wrote before it went is still delivered, as soon as there is memory for that.
+/// What it wrote before it went is still delivered, as soon as there is memory for that. It is no more
+/// than its block holds; who writes on after a goodbye is not heard for ever.
 void MessagePassing::depart(Peer& peer) {
-    while (peer.attached && !peer.lost && peer.in.ready()) {
+    for (unsigned left = peer.in.layout().slots; left != 0; --left) {
+        if (!peer.attached || peer.lost || !peer.in.ready()) break;
         if (drain(peer, 1) == 0) return;
     }
     if (peer.lost) return;

@@ -358,5 +358,33 @@ TEST(hostile, answers__to_what_was_not_asked) {
          EXPECT_FALSE(f.in.ready()));
 }
 
+// It writes one more request while each is handled, past all credit; it is not heard for ever.
+TEST(hostile, goodbye__of_one_who_goes_on_writing) {
+    struct Endless : Forger {
+        std::uint64_t sent = out.sent();
+        void write() {
+            gcs::Line line = pack(Control{Kind::send, kActive, 20}, HandleRecord{6 | 20 << 8});
+            line.control = (line.control & 0xffff'ffffu) | (sent + 1) << 32;
+            const nhi::LcsAddress at = gcs::Layout::slot(sent++ & (limits().layout.slots - 1));
+            std::memcpy(device->block(there).data() + static_cast<std::uint64_t>(at), &line,
+                        sizeof line);
+        }
+    } f;
+    f.mp.set_handler(
+        6,
+        [](void* self, nhi::Rank, const void*, std::size_t, const void*, std::uint64_t,
+           Landing* landing) {
+            auto& writer = *static_cast<Endless*>(self);
+            if (++writer.handled < 10'000) writer.write();
+            *landing = {};
+        },
+        &f);
+    f.write();
+    f.mp.peer_lost(f.there, Status::not_found, "said goodbye");
+    EXPECT_EQ(f.handled, static_cast<int>(f.limits().layout.slots)) << "what its block holds";
+    f.turns();
+    EXPECT_EQ(f.handled, static_cast<int>(f.limits().layout.slots)) << "after it was lost";
+}
+
 }  // namespace
 }  // namespace fci::mp::test
