@@ -12,6 +12,8 @@
 #include <limits>
 #include <utility>
 
+#include "fci_core/base/log.h"
+
 namespace fci::shm {
 
 namespace {
@@ -317,6 +319,8 @@ void Attacher::lose(nhi::Rank rank, Status why, std::string reason) {
     Peer& peer = peer_of(entry);
     if (peer.gone) return;
     peer.gone = true;
+    // Few MPIs show what they are told of an error, and this one the user can mend.
+    if (why == Status::exhausted) log::line(!std::exchange(told_exhausted_, true), reason);
     settle(peer);
     while (!peer.links.empty()) drop(peer.links.back());
     const pid_t pid = peer.pid;

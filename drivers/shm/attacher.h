@@ -39,6 +39,7 @@ struct Tuning {
     Nanoseconds patience_typed = 30'000'000'000;  // the user named the place: it may start later
     Nanoseconds patience_given = 300'000'000;     // a process gave its card: it did listen
     Nanoseconds answer_limit = 30'000'000'000;    // for what the peer has read
+    Nanoseconds short_untold = 3'000'000'000;     // then the user hears why nobody is met
     bool system_barrier = true;                   // false: as if the kernel had none
 };
 
@@ -193,6 +194,7 @@ private:
     unsigned strangers_ = 0;           // since the last rest
     Nanoseconds look_at_ = 0;          // when to look next for peers that do not answer
     Nanoseconds short_since_ = 0;      // since when no Hello could be sent
+    bool told_exhausted_ = false;
     unsigned unsettled_ = 0;           // connections that were begun
     unsigned skipped_ = 0;
     MemoryUse peers_memory_;           // of all peers together

@@ -12,7 +12,6 @@ namespace {
 
 constexpr int kRecordsPerLook = 8;
 constexpr std::size_t kHubMost = std::size_t{1} << 46;
-constexpr Nanoseconds kShortUntold = 3'000'000'000;
 
 }  // namespace
 
@@ -43,7 +42,7 @@ bool Attacher::send_hello(int fd, Entry& entry, bool with_files) {
     if (!is_shortage(error)) return false;
     const Nanoseconds now = monotonic_now();
     if (short_since_ == 0) short_since_ = now;
-    if (now - short_since_ > kShortUntold) {
+    if (now - short_since_ > tuning_.short_untold) {
         log::hint_once(
             true, system_text("cannot connect to a peer yet, and goes on trying: the kernel passes "
                               "on no more open files", error) +

@@ -318,6 +318,7 @@ TEST(ShmProcess, connect__crowd) {
 TEST(ShmProcess, accept__without_descriptors) {
     for (rlim_t room = 0; room < 4; ++room) {
         Party self, visitor;
+        testing::internal::CaptureStderr();
         visitor.meet(self.device->card());
         // What the visitor holds is open already.
         rlimit old{};
@@ -332,7 +333,10 @@ TEST(ShmProcess, accept__without_descriptors) {
         EXPECT_GE(slept, 19'000'000) << "somebody at the door keeps everybody awake";
         ASSERT_TRUE(
             visitor.until([&] { return !visitor.lost.empty() || !visitor.attached.empty(); }));
+        const std::string said = testing::internal::GetCapturedStderr();
         ASSERT_EQ(visitor.lost.size(), 1u) << room;
+        EXPECT_NE(said.find(visitor.lost[0].reason), std::string::npos) << said;
+        EXPECT_NE(said.find("ulimit -n"), std::string::npos) << said;
         EXPECT_EQ(visitor.lost[0].why, Status::exhausted) << room << visitor.lost[0].reason;
         Party second;  // now there are some again
         second.meet(self.device->card());
