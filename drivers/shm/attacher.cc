@@ -37,14 +37,14 @@ Nanoseconds monotonic_now() noexcept {
     return Nanoseconds{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-/// It grows with each try: where so many share a core that nobody comes back in time, all would turn
-/// each other away for ever.
+/// It grows with each try: where so many share a core that nobody comes back in time, all would
+/// turn each other away for ever.
 Nanoseconds Attacher::patience(std::uint64_t tries) noexcept {
     return kPatienceFirst << std::min<std::uint64_t>(tries, kPatienceDoubles);
 }
 
-/// How many may send descriptors to this process at a time, of those who came in, and again of those
-/// whom it wants to meet, so that all ranks together stay below the limit.
+/// How many may send descriptors to this process at a time, of those who came in, and again of
+/// those whom it wants to meet, so that all ranks together stay below the limit.
 std::size_t Attacher::share() const noexcept {
     rlimit files{};
     if (getrlimit(RLIMIT_NOFILE, &files) != 0) return 1;

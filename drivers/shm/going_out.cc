@@ -39,6 +39,9 @@ Status Attacher::connect(nhi::Rank rank) {
     peer.asked = true;
     if (unsettled_++ == 0) look_at_ = monotonic_now() + tuning_.answer_limit / kLooksPerLimit;
     if (status != Status::ok) {
+        if (status == Status::exhausted) {
+            error += "; raise the limit of open files (ulimit -n) or make FCI_RING_BYTES smaller";
+        }
         lose(rank, status, "cannot connect to " + describe(rank) + ": " + error);
         return Status::ok;
     }
@@ -156,8 +159,8 @@ void Attacher::on_welcome(int fd) {
     invited_.push_back(fd);
 }
 
-/// A few at a time. Whoever does not answer, because it computes meanwhile, keeps the others waiting
-/// only for a while.
+/// A few at a time. Whoever does not answer, because it computes meanwhile, keeps the others
+/// waiting only for a while.
 void Attacher::accept_invitations() {
     while (!invited_.empty()) {
         const int fd = invited_.front();

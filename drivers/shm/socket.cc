@@ -39,7 +39,7 @@ struct Name {
     }
 };
 
-// All names of a user's processes, and as many as strangers may put before a peer.
+// Strangers may put as many before a peer, which is turned away and comes again.
 constexpr int kBacklog = 256;
 constexpr timeval kInLine{0, 4000};
 

@@ -18,8 +18,8 @@ namespace fci::shm {
 
 /// Binds and listens at the place that `card` names. errno tells the failure.
 Descriptor listen_at(const ddi::Card& card) noexcept;
-/// Connects at once, or fails; errno tells why. Where too many stand at the door it waits in line for
-/// some milliseconds at most: who comes again and again by chance only would hardly ever find a free
+/// Connects at once, or fails; errno tells why. Where too many stand at the door it waits in line
+/// for some milliseconds at most: who only looks in now and then would hardly ever find a free
 /// place among those who wait.
 Descriptor connect_to(const ddi::Card& card) noexcept;
 /// The next one who wants to meet; none: errno.

@@ -1,4 +1,4 @@
-/* alltoall.c: everybody sends to everybody at once, before anybody has met, and every byte is checked.
+/* alltoall.c: everybody sends to everybody, before anybody has met, and every byte is checked.
  *   alltoall BYTES ROUNDS
  * Prints "alltoall: N ranks, all right". */
 #include <mpi.h>

@@ -122,7 +122,7 @@ TEST_F(ShmHostile, hello__damaged_at_random) {
         stranger.hello = make_hello(stranger.settings, stranger.card, 0, &hub);
         auto* const bytes = reinterpret_cast<unsigned char*>(&stranger.hello);
         for (std::uint64_t n = prng.between(1, 4); n != 0; --n) {
-            bytes[prng.below(sizeof stranger.hello)] ^= static_cast<unsigned char>(1u << prng.below(8));
+            bytes[prng.below(sizeof(Hello))] ^= static_cast<unsigned char>(1u << prng.below(8));
         }
         (void)say_hello();
         stranger.socket.close();

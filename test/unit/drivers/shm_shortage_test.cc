@@ -92,7 +92,7 @@ TEST_F(ShmShortage, send__too_many_under_way_is_no_death) {
 
 // Who computes receives nothing, and holds up nothing: all others meet, whatever is the limit.
 TEST_F(ShmShortage, crowd__nothing_is_under_way_to_those_who_do_not_look) {
-    constexpr unsigned kCrowd = 24, kBusy = 12;
+    constexpr unsigned kCrowd = 10, kBusy = 5;
     for (const unsigned looks : {0u, 1u, 3u}) {
         calls = {};
         std::vector<std::unique_ptr<Party>> crowd;
