@@ -1,9 +1,9 @@
 // How the Attacher receives those who come to meet it. A few are asked in at a time; then the door
 // is closed, and whoever else comes waits in the kernel's queue, at no cost.
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "drivers/shm/attacher.h"
 

@@ -1,9 +1,7 @@
 // How the Attacher meets: what is common to going out and coming in.
-#include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "drivers/shm/attacher.h"
-#include "fci_core/base/flag.h"
 #include "fci_core/base/log.h"
 
 namespace fci::shm {
