@@ -166,7 +166,8 @@ test_provider_SOURCES = \
 	test/provider/remote.h \
 	test/provider/rma_test.cc \
 	test/provider/support.cc \
-	test/provider/support.h
+	test/provider/support.h \
+	test/provider/threads_test.cc
 test_provider_CPPFLAGS = $(AM_CPPFLAGS) $(LIBFABRIC_CFLAGS)
 test_provider_LDADD = $(LIBFABRIC_LIBS) $(GTEST_LIBS)
 dist_check_SCRIPTS += test/provider/two-sided

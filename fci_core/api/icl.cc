@@ -389,4 +389,6 @@ int fci_icl_arm(fci_icl_context* context) {
     return guarded([&] { return process_of(context).arm() ? FCI_ICL_OK : FCI_ICL_EAGAIN; });
 }
 
+void fci_icl_disarm(fci_icl_context* context) { process_of(context).disarm(); }
+
 }  // extern "C"

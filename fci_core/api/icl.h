@@ -262,9 +262,14 @@ FCI_ICL_API void fci_icl_share(fci_icl_context *context);
 /* Turns until something happened or the time is over (< 0: no limit). Returns as progress does. */
 FCI_ICL_API int fci_icl_wait(fci_icl_context *context, int64_t timeout_ns);
 /* A descriptor for poll(2) and epoll; -1 where the driver has none. Before sleeping on it call
- * fci_icl_arm: FCI_ICL_OK, or FCI_ICL_EAGAIN when there is work and progress must be called. */
+ * fci_icl_arm: FCI_ICL_OK, or FCI_ICL_EAGAIN when there is work and progress must be called.
+ * The next progress switches the descriptor off again. Not so in a context that threads share: it
+ * stays on until fci_icl_disarm. But any call of another thread may find and take what the
+ * descriptor told of, or leave work behind; so while one sleeps, the others call fci_icl_arm before
+ * they let go of their lock, and wake the sleeper where it answers FCI_ICL_EAGAIN. */
 FCI_ICL_API int fci_icl_wait_fd(const fci_icl_context *context);
 FCI_ICL_API int fci_icl_arm(fci_icl_context *context);
+FCI_ICL_API void fci_icl_disarm(fci_icl_context *context);
 
 /* --- observation --- */
 

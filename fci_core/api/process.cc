@@ -168,7 +168,7 @@ void Process::plan_idle() noexcept {
 /// The row of empty turns is broken.
 inline void Process::worked() noexcept {
     if (wake_ != Wake::off) [[unlikely]] {
-        disarm();
+        end_sleep();
         plan_idle();
     }
     const unsigned passed = planned_ - until_idle_;
@@ -224,7 +224,7 @@ int Process::idle() noexcept try {
         until_idle_ = 1;
         return kOfParent;
     }
-    if (wake_ == Wake::armed) disarm();
+    if (wake_ == Wake::armed) end_sleep();
     empty_turns_ += planned_;
     until_poll_ -= std::min(planned_, until_poll_);
     unsigned work = 0;
@@ -270,30 +270,30 @@ void Process::follow(const progress::WaitStep& step, Nanoseconds most) {
 }
 
 void Process::sleep(Nanoseconds timeout) {
-    if (!arm()) return;
+    if (!begin_sleep()) return;
     ++messages_.counters().sleeps;
     device_->sleep(timeout);
     wake_ = Wake::left_on;
     until_poll_ = 1;  // it may have been an arrival or a departure that woke us
 }
 
-bool Process::arm() {
+bool Process::begin_sleep() {
     if (childs_) return false;
     wake_ = Wake::armed;
     (void)device_->network().mask_event_interrupt(gcs::kWakeEvent, false);
     if (messages_.ready()) {
-        disarm();
+        end_sleep();
         return false;
     }
     alert_ |= kAlways;
-    planned_ -= until_idle_ - 1;  // the next turn, with or without work, disarms
+    planned_ -= until_idle_ - 1;  // the next turn, with or without work, ends it
     until_idle_ = 1;
     return true;
 }
 
-void Process::disarm() noexcept {
+void Process::end_sleep() noexcept {
     wake_ = Wake::off;
-    (void)device_->network().mask_event_interrupt(gcs::kWakeEvent, true);
+    if (!others_sleep_) (void)device_->network().mask_event_interrupt(gcs::kWakeEvent, true);
 }
 
 int Process::wait(Nanoseconds timeout) {
@@ -327,6 +327,7 @@ bool Process::drain(Nanoseconds timeout) {
 void Process::became_childs() noexcept {
     childs_ = true;
     wake_ = Wake::off;
+    others_sleep_ = false;
     until_idle_ = 1;
     messages_.sever();
 }

@@ -61,8 +61,17 @@ public:
     int wait(Nanoseconds timeout);
     /// Other threads wait while this one is in progress().
     void share() noexcept { shared_ = true; }
-    /// Before sleeping on the device's descriptor: false when there is work.
-    bool arm();
+    /// Before sleeping on the device's descriptor: false when there is work. The next turn ends it,
+    /// unless other threads share this object: then it lasts until disarm().
+    bool arm() {
+        if (!begin_sleep()) return false;
+        others_sleep_ = shared_;
+        return true;
+    }
+    /// Nobody sleeps on the descriptor any more.
+    void disarm() noexcept {
+        if (std::exchange(others_sleep_, false)) end_sleep();
+    }
     /// Writes out what was accepted; false when time ran out.
     bool drain(Nanoseconds timeout);
     /// Where the peer's board lies here (gcs/layout.h), until this object ends; its owner must have
@@ -114,7 +123,8 @@ private:
     void look_for_strangers();
     void follow(const progress::WaitStep& step, Nanoseconds most);
     void sleep(Nanoseconds timeout);
-    void disarm() noexcept;
+    bool begin_sleep();
+    void end_sleep() noexcept;
     void update_report() noexcept;
     void open_board() noexcept;
 
@@ -140,6 +150,7 @@ private:
     // that takes as long as the hypervisor keeps one of them.
     enum class Wake : std::uint8_t { off, left_on, armed };
     Wake wake_ = Wake::off;
+    bool others_sleep_ = false;  // another thread, by arm(): no turn of this one switches it off
     bool crowded_ = false;  // the wait policy asks to hear of every row of empty turns
     std::uint8_t alert_ = 0;  // the next turn with work is not one like others:
     static constexpr std::uint8_t kAlways = 1;  // one of both

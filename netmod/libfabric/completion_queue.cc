@@ -80,11 +80,9 @@ int CompletionQueue::open(fid_domain* domain, fi_cq_attr* attributes, fid_cq** q
 int CompletionQueue::close(fid_t object) {
     CompletionQueue* const queue = &of(object);
     Domain& domain = queue->domain_;
-    {
-        Guard guard(domain.lock());
-        if (queue->users != 0) return -FI_EBUSY;
-        --domain.children;
-    }
+    Guard guard(domain.lock());
+    if (queue->users != 0) return -FI_EBUSY;
+    --domain.children;
     delete queue;
     return 0;
 }
@@ -237,18 +235,16 @@ ssize_t CompletionQueue::blocking_read_from(fid_cq* fid, void* to, std::size_t c
         enough = std::clamp<std::size_t>(reinterpret_cast<std::size_t>(condition), 1, count);
     }
     const Deadline deadline(timeout);
+    Guard guard(queue.domain_.lock());
     for (;;) {
-        {
-            Guard guard(queue.domain_.lock());
-            queue.waiter_.disarm();
-            if (queue.used_ < enough) queue.waiter_.progress();
-            const bool stop = std::exchange(queue.signalled_, false) || deadline.over();
-            const bool failed = queue.used_ != 0 && queue.ring_[queue.first_].failure != nullptr;
-            if (queue.used_ >= enough || failed || (stop && queue.used_ != 0)) {
-                return queue.take_any(to, count, sources);
-            }
-            if (stop) return -FI_EAGAIN;
+        queue.waiter_.disarm();
+        if (queue.used_ < enough) queue.waiter_.progress();
+        const bool stop = std::exchange(queue.signalled_, false) || deadline.over();
+        const bool failed = queue.used_ != 0 && queue.ring_[queue.first_].failure != nullptr;
+        if (queue.used_ >= enough || failed || (stop && queue.used_ != 0)) {
+            return queue.take_any(to, count, sources);
         }
+        if (stop) return -FI_EAGAIN;
         queue.waiter_.sleep(deadline.left_ns());
     }
 }

@@ -1,6 +1,7 @@
 #include "netmod/libfabric/counter.h"
 
 #include <memory>
+#include <utility>
 
 #include "netmod/libfabric/domain.h"
 #include "netmod/libfabric/fork.h"
@@ -50,12 +51,10 @@ int Counter::open(fid_domain* domain, fi_cntr_attr* attributes, fid_cntr** count
 int Counter::close(fid_t object) {
     Counter* const counter = &of(object);
     Domain& domain = counter->domain_;
-    {
-        Guard guard(domain.lock());
-        if (counter->users != 0) return -FI_EBUSY;
-        --domain.children;
-        domain.forget(*counter);
-    }
+    Guard guard(domain.lock());
+    if (counter->users != 0) return -FI_EBUSY;
+    --domain.children;
+    domain.forget(*counter);
     delete counter;
     return 0;
 }
@@ -84,6 +83,7 @@ std::uint64_t Counter::read(fid_cntr* fid) {
     Guard guard(counter.domain_.lock());
     counter.waiter_.disarm();
     counter.waiter_.progress();
+    counter.seen_ = counter.value_ + counter.errors_;
     return counter.value_;
 }
 
@@ -92,7 +92,13 @@ std::uint64_t Counter::read_errors(fid_cntr* fid) {
     Guard guard(counter.domain_.lock());
     counter.waiter_.disarm();
     counter.waiter_.progress();
+    counter.seen_ = counter.value_ + counter.errors_;
     return counter.errors_;
+}
+
+bool Counter::try_wait() noexcept {
+    const std::uint64_t seen = std::exchange(seen_, value_ + errors_);
+    return seen == seen_ && waiter_.try_wait();
 }
 
 template <std::uint64_t Counter::*Field, bool kAdd>
@@ -107,18 +113,15 @@ int Counter::change(fid_cntr* fid, std::uint64_t by) {
 int Counter::wait(fid_cntr* fid, std::uint64_t threshold, int timeout) {
     Counter& counter = of(fid);
     const Deadline deadline(timeout);
-    std::uint64_t errors_before = 0;
-    for (bool first = true;; first = false) {
-        {
-            Guard guard(counter.domain_.lock());
-            counter.waiter_.disarm();
-            if (first) errors_before = counter.errors_;
-            if (counter.value_ >= threshold) return 0;
-            counter.waiter_.progress();
-            if (counter.value_ >= threshold) return 0;
-            if (counter.errors_ != errors_before) return -FI_EAVAIL;
-            if (deadline.over()) return -FI_ETIMEDOUT;
-        }
+    Guard guard(counter.domain_.lock());
+    const std::uint64_t errors_before = counter.errors_;
+    for (;;) {
+        counter.waiter_.disarm();
+        if (counter.value_ >= threshold) return 0;
+        counter.waiter_.progress();
+        if (counter.value_ >= threshold) return 0;
+        if (counter.errors_ != errors_before) return -FI_EAVAIL;
+        if (deadline.over()) return -FI_ETIMEDOUT;
         counter.waiter_.sleep(deadline.left_ns());
     }
 }

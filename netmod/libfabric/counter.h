@@ -30,6 +30,9 @@ public:
         waiter_.wake();
     }
     [[nodiscard]] Waiter& waiter() noexcept { return waiter_; }
+    /// As the waiter's; and what another thread's progress counted since the program looked last is
+    /// news, of which the descriptor does not tell any more.
+    bool try_wait() noexcept;
     [[nodiscard]] Domain& domain() noexcept { return domain_; }
     unsigned users = 0;
     /// This process is a child of fork().
@@ -48,6 +51,7 @@ private:
 
     std::uint64_t value_ = 0;
     std::uint64_t errors_ = 0;
+    std::uint64_t seen_ = 0;  // their sum, as the program knows it
     Waiter waiter_;
     Domain& domain_;
 };

@@ -57,6 +57,9 @@ public:
         if (stalled_) [[unlikely]] resume();
     }
     bool arm() noexcept { return icl_ == nullptr || fci_icl_arm(icl_) == FCI_ICL_OK; }
+    void disarm() noexcept {
+        if (icl_ != nullptr) fci_icl_disarm(icl_);
+    }
     /// False: not possible, the caller sleeps by itself.
     bool wait(std::int64_t timeout_ns) noexcept;
     [[nodiscard]] int wait_descriptor() const noexcept {

@@ -44,13 +44,13 @@ int Fabric::try_wait(fid_fabric*, fid_t* objects, int count) {
             case FI_CLASS_CQ: {
                 CompletionQueue& queue = CompletionQueue::of(objects[i]);
                 Guard guard(queue.domain().lock());
-                if (!queue.empty() || !queue.waiter().arm()) return -FI_EAGAIN;
+                if (!queue.empty() || !queue.waiter().try_wait()) return -FI_EAGAIN;
                 break;
             }
             case FI_CLASS_CNTR: {
                 Counter& counter = Counter::of(objects[i]);
                 Guard guard(counter.domain().lock());
-                if (!counter.waiter().arm()) return -FI_EAGAIN;
+                if (!counter.try_wait()) return -FI_EAGAIN;
                 break;
             }
             case FI_CLASS_EQ:

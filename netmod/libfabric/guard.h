@@ -9,6 +9,8 @@
 
 namespace fci::libfabric {
 
+class Waiter;
+
 /// One per domain: its endpoints, queues and address vectors share state. FI_THREAD_DOMAIN promises
 /// that the program does not come in twice, and then it costs one predictable branch.
 class Lock {
@@ -22,11 +24,16 @@ public:
         if (needed_) [[unlikely]] pthread_mutex_lock(&mutex_);
     }
     void unlock() noexcept {
-        if (needed_) [[unlikely]] pthread_mutex_unlock(&mutex_);
+        if (needed_) [[unlikely]] let_go();
     }
     [[nodiscard]] bool needed() const noexcept { return needed_; }
 
 private:
+    friend class Waiter;
+    /// Not before all who sleep are sure to be woken (waiter.h).
+    void let_go() noexcept;
+
+    Waiter* armed_ = nullptr;  // the first of them
     const bool needed_;
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
 };

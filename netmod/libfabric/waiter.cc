@@ -32,7 +32,15 @@ std::int64_t Deadline::left_ns() const noexcept {
     return end_ns_ < 0 ? -1 : std::max<std::int64_t>(0, end_ns_ - now_ns());
 }
 
+void Lock::let_go() noexcept {
+    for (Waiter* waiter = armed_; waiter != nullptr; waiter = waiter->next_armed_) {
+        waiter->stay_armed();
+    }
+    pthread_mutex_unlock(&mutex_);
+}
+
 Waiter::~Waiter() {
+    unlink();
     if (epoll_ >= 0) ::close(epoll_);
     if (bell_ >= 0) ::close(bell_);
 }
@@ -91,45 +99,115 @@ void Waiter::progress() noexcept {
 bool Waiter::arm() noexcept {
     if (make_descriptors() != 0) return false;
     for (Endpoint* endpoint : endpoints_) {
-        if (!endpoint->arm()) return false;
+        if (endpoint->arm()) continue;
+        if (!armed_) let_endpoints_go();
+        return false;
     }
+    if (!armed_) link();
     armed_ = true;
     quick_ = false;
     return true;
 }
 
+bool Waiter::try_wait() noexcept {
+    // What it was rung for was read, but perhaps by a thread that had no right to silence it.
+    if (lock_.needed() && unwoken_ == 0) silence();
+    if (!arm()) return false;
+    if (tried_ && pthread_equal(trier_, pthread_self()) == 0) several_try_ = true;
+    tried_ = true;
+    trier_ = pthread_self();
+    return true;
+}
+
+/// Before the lock is let go.
+void Waiter::stay_armed() noexcept {
+    if (rung_) return;  // they will look
+    for (Endpoint* endpoint : endpoints_) {
+        if (!endpoint->arm()) return ring();
+    }
+}
+
+void Waiter::link() noexcept {
+    next_armed_ = lock_.armed_;
+    lock_.armed_ = this;
+}
+
+void Waiter::unlink() noexcept {
+    for (Waiter** at = &lock_.armed_; *at != nullptr; at = &(*at)->next_armed_) {
+        if (*at != this) continue;
+        *at = next_armed_;
+        return;
+    }
+}
+
 int Waiter::descriptor() noexcept { return make_descriptors() == 0 ? epoll_ : -1; }
 
 void Waiter::ring() noexcept {
-    if (bell_ >= 0) eventfd_write(bell_, 1);
+    ++rings_;
+    unwoken_ = sleepers_;
+    if (bell_ >= 0 && !rung_) eventfd_write(bell_, 1);
+    rung_ = bell_ >= 0;
 }
 
-void Waiter::drain() noexcept {
-    armed_ = false;
-    quick_ = !lock_.needed();
+void Waiter::silence() noexcept {
+    if (!rung_) return;
+    rung_ = false;
     eventfd_t count;
     eventfd_read(bell_, &count);
+}
+
+/// The thread that calls does not sleep; others may.
+void Waiter::drain() noexcept {
+    if (lock_.needed()) {
+        // Whoever tried may sleep. Of several nobody knows which of them do.
+        if (several_try_ || (tried_ && pthread_equal(trier_, pthread_self()) == 0)) return;
+        tried_ = false;
+        if (sleepers_ != 0) return;
+    }
+    silence();
+    armed_ = false;
+    quick_ = !lock_.needed();
+    unlink();
+    let_endpoints_go();
+}
+
+/// Other waiters that are armed arm them again before the lock is let go.
+void Waiter::let_endpoints_go() noexcept {
+    for (Endpoint* endpoint : endpoints_) endpoint->disarm();
 }
 
 void Waiter::sleep(std::int64_t left_ns) noexcept {
     // One endpoint and one thread: the core's own wait policy picks spinning or sleeping.
     if (!lock_.needed() && endpoints_.size() == 1 && endpoints_[0]->wait(left_ns)) return;
-    bool all_have_descriptors = !endpoints_.empty();
-    {
-        Guard guard(lock_);
-        for (Endpoint* endpoint : endpoints_) {
-            all_have_descriptors = all_have_descriptors && endpoint->wait_descriptor() >= 0;
-        }
-        if (!arm()) return;
+    // The caller has looked. A bell that somebody has still to hear is left to him: until then this
+    // thread looks again and again.
+    if (lock_.needed() && unwoken_ == 0) silence();
+    if (!arm()) {
+        lock_.unlock();
+        lock_.lock();
+        return;
     }
+    const bool all_have_descriptors =
+        !endpoints_.empty() && std::ranges::all_of(endpoints_, [](const Endpoint* endpoint) {
+            return endpoint->wait_descriptor() >= 0;
+        });
+    const std::uint64_t rings = rings_;
+    ++sleepers_;
+    lock_.unlock();
+    poll(left_ns, all_have_descriptors);
+    lock_.lock();
+    --sleepers_;
+    if (rings != rings_ && --unwoken_ == 0) silence();
+    disarm();
+}
+
+void Waiter::poll(std::int64_t left_ns, bool all_have_descriptors) const noexcept {
     pollfd descriptor{epoll_, POLLIN, 0};
     // A driver without a descriptor has to be looked at.
     const std::int64_t slice = all_have_descriptors ? left_ns : kMillisecond / 20;
     const std::int64_t ns = left_ns < 0 ? slice : std::min(left_ns, slice);
     const timespec most{ns / (1'000 * kMillisecond), ns % (1'000 * kMillisecond)};
     ppoll(&descriptor, 1, ns < 0 ? nullptr : &most, nullptr);
-    Guard guard(lock_);
-    disarm();
 }
 
 }  // namespace fci::libfabric
