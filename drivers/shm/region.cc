@@ -22,9 +22,7 @@ namespace fci::shm {
 
 namespace {
 
-// Few of them are enough: almost all is free, but for checkers such as the thread sanitizer, which
-// leave a fortieth to programs.
-constexpr unsigned kPlacesTried = 1000;
+constexpr unsigned kPlacesTried = 1000;  // almost all are free
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 /// The kernel would kill this process, or others, before it says that this is too much.
@@ -122,13 +120,18 @@ Status Region::create_hidden(std::size_t bytes, Region* region, std::string* err
     bytes = page_round(bytes);
     // Stacks lie above all that programs map.
     const auto top = reinterpret_cast<std::uintptr_t>(&bytes) / bytes - 1;
+#ifdef __SANITIZE_THREAD__  // which ends programs that map memory far away from others
+    const std::uintptr_t first = top - (std::uintptr_t{1} << 40) / bytes;
+#else
+    const std::uintptr_t first = 1;
+#endif
     for (unsigned i = 0; i < kPlacesTried; ++i) {
         std::uint64_t number;
         if (!draw(&number)) {
             *error = system_text("no random numbers (getrandom)");
             return Status::unsupported;
         }
-        void* const place = reinterpret_cast<void*>((1 + number % top) * bytes);
+        void* const place = reinterpret_cast<void*>((first + number % (top - first)) * bytes);
         void* const data = mmap(place, bytes, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
         if (data == place) {
