@@ -1,9 +1,9 @@
 # .ci/mpich.sh: MPICH with FCI as its device, as .ci/run builds and tests it.
 # shellcheck shell=bash
 
-# MPICH's build knows the places of FCI and of its own installation. So that a clone anywhere finds the
-# last one's, both are always in the same place, beside the other things that are kept; unless another
-# run is at work there.
+# MPICH's build knows the places of FCI and of its own installation. So that a clone anywhere finds
+# the last one's, both are always in the same place, beside the other things that are kept; unless
+# another run is at work there.
 place_mpich() {
     fci=$PWD/build/prefix mpich=$PWD/build/mpich
     exec 9>"$kept/lock"
