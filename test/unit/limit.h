@@ -8,8 +8,8 @@
 
 namespace fci {
 
-/// A loop that waits for something goes on while `holds()`: after twenty seconds that is false, and the
-/// test has failed with a sentence that says what did not come. Threads may share one.
+/// A loop that waits for something goes on while `holds()`: after twenty seconds that is false, and
+/// the test has failed with a sentence that says what did not come. Threads may share one.
 class Limit {
 public:
     explicit Limit(const char* awaited) : awaited_(awaited) {}

@@ -63,7 +63,7 @@ void take(fci_icl_context* context, std::uint64_t match) {
     ASSERT_EQ(fci_icl_receive(context, &receive, &order, &status), FCI_ICL_DONE);
 }
 
-/// Calls progress of all `contexts` in turns until each of them that `awaited` names has got its message.
+/// Calls progress of all `contexts` in turns until each that `awaited` names has got its message.
 void get_all(std::initializer_list<std::pair<fci_icl_context*, std::uint64_t>> awaited,
              std::initializer_list<fci_icl_context*> contexts) {
     Limit limit("a message");
