@@ -1,7 +1,7 @@
 """What passed before with the same content, and need not be run again by those in a hurry.
 
-Records lie in the directory that CI_MEMORY names; without it nothing is remembered. With CI_AGAIN=yes
-nothing is recalled, but what passes is still recorded.
+Records lie in the directory that CI_MEMORY names; without it nothing is remembered. With
+CI_AGAIN=yes nothing is recalled, but what passes is still recorded.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ def processor():
 
 
 def surroundings():
-    """Compiler, Debian packages, kernel and processor: with others the same files are another test."""
+    """Compiler, Debian packages, kernel, processor: with others the same files are another test."""
     packages = output_of("./bootstrap", "packages", "build", "check", "mpich").split()
     return [output_of("g++", "--version"), output_of("dpkg-query", "-W", "libc6", *packages),
             platform.release(), processor(), str(len(os.sched_getaffinity(0))),
