@@ -17,6 +17,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TAG = "PROGRAMS_RUN"  # marks every process of a run in its environment
 running = set()  # the marks of what runs now
+ending = False   # nothing more is started
 
 OPEN_MPI = ("fci", "stock", "tcp-rxm")
 MPICH = ("fci-mpich", "mpich")  # built with FCI as its device, and Debian's own
@@ -236,6 +237,8 @@ def kill_all(tag):
 def run(command, *, cwd, timeout, env=None, during=None):
     """Runs a command to its end, or to the time limit, and ends what it left running.
     `during`, if given, is called with the process and its tag while it runs."""
+    if ending:
+        raise RuntimeError("not started: the whole run was ended")
     tag = uuid.uuid4().hex
     # A short TMPDIR of its own: Open MPI puts sockets there, whose paths must stay short.
     with tempfile.TemporaryDirectory(prefix="fci-", ignore_cleanup_errors=True) as temporary, \
