@@ -29,7 +29,8 @@ dist_check_SCRIPTS += \
 	test/tools/fci-run \
 	test/tools/fci-mpich-build \
 	test/tools/pypi \
-	test/tools/remember
+	test/tools/remember \
+	test/tools/segments
 TESTS += $(dist_check_SCRIPTS)
 EXTRA_DIST += test/tools/everyone.c test/harness/tarball test/harness/yielding.c
 

@@ -217,20 +217,40 @@ def name_of(pid):
         return "?"
 
 
+def open_mpi_job(pid):
+    """As Open MPI writes it into the names of its files in /dev/shm; "" for no rank of it."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as environ:
+            found = re.search(rb"(?:^|\0)PMIX_NAMESPACE=(\d+)\0", environ.read())
+    except OSError:
+        return ""
+    return f"{int(found.group(1)):x}" if found else ""
+
+
+def remove_segments(jobs):
+    """What killed ranks of Open MPI leave behind, which uses such files beside FCI, too."""
+    for path in Path("/dev/shm").glob("vader_segment.*.*.*"):
+        if path.name.split(".")[-2] in jobs:
+            path.unlink(missing_ok=True)
+
+
 def kill_all(tag):
-    """Ends everything that a run started; says what there was."""
-    names = []
+    """Ends everything that a run started, and removes its memory; says what there was."""
+    names, jobs = [], set()
     for _ in range(50):
         pids = processes_of(tag)
         if not pids:
             break
         for pid in pids:
             names.append(name_of(pid))
+            jobs.add(open_mpi_job(pid))
             try:
                 os.kill(pid, signal.SIGKILL)
             except OSError:
                 pass
         time.sleep(0.02)
+    if jobs:
+        remove_segments(jobs)
     return sorted(set(names))
 
 
