@@ -8,6 +8,7 @@ libfci_mp_la_SOURCES = \
 	%D%/copy_path.h \
 	%D%/key_index.cc \
 	%D%/key_index.h \
+	%D%/limits.h \
 	%D%/line_pool.h \
 	%D%/long_message.cc \
 	%D%/matching.cc \

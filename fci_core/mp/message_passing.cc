@@ -127,8 +127,8 @@ void MessagePassing::peer_lost(nhi::Rank rank, Status why, const std::string& re
     depart(*gone);
 }
 
-/// What it wrote before it went is still delivered, as soon as there is memory for that. It is no more
-/// than its block holds; who writes on after a goodbye is not heard for ever.
+/// What it wrote before it went is still delivered, as soon as there is memory for that. It is no
+/// more than its block holds; who writes on after a goodbye is not heard for ever.
 void MessagePassing::depart(Peer& peer) {
     for (unsigned left = peer.in.layout().slots; left != 0; --left) {
         if (!peer.attached || peer.lost || !peer.in.ready()) break;

@@ -18,6 +18,7 @@
 #include "fci_core/ddi/device.h"
 #include "fci_core/gcs/layout.h"
 #include "fci_core/mp/arrived_pool.h"
+#include "fci_core/mp/limits.h"
 #include "fci_core/mp/line_pool.h"
 #include "fci_core/mp/matching.h"
 #include "fci_core/mp/order.h"
@@ -27,14 +28,6 @@
 
 namespace fci::mp {
 
-struct Limits {
-    gcs::Layout layout;
-    std::uint64_t eager_bytes = 0;       // at most kEagerMost and an eighth of the ring
-    std::uint64_t announce_bytes = 0;    // receives below are never offered
-    std::uint64_t unexpected_bytes = 0;  // held for one peer
-    CopyPath::Policy copy = CopyPath::Policy::measure;
-};
-inline constexpr std::uint64_t kInlineBytes = 40;  // with an immediate word; 48 without
 /// A message of any length, most of which are short.
 [[gnu::always_inline]] inline void copy(std::byte* to, const std::byte* from,
                                         std::uint64_t bytes) noexcept {
@@ -44,10 +37,6 @@ inline constexpr std::uint64_t kInlineBytes = 40;  // with an immediate word; 48
         std::memcpy(to, from, bytes);
     }
 }
-inline constexpr std::uint64_t kEagerMost = 32768;
-inline constexpr std::uint32_t kSlotsLeast = 4;
-inline constexpr std::uint64_t kHeaderMost = 1024;
-inline constexpr std::uint64_t kSlotCharge = 64;  // unexpected memory of an empty message
 
 struct SendArguments {
     nhi::Rank peer;
