@@ -105,7 +105,7 @@ bool Waiter::arm() noexcept {
     }
     if (!armed_) link();
     armed_ = true;
-    quick_ = false;
+    if (!lock_.needed()) quick_ = false;  // otherwise it is, and is read without the lock
     return true;
 }
 
@@ -166,7 +166,7 @@ void Waiter::drain() noexcept {
     }
     silence();
     armed_ = false;
-    quick_ = !lock_.needed();
+    if (!lock_.needed()) quick_ = true;
     unlink();
     let_endpoints_go();
 }
