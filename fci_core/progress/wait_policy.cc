@@ -18,7 +18,9 @@ constexpr Nanoseconds kSpinBeforeYield = 200;
 // MPICH comes back after 50-100 ns. A caller that takes longer gives the core away by itself (Open
 // MPI: 150 to 350 ns, where nobody wants it), or computes. To do that for it, too, would double
 // what each of its looks costs; but it may also be slow and not yield, so it is done now and then.
+// Who was away for still longer did give it away, and somebody took it; or it computes.
 constexpr Nanoseconds kPausingCaller = 130;
+constexpr Nanoseconds kAwayCaller = 1'000;
 constexpr unsigned kPausesBeforeYield = 32;
 constexpr unsigned kPausesForYield = 16;
 constexpr unsigned kSpinsBeforeClock = 2;   // of turn(), before it asks for the time
@@ -152,7 +154,8 @@ WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now) noexcept {
                           (now - asks_since_ < kYieldsLast || empty_turns < patience_);
     if (asks_ == kYieldsBeforeSleep && is_early) --asks_;
     if (act_ != WaitMode::sleep || asks_ <= kYieldsBeforeSleep) {
-        if (pause >= kPausingCaller && empty_turns % kPausesForYield != 0) return {};
+        const bool now_and_then = empty_turns % kPausesForYield == 0 && pause < kAwayCaller;
+        if (pause >= kPausingCaller && !now_and_then) return {};
         return {WaitAction::yield, 0};
     }
     if (asks_ <= kYieldsBeforeSleep + kAsksJudged) return {};
