@@ -53,7 +53,7 @@ const ddi::Driver* find_driver(const std::string& name, Status* status, std::str
 
 }  // namespace
 
-mp::Limits limits_for(const Parameters& parameters, std::uint32_t local_ranks) {
+mp::Limits limits_for(const Parameters& parameters, std::uint32_t local_ranks, unsigned cores) {
     // Few ranks get pools that are larger than an L2, many ranks share what is there.
     const bool many = local_ranks > 16, crowd = local_ranks > 64;
     mp::Limits limits;
@@ -65,8 +65,14 @@ mp::Limits limits_for(const Parameters& parameters, std::uint32_t local_ranks) {
     const std::uint64_t eager_bytes =
         std::min(parameters.eager_bytes != 0 ? parameters.eager_bytes : 8 * kKiB, mp::kEagerMost);
     // A ring serves one pair, and what it has no room for finds it in the pool. That is slower, so
-    // a few ranks get rings for a whole window of messages, where they are used as such.
-    const std::uint64_t ring_bytes = many ? 64 * kKiB : kMiB;
+    // a few ranks get rings for a whole window of messages, where they are used as such. But ranks
+    // that take turns on their cores write through all rings before any of them comes round again:
+    // these must fit into a cache together, or each message waits for memory.
+    std::uint64_t ring_bytes = many ? 64 * kKiB : kMiB;
+    if (local_ranks > cores) {
+        const std::uint64_t pairs = std::uint64_t{local_ranks} * (local_ranks - 1);
+        ring_bytes = std::clamp(std::bit_floor(4 * kMiB / pairs), 64 * kKiB, ring_bytes);
+    }
     limits.layout.ring_bytes = std::bit_ceil(std::clamp<std::uint64_t>(
         parameters.ring_bytes != 0 ? parameters.ring_bytes
                                    : std::max(ring_bytes, 4 * (eager_bytes + mp::kHeaderMost)),
@@ -114,7 +120,8 @@ std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std:
     if (local_ranks == 0) local_ranks = static_cast<std::uint32_t>(parameters.local_ranks);
     if (local_ranks == 0) local_ranks = progress::local_ranks_from_launcher();
 
-    const mp::Limits limits = limits_for(parameters, local_ranks);
+    const unsigned cores = progress::usable_cores();
+    const mp::Limits limits = limits_for(parameters, local_ranks, cores);
     ddi::Settings settings;
     settings.block_bytes = limits.layout.block_bytes();
     settings.block_first_bytes = limits.layout.block_first_bytes();
@@ -131,7 +138,7 @@ std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std:
     if (device == nullptr) return nullptr;
     auto process = Process::make(
         std::move(device), driver->name, *protocol, limits,
-        progress::WaitPolicy(parameters.wait, local_ranks, progress::usable_cores()));
+        progress::WaitPolicy(parameters.wait, local_ranks, cores));
     process->set_job_size(local_ranks);
     process->set_local_rank(rank_on_host(own_variable));
     process->show(settings.job);

@@ -176,7 +176,7 @@ std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std:
 
 int code_of(Status status) noexcept;
 
-/// Sizes by the number of processes of the job on this host (0: unknown).
-mp::Limits limits_for(const Parameters& parameters, std::uint32_t local_ranks);
+/// Sizes by the number of processes of the job on this host (0: unknown), and of its cores.
+mp::Limits limits_for(const Parameters& parameters, std::uint32_t local_ranks, unsigned cores);
 
 }  // namespace fci::api
