@@ -194,6 +194,14 @@ EXTRA_DIST += test/fabtests
 # Whether the tests of mp are worth something (docs/hacking.md).
 EXTRA_DIST += test/mutants
 
+# The tests that run what is built, for the sanitizers: what the tree looks like is the same there.
+sanitized_tests = $(unit_tests) simulation test/tools/fci_info test/tools/fci_info-job
+if HAVE_LIBFABRIC
+sanitized_tests += test/provider/two-sided
+endif
+check-sanitized:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(sanitized_tests)'
+
 # The tests that have several threads, for the thread sanitizer.
 threaded_tests = test_base test_drivers test_conformance
 check-threads:
@@ -206,7 +214,7 @@ check-tarball:
 	$(MAKE) distcheck \
 	    AM_MAKEFLAGS="TESTS='$(tarball_tests)' check_PROGRAMS='test_base'"
 	$(srcdir)/test/harness/tarball $(srcdir) $(distdir).tar.xz
-.PHONY: check-threads check-tarball
+.PHONY: check-sanitized check-threads check-tarball
 
 mostlyclean-local:
 	rm -rf test/results
