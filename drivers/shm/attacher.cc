@@ -165,7 +165,8 @@ unsigned Attacher::turn(Nanoseconds now) noexcept {
     for (int i = 0; i < count; ++i) work += handle(happened[i].data.u64);
     if (count == kEventsPerTurn) hurry_ = true;
     if (!waiting_.empty()) work += retry();
-    tend();
+    if (count != 0 || timer_at_ != kNever) tend();
+    network_->set_meeting(unsettled_ != 0 || !guests_.empty() || !answered_.empty());
     return work + tell();
 }
 
@@ -227,7 +228,7 @@ unsigned Attacher::tell() noexcept {
         entry.state = State::lost;
         entry.peer->wake_fd = -1;
         entry.peer->wake.close();
-        if (!entry.peer->greeted) {
+        if (!entry.peer->greeted && entry.peer->own_block.data() != nullptr) {
             peers_memory_.shared_peers -= block_first_bytes();
             entry.peer->own_block = Region();
             entry.peer->own_block_fd.close();
@@ -269,7 +270,7 @@ void Attacher::open_link(Descriptor socket, nhi::Rank rank, Step step,
     const int fd = socket.release();  // drop() closes it
     const auto at = static_cast<std::size_t>(fd);
     if (links_.size() <= at) links_.resize(at + 16);
-    links_[at] = {true, step == Step::knocked, step, rank, identity};
+    links_[at] = {true, step == Step::knocked, step, rank, nhi::kNoRank, identity};
     if (rank != nhi::kNoRank) roster_[rank].peer->links.push_back(fd);
     watch(fd, Source::link, static_cast<std::uint32_t>(fd));
 }

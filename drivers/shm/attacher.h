@@ -1,11 +1,11 @@
 // Attacher: meets other processes and notices when they go (§3.2.3, §2.7.3). All of it happens in
 // its turn and in connect(); nothing here is on the path of a message.
 //
-// Two meet by five records (greeting.h), and before the last one either may let the link go without
-// a word: nobody has died then, and whoever connected tries again. Two that connect to each other
-// at the same time get two links; the first that comes to its end attaches. A process is dead when
-// a link on which it was met ends without a Bye, or when the kernel says so: a child that it forked
-// may keep its sockets open.
+// Two meet by five records (greeting.h), and before the last one either may let the link go:
+// whoever connected says so by a Bye, and tries again. Two that connect to each other at the same
+// time get two links; the first that comes to its end attaches. A process is dead when a link on
+// which it was met ends without a Bye, or when the kernel says so, also of one that has only
+// knocked: a child that it forked may keep its sockets open.
 //
 // What takes how long at most:
 //  - Nobody listens there: Tuning::patience_*.
@@ -88,6 +88,7 @@ private:
         bool outgoing = false;
         Step step = Step::silent;
         nhi::Rank rank = nhi::kNoRank;  // incoming: none before it was met
+        nhi::Rank knocker = nhi::kNoRank;  // incoming: who says to be there, if that is known
         Identity identity;
         Nanoseconds read_at = 0;  // outgoing: since when the peer is known to have read it all
         Nanoseconds until = 0;    // of guests_ and awaited_: then others may have the place
@@ -138,6 +139,7 @@ private:
     void on_knock(int link, const Hello& hello, Objection objection);
     void on_visitor(int link, Received& received, const Hello& hello, Objection objection);
     void on_met(int link);
+    void on_left(int link);
 
     // Both.
     bool send_hello(int link, Entry& entry, bool with_files);
@@ -182,7 +184,7 @@ private:
     std::deque<int> invited_;          // links that wait for a place among awaited_
     std::map<int, Answered> answered_; // by link
     Descriptor timer_;                 // for whatever comes next of all that
-    Nanoseconds timer_at_ = 0;         // 0: not known, or never
+    Nanoseconds timer_at_ = 0;         // 0: not known
     Descriptor spare_;                 // given up to turn somebody away when there are no others
     Prng prng_;
     pid_t owner_;

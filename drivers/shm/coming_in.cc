@@ -103,8 +103,23 @@ void Attacher::on_knock(int fd, const Hello& hello, Objection objection) {
         retreat(own);
     }
     if (!send_word(fd, Kind::welcome)) return drop(fd);
+    if (rank != nhi::kNoRank) {
+        // Those who know it hear of its death also where it dies before it was met.
+        (void)peer_of(roster_[rank]);
+        link_of(fd).knocker = rank;
+        if (!watch_process_of(rank, link_of(fd).identity.pid)) return on_exit(rank);
+    }
     link_of(fd).step = Step::asked;
     link_of(fd).until = monotonic_now() + patience(hello.tries);
+}
+
+/// It goes without having been met, and may come again: its end concerns nobody here.
+void Attacher::on_left(int fd) {
+    const nhi::Rank rank = link_of(fd).knocker;
+    drop(fd);
+    if (rank == nhi::kNoRank) return;
+    Peer& peer = *roster_[rank].peer;
+    if (!peer.greeted && !peer.gone && peer.links.empty()) forget_process(peer);
 }
 
 /// It has brought all that it takes to meet it; only that gets it a rank.

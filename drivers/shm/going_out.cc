@@ -121,6 +121,7 @@ void Attacher::later(nhi::Rank rank) {
 /// Lets a meeting go that has not come to its end, and begins it again later.
 void Attacher::retreat(int fd) {
     const nhi::Rank rank = link_of(fd).rank;
+    (void)send_word(fd, Kind::bye);  // a link that ends without it is a death
     drop(fd);
     ++roster_[rank].peer->tries;
     later(rank);

@@ -7,7 +7,7 @@
 //   Hello    | both, in turn   | with three descriptors: hub, block for the other one, waker
 //   Met      | who connected   | has everything it needs: both are attached
 //   Refusal  | either          | instead of what is due
-//   Bye      | either          | before an orderly close
+//   Bye      | either          | before it lets the link go in good order
 //
 // Linux counts descriptors that were sent and not yet received, for all processes of a user
 // together, and lets there be as many as one process may have open. Whoever only computes does not

@@ -88,7 +88,7 @@ void Attacher::on_record(int fd, Received& received) {
     if (ours && prologue.kind == Kind::met && link.step == Step::answered) return on_met(fd);
     if (link.rank == nhi::kNoRank) {
         if (link.step == Step::silent) note_stranger();
-        return drop(fd);
+        return ours && prologue.kind == Kind::bye ? on_left(fd) : drop(fd);
     }
     if (ours && prologue.kind == Kind::refusal) return on_refusal(fd, received);
     if (ours && prologue.kind == Kind::bye) return on_closed(fd, true);

@@ -14,7 +14,9 @@ namespace fci::shm {
 
 namespace {
 
-constexpr unsigned kIdlePollEvery = 128;
+constexpr unsigned kIdlePollEvery = 191;
+// Each record of a meeting waits for a turn of the other one, which may share its core with many.
+constexpr unsigned kMeetingPollEvery = 16;
 
 void compiler_barrier() noexcept { asm volatile("" ::: "memory"); }
 
@@ -167,6 +169,10 @@ Status ShmInterface::mask_event_interrupt(nhi::EventId event, bool masked) noexc
     barrier_.pass();
     woken_ = false;  // the caller looks after this
     return Status::ok;
+}
+
+void ShmInterface::set_meeting(bool meets) noexcept {
+    capabilities_.idle_poll_every = meets ? kMeetingPollEvery : kIdlePollEvery;
 }
 
 void ShmInterface::woken() noexcept {

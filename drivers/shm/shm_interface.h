@@ -63,6 +63,8 @@ public:
     /// Bytes that were added to the own communication memory.
     [[nodiscard]] std::uint64_t provided_here() const noexcept { return provided_here_; }
 
+    /// Somebody is just being met: poll() is wanted more often.
+    void set_meeting(bool meets) noexcept;
     /// The waker was heard. What it announced is seen by whoever looks after this.
     void woken() noexcept;
     /// Woken since the last unmasking, and nobody was told yet; clears that.

@@ -16,7 +16,7 @@ namespace fci::api {
 namespace {
 
 constexpr unsigned kLookForSleepersEvery = 16;
-constexpr unsigned kRowBegins = 8;  // empty turns: what was sent before these is now waited for
+constexpr unsigned kRowBegins = 8;  // empty turns
 // Who always has work looks up now and then, to hear of deaths and to open to strangers.
 constexpr Nanoseconds kBusyPollEvery = 200'000;
 constexpr Nanoseconds kReportEvery = 50'000'000;  // while nothing happens
@@ -63,8 +63,7 @@ Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
       driver_(driver),
       device_(std::move(device)),
       policy_(policy),
-      idle_poll_every_(device_->network().capabilities().idle_poll_every),
-      until_poll_(idle_poll_every_),
+      until_poll_(device_->network().capabilities().idle_poll_every),
       messages_(*device_, protocol, limits) {
     FCI_ASSERT(&messages_.counters() == &report_.report().counters);
     messages_.mark_credit(&alert_);
@@ -114,19 +113,17 @@ Process::~Process() {
 
 /// The network's own work: arrivals, departures. Not in every turn where that costs a system call.
 unsigned Process::poll_network() {
-    until_poll_ = idle_poll_every_;
     messages_.doubt_others();
     const Nanoseconds now = polled_ = device_->now();
-    const unsigned work = device_->network().poll(now);
+    nhi::NetworkInterface& network = device_->network();
+    const unsigned work = network.poll(now);
+    until_poll_ = network.capabilities().idle_poll_every;
     if (work != 0 || now >= report_due_) {
         if (now >= report_due_) look_for_strangers();
         report_due_ = now + kReportEvery;
         update_report();
     }
-    if (policy_.wants_watch(now)) {
-        const Nanoseconds lost = progress::lost_time();
-        if (lost >= 0) policy_.watch(lost, now);
-    }
+    if (policy_.wants_watch(now)) policy_.watch(progress::lost_time(), now);
     // Every peer of this build's drivers is on this host.
     const Counters& known = messages_.counters();
     const auto met = static_cast<unsigned>(known.peers_attached - known.peers_lost) + 1;
@@ -229,10 +226,9 @@ int Process::idle() noexcept try {
     until_poll_ -= std::min(planned_, until_poll_);
     unsigned work = 0;
     if (until_poll_ == 0) work = poll_network();
-    const std::uint64_t sends = messages_.sends();
     if (work != 0) {
         empty_turns_ = 0;
-    } else if (std::exchange(sends_, sends) != sends && empty_turns_ > kRowBegins) {
+    } else if (crowded_ && went_on()) {
         policy_.went_on(empty_turns_);
         empty_turns_ = 0;
     } else if (empty_turns_ > policy_.spins()) {
@@ -251,6 +247,12 @@ int Process::idle() noexcept try {
 } catch (const std::bad_alloc&) {
     plan_idle();
     return mp::kNoMemory;
+}
+
+/// The caller has sent something in a row of empty turns; not at its begin: that is waited for.
+bool Process::went_on() noexcept {
+    const std::uint64_t before = std::exchange(sends_, messages_.sends());
+    return sends_ != before && empty_turns_ > kRowBegins;
 }
 
 /// Does what the policy says. `most`: of a sleep; < 0: as the policy says.

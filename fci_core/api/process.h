@@ -121,6 +121,7 @@ private:
     unsigned poll_network();
     void look_up() noexcept;
     void look_for_strangers();
+    bool went_on() noexcept;
     void follow(const progress::WaitStep& step, Nanoseconds most);
     void sleep(Nanoseconds timeout);
     bool begin_sleep();
@@ -132,7 +133,6 @@ private:
     const char* driver_;
     std::unique_ptr<ddi::Device> device_;
     progress::WaitPolicy policy_;
-    unsigned idle_poll_every_;
     unsigned until_idle_ = 1;   // empty turns in which there is nothing to do but to count them
     unsigned planned_ = 1;      // what that was in the beginning
     unsigned row_ = ~0u;        // so many in a row, and the wait policy is asked

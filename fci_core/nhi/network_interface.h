@@ -21,7 +21,7 @@ struct Capabilities {
     const char* driver;        // as fci_info names it
     bool load_store;           // map() gives a pointer into the destination's memory
     bool kernel_copy;          // copy() may work; it is still tried peer by peer
-    unsigned idle_poll_every;  // poll() is wanted every that many empty turns; 1: every turn
+    unsigned idle_poll_every;  // poll() is wanted every that many empty turns, until it was called
 };
 
 /// One object per process and network, used by one thread. The contract, kept by the conformance

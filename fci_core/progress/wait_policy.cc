@@ -85,6 +85,7 @@ void WaitPolicy::choose() noexcept {
                                                      : WaitMode::sleep;
     spins_ = mode_ == WaitMode::automatic && local_ranks_ <= cores_ ? kSpinsWhereShared
                                                                     : kSpinsBeforeClock;
+    spins_ += std::min(patience_, kPatienceBeforeYield);
 }
 
 bool WaitPolicy::wants_watch(Nanoseconds now) const noexcept {
@@ -99,7 +100,8 @@ void WaitPolicy::watch(Nanoseconds lost, Nanoseconds now) noexcept {
     watched_ = now;
     // Other threads have losses of their own, so what is counted may jump; and a long gap means
     // that the process did something else.
-    const bool says_something = lost_since >= 0 && lost_since <= since && since < 4 * kWatch;
+    const bool says_something =
+        lost >= 0 && lost_since >= 0 && lost_since <= since && since < 4 * kWatch;
     if (shares_core_) {
         shares_core_ = false;
     } else if (says_something && lost_since > since / kLostThatTells) {
@@ -113,12 +115,12 @@ void WaitPolicy::watch(Nanoseconds lost, Nanoseconds now) noexcept {
 
 void WaitPolicy::went_on(unsigned empty_turns) noexcept {
     const unsigned looks = std::min(empty_turns, kPatienceMost / kPatience);
-    patience_ = std::max(patience_, kPatience * looks);
+    set_patience(std::max(patience_, kPatience * looks));
 }
 
-unsigned WaitPolicy::spins() const noexcept {
-    if (act_ == WaitMode::spin) return ~0u;
-    return spins_ + std::min(patience_, kPatienceBeforeYield);
+void WaitPolicy::set_patience(unsigned empty_turns) noexcept {
+    patience_ = empty_turns;
+    choose();
 }
 
 void WaitPolicy::set_local_ranks(unsigned local_ranks) noexcept {
@@ -128,15 +130,14 @@ void WaitPolicy::set_local_ranks(unsigned local_ranks) noexcept {
 }
 
 WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now) noexcept {
-    const unsigned spins = this->spins();
-    if (empty_turns <= spins) return {};
+    if (act_ == WaitMode::spin || empty_turns <= spins_) return {};
     if (mode_ == WaitMode::automatic && local_ranks_ <= cores_ + asleep_ &&
         empty_turns <= kSpinsAmongSleepers) {
         const bool yields = empty_turns % kYieldAmongSleepersEvery == 0;
         return {yields ? WaitAction::yield : WaitAction::spin, 0};
     }
     const Nanoseconds pause = now - resumed_;
-    if (empty_turns == spins + 1) {
+    if (empty_turns == spins_ + 1) {
         spun_ = 0;
         asks_ = 0;
         awake_ = 0;
@@ -148,7 +149,7 @@ WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now) noexcept {
         awake_ -= std::min(pause, kBusyCaller) + kAsk;
         return {};
     }
-    if (spun_ < kSpinBeforeYield && empty_turns <= spins + kPausesBeforeYield) return {};
+    if (spun_ < kSpinBeforeYield && empty_turns <= spins_ + kPausesBeforeYield) return {};
     if (asks_++ == 0) asks_since_ = now;
     const bool is_early = mode_ == WaitMode::automatic &&
                           (now - asks_since_ < kYieldsLast || empty_turns < patience_);
@@ -164,7 +165,7 @@ WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now) noexcept {
         return {WaitAction::yield, 0};
     }
     asks_ = kYieldsBeforeSleep;
-    patience_ -= patience_ / 8;  // it may have become one that waits
+    set_patience(patience_ - patience_ / 8);  // it may have become one that waits
     sleeps_since_ = now;
     const Nanoseconds asked = now - asks_since_;
     return {WaitAction::sleep, std::clamp(asked / kShareOfWait, kShortSleep, kTurnSleepMost)};

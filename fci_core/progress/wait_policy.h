@@ -52,17 +52,19 @@ public:
 
     /// Empty turns in a row for which turn() has no other advice than to spin, and need not be
     /// asked.
-    [[nodiscard]] unsigned spins() const noexcept;
+    [[nodiscard]] unsigned spins() const noexcept {
+        return act_ == WaitMode::spin ? ~0u : spins_;
+    }
     /// As many processes of this host as are known by now; the number only grows.
     void set_local_ranks(unsigned local_ranks) noexcept;
     [[nodiscard]] unsigned cores() const noexcept { return cores_; }
     /// As many of them sleep just now: while there are cores for those that do not, there is no
     /// need to give one away.
     void set_asleep(unsigned asleep) noexcept { asleep_ = asleep; }
-    /// This thread was ready to run for `lost` so far while others had its core. One that spins and
-    /// loses much of its time shares its core, whatever the numbers of ranks and cores say. A short
-    /// loss, as by any daemon, says nothing. Spinning is tried again soon, and each time that it
-    /// turns out too early, twice as late as before.
+    /// This thread was ready to run for `lost` so far while others had its core, as lost_time()
+    /// says. One that spins and loses much of its time shares its core, whatever the numbers of
+    /// ranks and cores say. A short loss, as by any daemon, says nothing. Spinning is tried again
+    /// soon, and each time that it turns out too early, twice as late as before.
     void watch(Nanoseconds lost, Nanoseconds now) noexcept;
     [[nodiscard]] bool wants_watch(Nanoseconds now) const noexcept;
     /// "spin (2 local ranks on 2 cores)"
@@ -70,6 +72,7 @@ public:
 
 private:
     void choose() noexcept;
+    void set_patience(unsigned empty_turns) noexcept;
 
     WaitMode mode_;
     WaitMode act_ = WaitMode::spin;  // never automatic
