@@ -165,9 +165,11 @@ unsigned Attacher::turn(Nanoseconds now) noexcept {
     for (int i = 0; i < count; ++i) work += handle(happened[i].data.u64);
     if (count == kEventsPerTurn) hurry_ = true;
     if (!waiting_.empty()) work += retry();
-    if (count != 0 || timer_at_ != kNever) tend();
-    network_->set_meeting(unsettled_ != 0 || !guests_.empty() || !answered_.empty());
-    return work + tell();
+    if (count != 0 || timer_at_ != kNever) {
+        tend();
+        network_->set_meeting(unsettled_ != 0 || !guests_.empty() || !answered_.empty());
+    }
+    return notices_.empty() ? work : work + tell();
 }
 
 /// What is due by time, and whose turn it is now.

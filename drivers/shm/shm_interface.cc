@@ -14,7 +14,7 @@ namespace fci::shm {
 
 namespace {
 
-constexpr unsigned kIdlePollEvery = 191;
+constexpr unsigned kIdlePollEvery = 128;
 // Each record of a meeting waits for a turn of the other one, which may share its core with many.
 constexpr unsigned kMeetingPollEvery = 16;
 

@@ -124,6 +124,7 @@ unsigned Process::poll_network() {
         update_report();
     }
     if (policy_.wants_watch(now)) policy_.watch(progress::lost_time(), now);
+    if (work == 0) return 0;
     // Every peer of this build's drivers is on this host.
     const Counters& known = messages_.counters();
     const auto met = static_cast<unsigned>(known.peers_attached - known.peers_lost) + 1;
