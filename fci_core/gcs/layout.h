@@ -56,8 +56,8 @@ struct Layout {
     [[nodiscard]] constexpr std::size_t block_bytes() const noexcept {
         return ring_at() + ring_bytes;
     }
-    // Most pairs exchange a few short messages in their life: the writer asks for more of the ring
-    // when it gets there.
+    // Most pairs exchange a few short messages in their life, and most others take them as they
+    // come: the writer asks for more of the ring when it needs that.
     [[nodiscard]] constexpr std::uint64_t ring_first_bytes() const noexcept {
         constexpr std::uint64_t first = 4096;
         return ring_bytes < first ? ring_bytes : first;
@@ -88,7 +88,7 @@ struct Layout {
     }
     /// Of all else that the two sides must share to understand each other's requests.
     [[nodiscard]] static constexpr std::uint64_t digest(std::uint64_t more) noexcept {
-        constexpr std::uint64_t kRecords = 0x46434935;  // changes with every change of the records
+        constexpr std::uint64_t kRecords = 0x46434936;  // changes with every change of the records
         std::uint64_t d = (kRecords ^ kClaims) * 0x9e3779b97f4a7c15ull;
         d = (d ^ d >> 29 ^ more) * 0x9e3779b97f4a7c15ull;
         return d ^ d >> 29;

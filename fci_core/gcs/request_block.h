@@ -40,15 +40,19 @@ struct Credit {
 /// The event that a request raises: it wakes a peer that sleeps.
 inline constexpr nhi::EventId kWakeEvent = 0;
 
-/// Ring positions grow for ever. A piece never wraps: it starts at the ring's begin instead. Both
-/// sides compute the same place from the lengths alone.
+/// A request with data in the ring says here at which position these begin. The writer chooses it,
+/// the owner checks it.
+inline constexpr unsigned kRingWord = 6;
+
+/// Ring positions grow for ever. A piece never wraps: where it would reach beyond the first `there`
+/// bytes of the ring, it starts at the ring's begin instead.
 struct RingPlace {
     std::uint64_t begin, end;
 };
 constexpr RingPlace ring_place(std::uint64_t position, std::uint64_t bytes,
-                               std::uint64_t ring_bytes) noexcept {
+                               std::uint64_t ring_bytes, std::uint64_t there) noexcept {
     const std::uint64_t offset = position & (ring_bytes - 1);
-    if (offset + bytes > ring_bytes) position += ring_bytes - offset;
+    if (offset + bytes > there) position += ring_bytes - offset;
     return {position, position + ((bytes + kLineBytes - 1) & ~std::uint64_t{kLineBytes - 1})};
 }
 
@@ -69,7 +73,8 @@ public:
         peer_ = peer;
         layout_ = layout;
         slots_until_ = layout.slots;
-        ring_there_ = ring_until_ = layout.ring_first_bytes();
+        ring_there_ = layout.ring_first_bytes();
+        ring_until_ = layout.ring_bytes;
         credit_ = reinterpret_cast<const Credit*>(own_block.data());
         if (reach == nullptr) return;
         lines_ =
@@ -84,9 +89,8 @@ public:
     /// A slot is free, as far as is known without a look at the credit.
     [[nodiscard]] bool slot_known() const noexcept { return slots_ != slots_until_; }
     [[nodiscard]] bool ring_free(nhi::NetworkInterface& network, std::uint64_t bytes) noexcept {
-        const std::uint64_t end = ring_place(ring_, bytes, layout_.ring_bytes).end;
-        if (end <= ring_until_) [[likely]] return true;
-        return look_for_room(network, end);
+        if (has_room(bytes)) [[likely]] return true;
+        return look_for_room(network, bytes);
     }
     [[nodiscard]] std::uint64_t disposed() const noexcept { return flag::look(credit_->disposed); }
     [[nodiscard]] std::uint64_t sent() const noexcept { return slots_; }
@@ -119,7 +123,8 @@ public:
     }
     /// The data of the prepared request; ring_free() must have said yes. For reachable peers.
     void write_ring(const void* data, std::uint64_t bytes) noexcept {
-        const RingPlace place = ring_place(ring_, bytes, layout_.ring_bytes);
+        const RingPlace place = next_place(bytes);
+        next_->word[kRingWord] = place.begin;
         std::memcpy(ring_at_ + (place.begin & (layout_.ring_bytes - 1)), data, bytes);
         ring_ = place.end;
     }
@@ -135,7 +140,8 @@ public:
     /// Data into the ring and the prepared request that announces it, as one transfer (§2.6.8).
     Status put(nhi::NetworkInterface& network, std::uint32_t control, std::span<const Part> data,
                std::uint64_t bytes) noexcept {
-        const RingPlace place = ring_place(ring_, bytes, layout_.ring_bytes);
+        const RingPlace place = next_place(bytes);
+        prepare().word[kRingWord] = place.begin;
         std::uint64_t offset = place.begin & (layout_.ring_bytes - 1);
         nhi::Transfer transfer(peer_);
         for (const Part& part : data) {
@@ -166,20 +172,25 @@ private:
         slots_until_ = taken + layout_.slots;
         return true;
     }
-    /// In its first lap the ring grows by doubling, as far as it is needed.
+    [[nodiscard]] RingPlace next_place(std::uint64_t bytes) const noexcept {
+        return ring_place(ring_, bytes, layout_.ring_bytes, ring_there_);
+    }
+    [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept {
+        return next_place(bytes).end <= ring_until_ && bytes <= ring_there_;
+    }
+    /// The ring grows, by doubling, only when the peer has not yet taken what is at its begin: new
+    /// memory is slow, and what was used before is in a cache.
     [[gnu::noinline]] bool look_for_room(nhi::NetworkInterface& network,
-                                         std::uint64_t end) noexcept {
-        while (ring_there_ < layout_.ring_bytes && ring_there_ < end) {
-            if (network.provide(peer_, layout_.ring(ring_there_), ring_there_) != Status::ok) {
+                                         std::uint64_t bytes) noexcept {
+        ring_until_ = flag::look(credit_->ring) + layout_.ring_bytes;
+        while (!has_room(bytes)) {
+            if (ring_there_ == layout_.ring_bytes ||
+                network.provide(peer_, layout_.ring(ring_there_), ring_there_) != Status::ok) {
                 return false;
             }
             ring_there_ *= 2;
         }
-        ring_until_ = flag::look(credit_->ring) + layout_.ring_bytes;
-        if (ring_there_ < layout_.ring_bytes && ring_there_ < ring_until_) {
-            ring_until_ = ring_there_;
-        }
-        return end <= ring_until_;
+        return true;
     }
     [[gnu::noinline, gnu::cold]] void wake(nhi::NetworkInterface& network) noexcept {
         nhi::Transfer transfer(peer_);
@@ -224,8 +235,8 @@ public:
         layout_ = layout;
         // Whole messages in a line add to `disposed`, too, and only their number is looked at.
         const std::uint64_t lines = unexpected_bytes / 4 / kDisposedByLineMost;
-        half_ = {std::clamp<std::uint64_t>(lines, 1, layout.slots / 2), layout.ring_bytes / 2,
-                 unexpected_bytes / 2};
+        half_ = {std::clamp<std::uint64_t>(lines, 1, layout.slots / 2),
+                 std::min(layout.ring_bytes / 2, kRingInUse / 2), unexpected_bytes / 2};
         due_ = half_;
         slots_at_ = reinterpret_cast<const Line*>(
             own_block.data() + static_cast<std::uint64_t>(Layout::slot(0)));
@@ -236,6 +247,8 @@ public:
         stop_at_next();
     }
 
+    /// Of the ring that a peer uses whose messages are taken as they come.
+    static constexpr std::uint64_t kRingInUse = 64 * 1024;
     /// What a message that lies in its line may dispose of.
     static constexpr std::uint64_t kDisposedByLineMost = 2 * kLineBytes;
 
@@ -279,22 +292,31 @@ public:
         --number_;
         stop_at_next();
     }
-    /// Where `bytes` of the request just taken lie. They stay until the credit is returned.
-    [[nodiscard]] const std::byte* ring(std::uint64_t bytes) noexcept {
-        const RingPlace place = ring_place(ring_, bytes, layout_.ring_bytes);
-        ring_ = place.end;
-        ring_next_ = ring_at_ + (place.end & (layout_.ring_bytes - 1));
-        return ring_at_ + (place.begin & (layout_.ring_bytes - 1));
+    /// Where the `bytes` lie that come with this request. They stay until the credit is returned.
+    /// nullptr: they cannot be where it says.
+    [[nodiscard]] const std::byte* ring(const Line& line, std::uint64_t bytes) noexcept {
+        const std::uint64_t begin = flag::glance(line.word[kRingWord]);
+        const std::uint64_t offset = begin & (layout_.ring_bytes - kLineBytes);
+        if (begin - ring_ > layout_.ring_bytes || bytes > layout_.ring_bytes - offset)
+            [[unlikely]] {
+            return nullptr;
+        }
+        const std::uint64_t whole = (bytes + kLineBytes - 1) & ~std::uint64_t{kLineBytes - 1};
+        const std::byte* const data = ring_at_ + offset;
+        ring_ = begin + whole;
+        ring_next_ = data + whole;
+        return data;
     }
     /// Where the next piece will probably begin; a line of the slots until there was one. Looked at
-    /// together with the next line, it comes with it and not after it.
+    /// together with the next line, it comes with it and not after it. Not to be read: at the end
+    /// of the ring it is the line behind that.
     [[nodiscard]] const void* ring_next() const noexcept { return ring_next_; }
     void dispose(std::uint64_t bytes) noexcept { more_disposed_ += bytes; }
     [[nodiscard]] std::uint64_t taken() const noexcept { return number_ - 1; }
     /// Of both blocks of the pair; its pool is the peer's.
     [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
 
-    /// Half of something was used up since the peer was last told (once per half ring).
+    /// Half of something was used up since the peer was last told.
     [[nodiscard]] bool credit_due() const noexcept {
         return number_ > due_.slots || ring_ >= due_.ring || disposed() >= due_.disposed;
     }

@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libfci_mp.la
 libfci_mp_la_SOURCES = \
 	%D%/active.cc \
 	%D%/arrived_pool.h \
+	%D%/awaited.h \
 	%D%/cancel.cc \
 	%D%/claims.h \
 	%D%/copy_path.h \

@@ -207,7 +207,7 @@ void MessagePassing::on_piece(Peer& peer, const gcs::Line& line) {
     }
     const std::byte* const data =
         in_pool ? peer.pieces_in.at(network_, peer.rank, peer.in.layout(), record.offset, bytes)
-                : peer.in.ring(bytes);
+                : peer.in.ring(line, bytes);
     if (data == nullptr) return bad_request(peer);
     std::memcpy(order->data + order->moved, data, bytes);
     order->moved += bytes;

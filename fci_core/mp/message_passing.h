@@ -59,6 +59,13 @@ public:
     MessagePassing(ddi::Device& device, const Protocol& protocol, const Limits& limits);
     ~MessagePassing() override;
 
+    /// The next request of a peer.
+    struct Arrival {
+        Peer& peer;
+        const gcs::Line& line;
+        bool is_here;
+    };
+
     /// kDone, kAccepted with *handle, or an error. `handle` may be nullptr.
     int send(const SendArguments& send, const Completion& completion, std::uint32_t* handle);
     /// The straight paths, send_line() to be tried first: one line, or one line and the ring; no
@@ -77,6 +84,10 @@ public:
     /// not offered. The order's handle, or 0: nothing happened.
     std::uint32_t post(const Pattern& pattern, void* data, std::uint64_t bytes,
                        const Completion& completion) noexcept;
+    /// The shortest path of receive() (awaited.h): takes what arrival() found, if that is a whole
+    /// message in its line for this receive, and nothing else waits or is due.
+    bool take_awaited(const Arrival& first, const Pattern& pattern, void* data,
+                      std::uint64_t bytes, Outcome* outcome) noexcept;
     int cancel(std::uint32_t handle);
     int probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed);
     int receive_claimed(Arrived& message, std::span<const iovec> to, const Completion& completion,
@@ -108,11 +119,6 @@ public:
     /// and the next turn tries it again; other peers are not held up.
     int turn() noexcept;
     /// The parts of a turn: a request of the peer that sent last, and all other things.
-    struct Arrival {
-        Peer& peer;
-        const gcs::Line& line;
-        bool is_here;
-    };
     [[nodiscard]] Arrival arrival() const noexcept {
         const gcs::Line& line = first_->in.next();
         return {*first_, line, first_->in.is_next(line)};
@@ -134,7 +140,7 @@ public:
     }
     int take_arrivals(Peer& peer, const gcs::Line& line) noexcept;
     int take_more() noexcept;
-    /// Whenever credit goes back, once in half a ring of arrivals, kCreditReturned is set in *word.
+    /// Whenever credit goes back, now and then among arrivals, kCreditReturned is set in *word.
     static constexpr std::uint8_t kCreditReturned = 2;
     void mark_credit(std::uint8_t* word) noexcept { credit_mark_ = word; }
     /// Something would be done by the next turn, or there is room now for what was refused last.

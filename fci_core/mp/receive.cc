@@ -219,7 +219,7 @@ void MessagePassing::on_send(Peer& peer, const gcs::Line& line) {
     const bool in_pool = (control.flags & kInPool) != 0;
     message.data = in_pool ? peer.pieces_in.at(network_, peer.rank, peer.in.layout(),
                                                line.word[word], message.bytes)
-                           : peer.in.ring(message.bytes);
+                           : peer.in.ring(line, message.bytes);
     if (message.data == nullptr) return bad_request(peer);
     take_short(peer, message);
     if (in_pool) give_back_piece(peer);
@@ -233,9 +233,10 @@ void MessagePassing::on_announce(Peer& peer, const gcs::Line& line) {
         return bad_request(peer);
     }
     if (space == kActiveSpace) {
-        const std::byte* header =
-            (control.flags & kInRing) != 0 ? peer.in.ring(control.bytes) : nullptr;
-        return on_active_announce(peer, record, header, header != nullptr ? control.bytes : 0);
+        if ((control.flags & kInRing) == 0) return on_active_announce(peer, record, nullptr, 0);
+        const std::byte* const header = peer.in.ring(line, control.bytes);
+        if (header == nullptr) return bad_request(peer);
+        return on_active_announce(peer, record, header, control.bytes);
     }
     const bool has_immediate = (control.flags & kImmediate) != 0;
     const Envelope envelope{peer.rank, space, record.match};

@@ -34,7 +34,8 @@ enum class Kind : std::uint8_t {
 
 // Flags of a control word.
 inline constexpr std::uint8_t kImmediate = 1;  // send: an immediate word precedes the data
-inline constexpr std::uint8_t kInRing = 2;     // the data, or its attached part, is in the ring
+inline constexpr std::uint8_t kInRing = 2;     // the data, or its attached part, is in the ring,
+                                               // and gcs::kRingWord says where
 inline constexpr std::uint8_t kWantsTaken = 4; // send: answer with `taken` once it is matched
 inline constexpr std::uint8_t kFailed = 8;     // sent, taken: the copying failed
 inline constexpr std::uint8_t kAll = 16;       // sent: I copied everything, no answer needed
@@ -72,6 +73,10 @@ struct Control {
     }
 };
 
+/// Kind and flags of the control word.
+inline std::uint32_t kind_of(const gcs::Line& line) noexcept {
+    return flag::look_at<std::uint16_t>(line.control, 0);
+}
 /// The control word of a whole message. `immediate_bytes`: 8, or 0 without one.
 constexpr std::uint32_t line_control(std::uint32_t space, std::uint32_t immediate_bytes,
                                      std::uint64_t bytes) noexcept {
@@ -163,6 +168,10 @@ concept WireRecord = std::is_trivially_copyable_v<T> && std::is_standard_layout_
                      std::has_unique_object_representations_v<T> && sizeof(T) <= 56;
 static_assert(WireRecord<AnnounceRecord> && WireRecord<RequestRecord> && WireRecord<OfferRecord> &&
               WireRecord<PieceRecord> && WireRecord<HandleRecord>);
+
+// What comes with data in the ring leaves the word free that says where.
+static_assert(sizeof(AnnounceRecord) <= 8 * gcs::kRingWord);
+static_assert(sizeof(PieceRecord) <= 8 * gcs::kRingWord);
 
 template <WireRecord R>
 gcs::Line pack(Control control, const R& record) noexcept {

@@ -11,10 +11,6 @@ namespace fci::mp {
 namespace {
 constexpr unsigned kRequestsPerTurn = 32;  // of one peer, so that no peer starves another
 
-/// Kind and flags.
-std::uint32_t kind_of(const gcs::Line& line) noexcept {
-    return flag::look_at<std::uint16_t>(line.control, 0);
-}
 constexpr bool has_flag(std::uint32_t kind, std::uint32_t flag) noexcept {
     return (kind & flag << 8) != 0;
 }
@@ -43,7 +39,9 @@ template <std::uint32_t kFlags>
     outcome.length = outcome.received = bytes;
     if (in_ring) {
         if (bytes > limits_.eager_bytes) [[unlikely]] return false;
-        copy(order.data, peer.in.ring(bytes), bytes);
+        const std::byte* const from = peer.in.ring(line, bytes);
+        if (from == nullptr) [[unlikely]] return false;
+        copy(order.data, from, bytes);
     } else {
         const auto* const from = reinterpret_cast<const std::byte*>(line.word + 1 + has_immediate);
         // Shorter than any limit, so the commonest need not be compared with it.

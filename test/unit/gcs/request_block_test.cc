@@ -155,9 +155,9 @@ TEST(ring_place, piece__never_wraps) {
     std::uint64_t position = 0;
     for (unsigned i = 1; i < 5000; ++i) {
         const std::uint64_t bytes = (i * 37) % 900;
-        const gcs::RingPlace place = gcs::ring_place(position, bytes, 4096);
+        const gcs::RingPlace place = gcs::ring_place(position, bytes, 8192, 4096);
         EXPECT_GE(place.begin, position);
-        EXPECT_LE((place.begin & 4095) + bytes, 4096u);
+        EXPECT_LE((place.begin & 8191) + bytes, 4096u);
         EXPECT_EQ(place.end % 64, 0u);
         position = place.end;
     }
@@ -224,8 +224,9 @@ TEST(request_out, data__is_one_transfer_and_found_by_both) {
         ASSERT_EQ(put_with(p, l, parts, bytes), Status::ok);
         EXPECT_EQ(p.to_receiver.transfers, before + 1);
         ASSERT_TRUE(p.in.ready());
-        EXPECT_EQ(p.in.take().word[0], round);
-        EXPECT_EQ(std::memcmp(p.in.ring(bytes), data.data(), bytes), 0) << round;
+        const Line got = p.in.take();
+        EXPECT_EQ(got.word[0], round);
+        EXPECT_EQ(std::memcmp(p.in.ring(got, bytes), data.data(), bytes), 0) << round;
         if (p.in.credit_due()) {
             ASSERT_EQ(p.in.return_credit(p.to_sender), Status::ok);
         }
@@ -242,51 +243,109 @@ TEST(request_out, ring__is_never_overrun) {
         ASSERT_EQ(put_with(p, l, {&part, 1}, 1000), Status::ok);
     }
     EXPECT_EQ(put, 4u);  // 4 x 1024 = the whole ring
-    (void)p.in.take();
-    (void)p.in.ring(1000);
+    for (unsigned i = 0; i < 2; ++i) ASSERT_NE(p.in.ring(p.in.take(), 1000), nullptr);
     EXPECT_FALSE(p.out.ring_free(p.to_receiver, 1000));
     ASSERT_EQ(p.in.return_credit(p.to_sender), Status::ok);
     EXPECT_TRUE(p.out.ring_free(p.to_receiver, 1000));
 }
 
-TEST(request_out, ring__grows_by_doubling_and_only_in_its_first_lap) {
-    constexpr Layout kLarge{8, 128 * 1024};
-    static_assert(kLarge.block_first_bytes() < kLarge.block_bytes());
-    std::vector<std::byte> near(kLarge.block_bytes()), far(kLarge.block_bytes());
+namespace {
+
+// A ring of 256 KiB, and whoever takes out of it what the other puts in.
+struct LargeRing {
+    static constexpr Layout kLayout{256, 256 * 1024};
+    static_assert(kLayout.block_first_bytes() < kLayout.block_bytes());
+    std::vector<std::byte> near = std::vector<std::byte>(kLayout.block_bytes());
+    std::vector<std::byte> far = std::vector<std::byte>(kLayout.block_bytes());
     Wire there{far}, back{near};
     gcs::RequestOut out;
     gcs::RequestIn in;
-    out.attach(1, kLarge, near);
-    in.attach(1, kLarge, far, kUnexpected);
-    const std::vector<std::byte> data(4096);
-    const gcs::RequestOut::Part part{data.data(), data.size()};
-    for (unsigned i = 0; i < 128; ++i) {  // four laps
-        const std::uint64_t end = 4096 * (i + 1);
-        there.full = i == 4;
-        if (there.full) {
-            EXPECT_FALSE(out.ring_free(there, data.size()));
-            there.full = false;
-        }
-        ASSERT_TRUE(out.ring_free(there, data.size())) << i;
-        std::uint64_t memory = kLarge.ring_first_bytes();
-        for (const auto& [address, bytes] : there.provided) {
-            EXPECT_EQ(address, static_cast<std::uint64_t>(kLarge.ring(memory)));
-            memory += bytes;
-        }
-        EXPECT_GE(memory, std::min<std::uint64_t>(end, kLarge.ring_bytes)) << "not there yet";
-        if (end <= kLarge.ring_bytes / 2) {
-            EXPECT_LE(memory, std::max(2 * end, kLarge.ring_first_bytes())) << i;
-        }
-        ASSERT_TRUE(out.slot_free());
-        ASSERT_EQ(out.put(there, 7, {&part, 1}, data.size()), Status::ok);
+    LargeRing() {
+        out.attach(1, kLayout, near);
+        in.attach(1, kLayout, far, kUnexpected);
+    }
+    bool put(std::uint64_t bytes, std::uint8_t content) {
+        const std::vector<std::byte> data(bytes, std::byte{content});
+        const gcs::RequestOut::Part part{data.data(), bytes};
+        return out.slot_free() && out.ring_free(there, bytes) &&
+               out.put(there, 7, {&part, 1}, bytes) == Status::ok;
+    }
+    void take(std::uint64_t bytes, std::uint8_t content) {
         ASSERT_TRUE(in.ready());
-        (void)in.take();
-        (void)in.ring(data.size());
+        const std::byte* const data = in.ring(in.take(), bytes);
+        ASSERT_NE(data, nullptr);
+        EXPECT_EQ(data[0], std::byte{content});
+        EXPECT_EQ(data[bytes - 1], std::byte{content});
+        EXPECT_LE(data + bytes - ring_begin(), static_cast<std::ptrdiff_t>(memory()));
         if (in.credit_due()) {
             ASSERT_EQ(in.return_credit(back), Status::ok);
         }
     }
-    EXPECT_EQ(there.provided.size(), 5u);  // 4, 8, ... 64 KiB more
+    [[nodiscard]] const std::byte* ring_begin() const {
+        return far.data() + static_cast<std::uint64_t>(kLayout.ring(0));
+    }
+    /// Of the ring, that was asked for: without a gap, each time as much again.
+    [[nodiscard]] std::uint64_t memory() const {
+        std::uint64_t bytes = kLayout.ring_first_bytes();
+        for (const auto& [address, more] : there.provided) {
+            EXPECT_EQ(address, static_cast<std::uint64_t>(kLayout.ring(bytes)));
+            EXPECT_EQ(more, bytes);
+            bytes += more;
+        }
+        return bytes;
+    }
+};
+
+}  // namespace
+
+TEST(request_out, ring__stays_small_where_messages_are_taken_as_they_come) {
+    for (const std::uint64_t bytes : {49u, 1000u, 1024u, 4096u, 8192u, 9000u}) {
+        LargeRing ring;
+        for (unsigned i = 0; i < 2000; ++i) {  // many laps
+            ASSERT_TRUE(ring.put(bytes, static_cast<std::uint8_t>(i))) << i;
+            ring.take(bytes, static_cast<std::uint8_t>(i));
+        }
+        EXPECT_LE(ring.memory(), gcs::RequestIn::kRingInUse) << bytes;
+    }
+}
+
+TEST(request_out, ring__grows_by_doubling_as_far_as_it_is_needed) {
+    LargeRing ring;
+    unsigned put = 0, taken = 0;
+    for (const unsigned ahead : {30u, 50u, 5u}) {
+        for (unsigned refused = 0; put < taken + ahead;) {
+            ring.there.full = put == 16 && refused == 0;
+            if (ring.put(4096, static_cast<std::uint8_t>(put))) {
+                ++put;
+                continue;
+            }
+            // No memory, or the place that a smaller ring left out is still on the way.
+            ASSERT_LT(++refused, 30u) << put;
+            if (!ring.there.full) ring.take(4096, static_cast<std::uint8_t>(taken++));
+        }
+        EXPECT_EQ(ring.memory(), ahead == 30 ? 128 * 1024u : 256 * 1024u);
+        for (unsigned i = 0; i < 500; ++i) {
+            ring.take(4096, static_cast<std::uint8_t>(taken++));
+            ASSERT_TRUE(ring.put(4096, static_cast<std::uint8_t>(put))) << put;
+            ++put;
+        }
+    }
+    EXPECT_EQ(ring.there.provided.size(), 6u);  // 4, 8, ... 128 KiB more
+}
+
+TEST(request_in, ring__takes_no_place_that_cannot_be) {
+    LargeRing ring;
+    ASSERT_TRUE(ring.put(100, 1));
+    Line line = ring.in.take();
+    for (const std::uint64_t begin :
+         {LargeRing::kLayout.ring_bytes - 64, LargeRing::kLayout.ring_bytes + 64,
+          ~std::uint64_t{63}, std::uint64_t{1} << 63}) {
+        line.word[gcs::kRingWord] = begin;
+        EXPECT_EQ(ring.in.ring(line, 100), nullptr) << begin;
+    }
+    line.word[gcs::kRingWord] = 1;  // nothing begins within a line
+    EXPECT_EQ(ring.in.ring(line, LargeRing::kLayout.ring_bytes + 1), nullptr);
+    EXPECT_EQ(ring.in.ring(line, 100), ring.ring_begin());
 }
 
 TEST(request_in, sequence__of_an_old_lap_is_not_taken) {
