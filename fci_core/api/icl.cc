@@ -22,13 +22,13 @@ namespace {
 
 // icl.h and mp say the same things in the same places; mp may not include what lies above it.
 static_assert(sizeof(fci_icl_status) == sizeof(mp::Outcome));
-static_assert(offsetof(fci_icl_status, source) == offsetof(mp::Outcome, source));
-static_assert(offsetof(fci_icl_status, flags) == offsetof(mp::Outcome, flags));
+static_assert(offsetof(fci_icl_status, source) == offsetof(mp::Outcome, source) &&
+              offsetof(fci_icl_status, flags) == offsetof(mp::Outcome, flags));
 static_assert(offsetof(fci_icl_status, match) == offsetof(mp::Outcome, match));
 static_assert(offsetof(fci_icl_status, immediate) == offsetof(mp::Outcome, immediate));
-static_assert(offsetof(fci_icl_status, length) == offsetof(mp::Outcome, length));
-static_assert(offsetof(fci_icl_status, received) == offsetof(mp::Outcome, received));
-static_assert(sizeof(fci_icl_completion) == sizeof(mp::Completion));
+static_assert(offsetof(fci_icl_status, length) == offsetof(mp::Outcome, length) &&
+              offsetof(fci_icl_status, received) == offsetof(mp::Outcome, received) &&
+              sizeof(fci_icl_completion) == sizeof(mp::Completion));
 static_assert(FCI_ICL_DONE == mp::kDone && FCI_ICL_EAGAIN == mp::kAgain);
 static_assert(FCI_ICL_EINVAL == mp::kInvalid && FCI_ICL_ENOMEM == mp::kNoMemory);
 static_assert(FCI_ICL_EPEER == mp::kPeerLost && FCI_ICL_ETRUNC == mp::kTruncated);
@@ -302,9 +302,16 @@ fci_icl_order fci_icl_post(fci_icl_context* context, fci_icl_peer source, uint64
                            uint64_t ignore, void* buffer, size_t bytes, fci_icl_done_fn done,
                            void* user, void* owner) {
     const mp::Pattern pattern{source, 0, match, ignore};
-    mp::MessagePassing& messages = messages_of(context);
-    if (!messages.lacks(pattern)) [[unlikely]] return 0;
-    return messages.post(pattern, buffer, bytes, {done_of(done), user, owner});
+    if (!messages_of(context).lacks(pattern)) [[unlikely]] return 0;
+    return messages_of(context).post(pattern, buffer, bytes, {done_of(done), user, owner});
+}
+
+int fci_icl_take(fci_icl_context* context, fci_icl_peer source, uint64_t match, uint64_t ignore,
+                 void* buffer, size_t bytes, struct fci_icl_status* status) {
+    const mp::Pattern wanted{source, 0, match, ignore};
+    const bool taken =
+        process_of(context).take_awaited(wanted, buffer, bytes, outcome_of(status));
+    return taken ? FCI_ICL_DONE : FCI_ICL_EAGAIN;
 }
 
 int fci_icl_cancel(fci_icl_context* context, fci_icl_order order) {
@@ -378,12 +385,11 @@ int fci_icl_progress(fci_icl_context* context) {
 int fci_icl_wait(fci_icl_context* context, int64_t timeout_ns) {
     return guarded([&] { return process_of(context).wait(timeout_ns); });
 }
-
 int fci_icl_wait_fd(const fci_icl_context* context) {
     return process_of(context).device().wait_fd();
 }
-
 void fci_icl_share(fci_icl_context* context) { process_of(context).share(); }
+void fci_icl_stay_awake(fci_icl_context* context, int on) { process_of(context).stay_awake(on); }
 
 int fci_icl_arm(fci_icl_context* context) {
     return guarded([&] { return process_of(context).arm() ? FCI_ICL_OK : FCI_ICL_EAGAIN; });

@@ -209,6 +209,14 @@ FCI_ICL_API fci_icl_order fci_icl_post(fci_icl_context *context, fci_icl_peer so
                                        uint64_t match, uint64_t ignore, void *buffer, size_t bytes,
                                        fci_icl_done_fn done, void *user, void *owner);
 
+/* For a caller who waits for this receive and would post it and make progress: the commonest of all
+ * messages, short and in space 0, where it is here, or will be within a microsecond, and nobody
+ * else waits. FCI_ICL_DONE with *status, or FCI_ICL_EAGAIN: nothing happened. `bytes` at most
+ * inline_bytes: a long receive is better posted at once. */
+FCI_ICL_API int fci_icl_take(fci_icl_context *context, fci_icl_peer source, uint64_t match,
+                             uint64_t ignore, void *buffer, size_t bytes,
+                             struct fci_icl_status *status);
+
 /* Asks for a receive, or a send that waits for its match, to be taken back. Its completion then
  * comes from progress, exactly once: FCI_ICL_ECANCELED, or success where the match was first.
  * FCI_ICL_ENOENT: no such order any more. */
@@ -259,6 +267,9 @@ FCI_ICL_API int fci_icl_progress(fci_icl_context *context);
 /* Other threads wait for the caller's lock meanwhile: from now on progress gives the processor away
  * for half a millisecond at most, however long nothing has happened. */
 FCI_ICL_API void fci_icl_share(fci_icl_context *context);
+/* While `on`: progress gives the processor away, but does not sleep, because the caller also looks
+ * for what comes by other ways and would not wake it. */
+FCI_ICL_API void fci_icl_stay_awake(fci_icl_context *context, int on);
 /* Turns until something happened or the time is over (< 0: no limit). Returns as progress does. */
 FCI_ICL_API int fci_icl_wait(fci_icl_context *context, int64_t timeout_ns);
 /* A descriptor for poll(2) and epoll; -1 where the driver has none. Before sleeping on it call

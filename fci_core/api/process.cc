@@ -156,15 +156,14 @@ void Process::plan_idle() noexcept {
         progress::set_slice(crowded ? progress::kShortSlice : 0);
     }
     crowded_ = crowded;
-    const bool armed = wake_ == Wake::armed;
     alert_ = wake_ != Wake::off || crowded_ ? kAlways : 0;
     row_ = crowded_ ? spins + 1 : ~0u;
-    const unsigned left = row_ > empty_turns_ ? row_ - empty_turns_ : 1;
-    until_idle_ = planned_ = armed ? 1 : std::min(until_poll_, crowded_ ? left : ~0u);
+    const unsigned left = !crowded_ ? ~0u : row_ > empty_turns_ ? row_ - empty_turns_ : 1;
+    until_idle_ = planned_ = wake_ == Wake::armed ? 1 : std::min(until_poll_, left);
 }
 
 /// The row of empty turns is broken.
-inline void Process::worked() noexcept {
+void Process::worked() noexcept {
     if (wake_ != Wake::off) [[unlikely]] {
         end_sleep();
         plan_idle();
@@ -237,10 +236,11 @@ int Process::idle() noexcept try {
             policy_.set_asleep(messages_.sleeping_peers());
         }
         if (policy_.wants_used_time()) policy_.used_time(progress::used_time());
-        const progress::WaitStep step = policy_.turn(empty_turns_, device_->now());
-        const bool waits_here = step.action != progress::WaitAction::sleep ||
-                                (!shared_ && messages_.is_waited_for());
-        follow(step, waits_here ? -1 : progress::kShortSleep);
+        progress::WaitStep step = policy_.turn(empty_turns_, device_->now());
+        // Whoever waits for what is not known here, a lock in shared memory say, is not woken.
+        const bool wakes = !stays_awake_ && (shared_ || messages_.is_waited_for());
+        if (!wakes) step.action = std::min(step.action, progress::WaitAction::yield);
+        follow(step, shared_ ? progress::kShortSleep : -1);
         policy_.resumed(device_->now());
     }
     plan_idle();

@@ -18,6 +18,7 @@
 #include "fci_core/base/status.h"
 #include "fci_core/ddi/device.h"
 #include "fci_core/ddi/driver.h"
+#include "fci_core/mp/awaited.h"
 #include "fci_core/mp/message_passing.h"
 #include "fci_core/progress/wait_policy.h"
 
@@ -57,10 +58,27 @@ public:
         }
         return messages_.rest()(this, first.peer);
     }
+    /// The shortest path of a receive that is waited for: the message, if it is here or, where
+    /// each rank has a core and the same peer sent last, in a moment. False: nothing happened.
+    [[gnu::always_inline]] bool take_awaited(const mp::Pattern& pattern, void* data,
+                                             std::uint64_t bytes, mp::Outcome* outcome) noexcept {
+        const mp::MessagePassing::Arrival first = messages_.arrival();
+        unsigned looks = pattern.source == first.peer.rank && !crowded_ ? kMoment : 1;
+        while (!first.peer.in.is_next(first.line)) {
+            if (--looks == 0) return false;
+        }
+        // What a turn with work has to do besides, it does.
+        if ((alert_ & kLookUp) != 0 || wake_ != Wake::off) [[unlikely]] return false;
+        if (!messages_.take_awaited(first, pattern, data, bytes, outcome)) return false;
+        if (alert_ != 0) [[unlikely]] worked();
+        return true;
+    }
     /// Turns until something happened or the time is over (< 0: none).
     int wait(Nanoseconds timeout);
     /// Other threads wait while this one is in progress().
     void share() noexcept { shared_ = true; }
+    /// Progress does not sleep, while `on`.
+    void stay_awake(bool on) noexcept { stays_awake_ = on; }
     /// Before sleeping on the device's descriptor: false when there is work. The next turn ends it,
     /// unless other threads share this object: then it lasts until disarm().
     bool arm() {
@@ -104,6 +122,8 @@ private:
     Process(std::unique_ptr<ddi::Device> device, const char* driver, const mp::Protocol& protocol,
             const mp::Limits& limits, const progress::WaitPolicy& policy);
     static void* operator new(std::size_t bytes);
+
+    static constexpr unsigned kMoment = 256;  // looks: less than a microsecond
 
     int take_alerted(mp::Peer& peer, const gcs::Line& line) noexcept;
     [[gnu::noinline]] int look_closely() noexcept;
@@ -157,7 +177,7 @@ private:
     static constexpr std::uint8_t kLookUp = mp::MessagePassing::kCreditReturned;
     bool childs_ = false;
     std::optional<ForkWatch> fork_watch_;  // until it begins to end
-    bool shared_ = false;
+    bool shared_ = false, stays_awake_ = false;
     bool board_there_ = false;
     FinalReport final_report_;
     std::string kept_wait_policy_, kept_summary_;

@@ -274,7 +274,13 @@ TEST(Process, progress__is_woken_from_its_first_sleep_until_something_comes) {
     take(self.get(), 2);
 
     const auto sleeps = [&] { return counter(self.get(), "sleeps"); };
+    for (int turn = 0; turn < 100'000; ++turn) fci_icl_progress(self.get());
     const std::uint64_t before = sleeps();
+    EXPECT_LE(before, 1u) << "after the last probe nothing is awaited that could wake it";
+    std::uint64_t never = 0;
+    fci_icl_order order = 0;
+    ASSERT_EQ(fci_icl_receive_bytes(self.get(), FCI_ICL_ANY_SOURCE, 0, 99, 0, &never, sizeof never,
+                                    nullptr, &order, nullptr), FCI_ICL_OK);
     for (Limit limit("three sleeps"); sleeps() < before + 3 && limit.holds();) {
         fci_icl_progress(self.get());
     }
