@@ -94,10 +94,106 @@ AC_DEFUN([FCI_MISSING], [fci_missing="$fci_missing
   note: without $1 $2"
 AC_MSG_WARN([$1 not found: $2])])
 
-dnl FCI_MPICC: Open MPI's compiler wrapper, for the programs that run over the provider.
-AC_DEFUN([FCI_MPICC], [
-AC_PATH_PROGS([MPICC_OPENMPI], [mpicc.openmpi mpicc], [no])
-AS_IF([test "$MPICC_OPENMPI" != no],
-  [AS_IF(["$MPICC_OPENMPI" --showme:version >/dev/null 2>&1], [], [MPICC_OPENMPI=no])])
-AM_CONDITIONAL([HAVE_OPENMPI], [test "$MPICC_OPENMPI" != no])
+dnl FCI_OPENMPI: the Open MPI whose component is built, with its internal headers: 4.1 or 5.0.
+dnl OPENMPI_RELEASE says which; fci_have_OPENMPI says it in a sentence, or why there is none.
+AC_DEFUN([FCI_OPENMPI], [
+AC_ARG_WITH([openmpi], [AS_HELP_STRING([--with-openmpi=MPICC],
+  [the mpicc of the Open MPI that its component is built for])], [], [with_openmpi=check])
+AC_ARG_WITH([openmpi-source], [AS_HELP_STRING([--with-openmpi-source=DIR],
+  [its unpacked source, for headers that were not installed, as some of Debian's 5.0])],
+  [], [with_openmpi_source=no])
+OPENMPI_RELEASE= OPENMPI_CPPFLAGS= OPENMPI_LIBS=
+AS_CASE([$with_openmpi],
+  [no], [fci_have_OPENMPI=no],
+  [yes|check], [AC_PATH_PROGS([MPICC_OPENMPI], [mpicc.openmpi mpicc], [mpicc])],
+  [MPICC_OPENMPI=$with_openmpi])
+AS_IF([test "$with_openmpi" != no], [FCI_OPENMPI_HEADERS])
+AS_CASE([$with_openmpi:$with_openmpi_source:$OPENMPI_RELEASE],
+  [no:*|check:no:*|*:4.1|*:5.0], [],
+  [AC_MSG_ERROR([--with-openmpi: $fci_have_OPENMPI])])
+AM_CONDITIONAL([HAVE_OPENMPI], [test -n "$OPENMPI_RELEASE"])
+AC_SUBST([OPENMPI_RELEASE])
+AC_SUBST([OPENMPI_CPPFLAGS])
+AC_SUBST([OPENMPI_LIBS])
+])
+
+dnl Warnings in Open MPI's headers are not ours, so they are a system's.
+AC_DEFUN([FCI_OPENMPI_HEADERS], [
+AC_MSG_CHECKING([which Open MPI the component can be built for])
+fci_version_h=
+for fci_directory in `"$MPICC_OPENMPI" --showme:incdirs 2>/dev/null`; do
+  OPENMPI_CPPFLAGS="$OPENMPI_CPPFLAGS -isystem $fci_directory"
+  AS_IF([test -e "$fci_directory/ompi/mca/pml/pml.h"],
+    [fci_version_h=$fci_directory/ompi/version.h])
+done
+for fci_directory in `"$MPICC_OPENMPI" --showme:libdirs 2>/dev/null`; do
+  OPENMPI_LIBS="$OPENMPI_LIBS -L$fci_directory"
+done
+OPENMPI_LIBS="$OPENMPI_LIBS -lmpi -lopen-pal"
+AS_IF([test -z "$OPENMPI_CPPFLAGS"],
+  [fci_have_OPENMPI="no: $MPICC_OPENMPI is no mpicc of Open MPI (Debian: libopenmpi-dev)"],
+  [test -z "$fci_version_h"],
+  [fci_have_OPENMPI="no: $MPICC_OPENMPI came without Open MPI's internal headers (Debian: libopenmpi-dev)"],
+  [OPENMPI_RELEASE=`$SED -n 's/^#define OMPI_MAJOR_VERSION //p' "$fci_version_h"`.`$SED -n \
+    's/^#define OMPI_MINOR_VERSION //p' "$fci_version_h"`
+  AS_CASE([$OPENMPI_RELEASE], [4.1|5.0], [FCI_OPENMPI_OTHERS
+    FCI_OPENMPI_LINK], [
+    fci_have_OPENMPI="no: $MPICC_OPENMPI is of Open MPI $OPENMPI_RELEASE, not of 4.1 or 5.0"
+    OPENMPI_RELEASE=])])
+AC_MSG_RESULT([$fci_have_OPENMPI])
+])
+
+dnl What 5.0 needs besides: PMIx, and headers that only its source may have. That comes last, and has
+dnl to be of the very same version.
+AC_DEFUN([FCI_OPENMPI_OTHERS], [
+fci_full_version=$OPENMPI_RELEASE.`$SED -n 's/^#define OMPI_RELEASE_VERSION //p' "$fci_version_h"`
+AS_CASE([$OPENMPI_RELEASE], [5.0], [
+  for fci_flag in `$PKG_CONFIG --cflags-only-I pmix 2>/dev/null`; do
+    OPENMPI_CPPFLAGS="$OPENMPI_CPPFLAGS -isystem ${fci_flag@%:@-I}"
+  done
+  OPENMPI_LIBS="$OPENMPI_LIBS `$PKG_CONFIG --libs-only-L pmix 2>/dev/null` -lpmix"])
+AS_IF([test "$with_openmpi_source" != no], [
+  fci_source=`cd "$with_openmpi_source" 2>/dev/null && pwd`
+  fci_found=`$SED -n -e 's/^major=//p' -e 's/^minor=/./p' -e 's/^release=/./p' \
+    "$fci_source/VERSION" 2>/dev/null | tr -d '\n'`
+  AS_IF([test "$fci_found" = "$fci_full_version"],
+    [OPENMPI_CPPFLAGS="$OPENMPI_CPPFLAGS -isystem $fci_source"],
+    [AC_MSG_ERROR([--with-openmpi-source=$with_openmpi_source is not the unpacked source of Open MPI $fci_full_version, which $MPICC_OPENMPI is of])])])
+])
+
+AC_DEFUN([FCI_OPENMPI_LINK], [
+AC_LANG_PUSH([C])
+fci_save_CPPFLAGS=$CPPFLAGS fci_save_LIBS=$LIBS
+CPPFLAGS="$CPPFLAGS $OPENMPI_CPPFLAGS -I$srcdir"
+LIBS="$OPENMPI_LIBS $LIBS"
+AC_LINK_IFELSE([AC_LANG_PROGRAM([[
+#include <ompi_config.h>
+#include <ompi/mca/pml/pml.h>
+#include <ompi/proc/proc.h>
+#include <opal/runtime/opal_progress.h>
+#include "netmod/openmpi/compat.h"
+]], [[
+int error;
+opal_progress();
+OPAL_MODEX_SEND(error, PML_FCI_GLOBAL, (mca_base_component_t *) 0, "", 1);
+return error + (ompi_proc_local() == 0);
+]])],
+  [fci_have_OPENMPI="for Open MPI $OPENMPI_RELEASE ($MPICC_OPENMPI)"],
+  [FCI_OPENMPI_WHY
+  OPENMPI_RELEASE=])
+CPPFLAGS=$fci_save_CPPFLAGS LIBS=$fci_save_LIBS
+AC_LANG_POP([C])
+])
+
+dnl Why it did not compile. Which header has the threads is decided where Open MPI is configured.
+AC_DEFUN([FCI_OPENMPI_WHY], [
+fci_have_OPENMPI="no: against $MPICC_OPENMPI nothing compiles and links, see config.log"
+AS_CASE([$OPENMPI_RELEASE], [5.0], [
+  AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
+#include <opal_config.h>
+#include MCA_threads_base_include_HEADER
+]], [])], [],
+    [fci_have_OPENMPI="no: headers of Open MPI $fci_full_version are missing here. Unpack its source (Debian: apt-get source openmpi) and add --with-openmpi-source=DIR"])
+  AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <pmix.h>]], [])], [],
+    [fci_have_OPENMPI="no: Open MPI $fci_full_version needs pmix.h, which is missing (Debian: libpmix-dev)"])])
 ])

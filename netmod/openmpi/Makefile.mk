@@ -1,0 +1,31 @@
+# Open MPI: the component mca_pml_fci.so, for the release whose headers configure found. It lies in
+# a directory of that name, because Open MPI loads all that a directory on its path has.
+if HAVE_OPENMPI
+
+openmpidir = $(providerdir)/openmpi-$(OPENMPI_RELEASE)
+openmpi_LTLIBRARIES = mca_pml_fci.la
+mca_pml_fci_la_SOURCES = \
+	%D%/compat.h \
+	%D%/component.c \
+	%D%/counters.c \
+	%D%/data.c \
+	%D%/fork.c \
+	%D%/pml_fci.h \
+	%D%/probe.c \
+	%D%/receive.c \
+	%D%/request.c \
+	%D%/send.c \
+	%D%/world.c
+mca_pml_fci_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENMPI_CPPFLAGS)
+# What Open MPI calls has parameters that it does not need.
+mca_pml_fci_la_CFLAGS = $(AM_CFLAGS) -std=gnu11 -Wno-unused-parameter
+mca_pml_fci_la_LIBADD = libfci.la $(OPENMPI_LIBS)
+# libfci is found beside the directory that it lies in.
+mca_pml_fci_la_LDFLAGS = -module -avoid-version -shared $(no_undefined) \
+	-Wl,--version-script=$(srcdir)/%D%/mca_pml_fci.map \
+	'-Wl,-rpath,$$ORIGIN/../..' -pthread
+EXTRA_mca_pml_fci_la_DEPENDENCIES = %D%/mca_pml_fci.map
+
+endif HAVE_OPENMPI
+
+dist_noinst_DATA += %D%/mca_pml_fci.map

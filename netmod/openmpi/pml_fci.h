@@ -1,0 +1,266 @@
+/* The Open MPI component: what its files share. Open MPI asks it for every message between
+ * processes (its "pml"); all communication is behind icl.h, the C face of libfci.
+ *
+ * Locks: one context under one lock, which is taken only where the program asked for several
+ * threads (pml_fci_enter). It is recursive, because what a completion calls may send. Completions
+ * that call somebody run without it (request.c). */
+#ifndef PML_FCI_H_INCLUDED
+#define PML_FCI_H_INCLUDED
+
+#if defined(__x86_64__)
+#pragma GCC target("cx16")  /* as Open MPI itself is compiled: its lists are swapped whole */
+#endif
+
+#include <ompi_config.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ompi/communicator/communicator.h>
+#include <ompi/constants.h>
+#include <ompi/datatype/ompi_datatype.h>
+#include <ompi/mca/pml/base/base.h>
+#include <ompi/mca/pml/base/pml_base_request.h>
+#include <ompi/mca/pml/pml.h>
+#include <ompi/request/request.h>
+#include <opal/util/output.h>
+
+#include "fci_core/api/icl.h"
+
+#include "netmod/openmpi/compat.h"
+
+#define PML_FCI_APART __attribute__((noinline))  /* of a straight path */
+
+/* Nothing of this leaves the component, and the compiler is told so before it is used. */
+#pragma GCC visibility push(hidden)
+
+/* --- state --- */
+
+typedef struct {
+    fci_icl_context *context;       /* NULL before init, after finalize, and in a child of fork() */
+    size_t inject_bytes;            /* what fci_icl_send_short() takes */
+    size_t inline_bytes;            /* what fci_icl_take() takes */
+    pthread_mutex_t lock;
+    opal_free_list_t requests;
+    struct pml_fci_request *called; /* complete, and somebody is to be called; the oldest first */
+    struct pml_fci_request **called_end;
+    ompi_request_t sent;            /* what a send answers that was complete at once */
+    bool has_windows;               /* whose traffic comes by other ways than FCI */
+    /* parameters of MCA */
+    int priority;
+    char *driver, *protocol;
+} pml_fci_state;
+
+extern pml_fci_state pml_fci;
+extern mca_pml_base_module_t pml_fci_module;
+
+static inline void pml_fci_enter(void)
+{
+    if (OPAL_UNLIKELY(opal_using_threads()))
+        pthread_mutex_lock(&pml_fci.lock);
+}
+
+static inline void pml_fci_exit(void)
+{
+    if (OPAL_UNLIKELY(opal_using_threads()))
+        pthread_mutex_unlock(&pml_fci.lock);
+}
+
+/* --- communicators and processes (world.c) --- */
+
+/* The match word.
+ *
+ *   63              52 51          32 31           0
+ *   | rank mod 2^12   | context id   | tag          |
+ *
+ * Who sent a message is told by its peer number, which icl.h matches as a field of its own; the
+ * rank is in the word only to find the source for a wildcard receive, and never compared. Tags
+ * below 0 are Open MPI's own, and MPI_ANY_TAG leaves them alone: the sign is always compared. */
+#define PML_FCI_CONTEXT_SHIFT 32
+#define PML_FCI_CONTEXT_BITS 20
+#define PML_FCI_RANK_SHIFT 52
+#define PML_FCI_RANKS_TOLD 4096
+#define PML_FCI_RANK_MASK (~UINT64_C(0) << PML_FCI_RANK_SHIFT)
+#define PML_FCI_ANY_TAG_MASK UINT64_C(0x7fffffff)
+
+#define PML_FCI_UNKNOWN FCI_ICL_ANY_SOURCE  /* of a rank that was not spoken to yet */
+
+/* What hangs on a communicator. */
+typedef struct {
+    uint64_t sends;                 /* the word of what is sent here, but the tag */
+    uint64_t receives;              /* of what is received: without a rank */
+    int size;                       /* of the remote group where there is one */
+    uint32_t peers[];               /* of each of its ranks */
+} pml_fci_comm;
+
+static inline pml_fci_comm *pml_fci_comm_of(const ompi_communicator_t *comm)
+{
+    return (pml_fci_comm *) comm->c_pml_comm;
+}
+
+static inline uint64_t pml_fci_receive_match(const pml_fci_comm *comm, int tag)
+{
+    return comm->receives | (tag == MPI_ANY_TAG ? 0 : (uint32_t) tag);
+}
+
+static inline uint64_t pml_fci_ignore(int tag)
+{
+    return PML_FCI_RANK_MASK | (tag == MPI_ANY_TAG ? PML_FCI_ANY_TAG_MASK : 0);
+}
+
+int pml_fci_add_procs(struct ompi_proc_t **procs, size_t count);
+int pml_fci_del_procs(struct ompi_proc_t **procs, size_t count);
+int pml_fci_add_comm(ompi_communicator_t *comm);
+int pml_fci_del_comm(ompi_communicator_t *comm);
+int pml_fci_publish_card(void);
+
+/* Into *peer: who has this rank. An error of Open MPI's if its card is not to be had. */
+int pml_fci_find_peer(ompi_communicator_t *comm, int rank, uint32_t *peer);
+
+static inline int pml_fci_peer_of(ompi_communicator_t *comm, int rank, uint32_t *peer)
+{
+    *peer = pml_fci_comm_of(comm)->peers[rank];
+    return OPAL_LIKELY(*peer != PML_FCI_UNKNOWN) ? OMPI_SUCCESS
+        : pml_fci_find_peer(comm, rank, peer);
+}
+
+/* The source of a receive; for MPI_ANY_SOURCE everybody. */
+static inline int pml_fci_source_of(ompi_communicator_t *comm, int rank, uint32_t *source)
+{
+    if (rank != MPI_ANY_SOURCE)
+        return pml_fci_peer_of(comm, rank, source);
+    *source = FCI_ICL_ANY_SOURCE;
+    return OMPI_SUCCESS;
+}
+
+/* The rank in `comm` of who sent what `status` tells of. */
+int pml_fci_rank_of(const ompi_communicator_t *comm, const struct fci_icl_status *status);
+
+/* MPI's code for one of icl.h; says once for each process that was lost which rank it had. */
+int pml_fci_error(int code, fci_icl_peer peer);
+
+/* --- data (data.c) --- */
+
+#define PML_FCI_RANGES 16           /* data in more pieces than this is packed */
+
+/* Bytes on their way from or to a datatype that is packed. */
+typedef struct {
+    ompi_datatype_t *datatype;      /* where to unpack to, or NULL */
+    void *buffer;
+    size_t count;
+    char data[];
+} pml_fci_packed;
+
+/* Where the bytes of a message are or go to. */
+typedef struct {
+    struct iovec ranges[PML_FCI_RANGES];
+    size_t count;
+    pml_fci_packed *packed;         /* or NULL; then ranges has its data */
+} pml_fci_data;
+
+/* Whether `count` items lie in one piece, which then is *where. */
+static inline bool pml_fci_is_contiguous(const void *buffer, size_t count,
+                                         const ompi_datatype_t *datatype, struct iovec *where)
+{
+    const unsigned one = OPAL_DATATYPE_FLAG_CONTIGUOUS, many = one | OPAL_DATATYPE_FLAG_NO_GAPS;
+    const unsigned flags = datatype->super.flags & many;
+    where->iov_base = (char *) buffer + datatype->super.true_lb;
+    where->iov_len = count * datatype->super.size;
+    return OPAL_LIKELY(flags == many) || (flags == one && count == 1) || where->iov_len == 0;
+}
+
+int pml_fci_data_to_send(const void *buffer, size_t count, ompi_datatype_t *datatype,
+                         pml_fci_data *data);
+int pml_fci_data_to_receive(void *buffer, size_t count, ompi_datatype_t *datatype,
+                            pml_fci_data *data);
+/* Into `where`, which has room for all of it. */
+int pml_fci_pack(const void *buffer, size_t count, ompi_datatype_t *datatype, void *where,
+                 size_t bytes);
+void pml_fci_unpack(pml_fci_packed *packed, size_t bytes);
+void pml_fci_free_packed(pml_fci_packed *packed);
+
+/* --- requests (request.c) --- */
+
+typedef struct pml_fci_request {
+    ompi_request_t ompi;            /* req_mpi_object.comm is held while the request is in use */
+    fci_icl_order order;            /* what cancel takes; 0: none */
+    bool is_send;
+    bool active;                    /* between start and completion */
+    bool freed;                     /* by the user while it was active */
+    struct pml_fci_request *next;   /* to be called */
+    /* What a start needs: kept in a persistent request, and the rank and tag in every one. */
+    void *buffer;
+    size_t count;
+    ompi_datatype_t *datatype;
+    int rank, tag;
+    mca_pml_base_send_mode_t mode;
+} pml_fci_request;
+
+OBJ_CLASS_DECLARATION(pml_fci_request);
+
+int pml_fci_requests_init(void);
+void pml_fci_requests_fini(void);
+/* One that is active, or inactive where it is persistent. NULL: no memory. */
+pml_fci_request *pml_fci_new_request(ompi_communicator_t *comm, bool is_send, int rank, int tag,
+                                     bool persistent);
+/* Back to where it came from; of one that was never started, too. */
+void pml_fci_return_request(pml_fci_request *request);
+/* Its status is complete. With the lock held, also inside fci_icl_progress(). */
+void pml_fci_complete(pml_fci_request *request);
+int pml_fci_start(size_t count, ompi_request_t **requests);
+/* After each fci_icl_progress(): calls those who are to be called. */
+void pml_fci_call_all(void);
+
+static inline void pml_fci_call(void)
+{
+    if (OPAL_UNLIKELY(pml_fci.called != NULL))
+        pml_fci_call_all();
+}
+
+/* Starts what the request describes. Errors that the message has are those of the request. */
+int pml_fci_start_send(pml_fci_request *request);
+int pml_fci_start_receive(pml_fci_request *request);
+
+/* --- what Open MPI asks for --- */
+
+int pml_fci_progress(void);
+
+int pml_fci_isend_init(const void *buffer, size_t count, ompi_datatype_t *datatype, int rank,
+                       int tag, mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
+                       ompi_request_t **request);
+int pml_fci_isend(const void *buffer, size_t count, ompi_datatype_t *datatype, int rank, int tag,
+                  mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
+                  ompi_request_t **request);
+int pml_fci_send(const void *buffer, size_t count, ompi_datatype_t *datatype, int rank, int tag,
+                 mca_pml_base_send_mode_t mode, ompi_communicator_t *comm);
+
+int pml_fci_irecv_init(void *buffer, size_t count, ompi_datatype_t *datatype, int rank, int tag,
+                       ompi_communicator_t *comm, ompi_request_t **request);
+int pml_fci_irecv(void *buffer, size_t count, ompi_datatype_t *datatype, int rank, int tag,
+                  ompi_communicator_t *comm, ompi_request_t **request);
+int pml_fci_recv(void *buffer, size_t count, ompi_datatype_t *datatype, int rank, int tag,
+                 ompi_communicator_t *comm, ompi_status_public_t *status);
+int pml_fci_imrecv(void *buffer, size_t count, ompi_datatype_t *datatype,
+                   struct ompi_message_t **message, ompi_request_t **request);
+int pml_fci_mrecv(void *buffer, size_t count, ompi_datatype_t *datatype,
+                  struct ompi_message_t **message, ompi_status_public_t *status);
+/* What MPI's status says of a message that was received or probed. */
+void pml_fci_set_status(ompi_status_public_t *status, ompi_communicator_t *comm, int rank,
+                        const struct fci_icl_status *from);
+
+int pml_fci_iprobe(int rank, int tag, ompi_communicator_t *comm, int *found,
+                   ompi_status_public_t *status);
+int pml_fci_probe(int rank, int tag, ompi_communicator_t *comm, ompi_status_public_t *status);
+int pml_fci_improbe(int rank, int tag, ompi_communicator_t *comm, int *found,
+                    struct ompi_message_t **message, ompi_status_public_t *status);
+int pml_fci_mprobe(int rank, int tag, ompi_communicator_t *comm, struct ompi_message_t **message,
+                   ompi_status_public_t *status);
+
+void pml_fci_register_counters(const mca_base_component_t *component);
+/* From now on a child of fork() that uses MPI is told that it cannot, and ended. */
+int pml_fci_watch_forks(void);
+
+#pragma GCC visibility pop
+
+#endif

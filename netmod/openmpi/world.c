@@ -1,0 +1,180 @@
+/* Processes and communicators. A process is its card, which goes through the launcher's exchange;
+ * its number is asked for when it is first spoken to. */
+#include "netmod/openmpi/pml_fci.h"
+
+#include <ompi/proc/proc.h>
+#include <ompi/win/win.h>
+
+/* Of a process' endpoint: its peer number and one, so that NULL stays "unknown". */
+#define TO_ENDPOINT(peer) ((void *) ((uintptr_t) (peer) + 1))
+#define TO_PEER(endpoint) ((uint32_t) ((uintptr_t) (endpoint) - 1))
+
+extern mca_pml_base_component_t mca_pml_fci_component;
+
+int pml_fci_publish_card(void)
+{
+    unsigned char card[FCI_ICL_CARD_BYTES];
+    int error;
+    fci_icl_card(pml_fci.context, card);
+    OPAL_MODEX_SEND(error, PML_FCI_GLOBAL, &mca_pml_fci_component.pmlm_version, card, sizeof card);
+    if (error != OPAL_SUCCESS)
+        opal_output(0, "fci: this process' card could not be given to the launcher (%s); was the "
+                    "program started by Open MPI's mpirun or by a launcher with PMIx?",
+                    opal_strerror(error));
+    return error == OPAL_SUCCESS ? OMPI_SUCCESS : OMPI_ERROR;
+}
+
+static int add_proc(ompi_proc_t *proc)
+{
+    unsigned char *card = NULL;
+    size_t bytes = 0;
+    uint32_t peer;
+    int error;
+    OPAL_MODEX_RECV(error, &mca_pml_fci_component.pmlm_version, &proc->super.proc_name,
+                    (uint8_t **) &card, &bytes);
+    if (error != OPAL_SUCCESS || card == NULL || bytes != FCI_ICL_CARD_BYTES) {
+        opal_output(0, "fci: rank %u of its job has no card of FCI (%s); it was perhaps started "
+                    "with another --mca pml than this process, or with another version of FCI",
+                    (unsigned) proc->super.proc_name.vpid,
+                    error != OPAL_SUCCESS ? opal_strerror(error) : "wrong length");
+        free(card);
+        return OMPI_ERR_UNREACH;
+    }
+    pml_fci_enter();
+    error = fci_icl_add_peer(pml_fci.context, card, &peer);
+    pml_fci_exit();
+    free(card);
+    if (error < 0) {
+        opal_output(0, "fci: rank %u of its job cannot be spoken to: %s",
+                    (unsigned) proc->super.proc_name.vpid, fci_icl_strerror(error));
+        return error == FCI_ICL_ENOMEM ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_ERR_UNREACH;
+    }
+    proc->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_PML] = TO_ENDPOINT(peer);
+    return OMPI_SUCCESS;
+}
+
+int pml_fci_add_procs(struct ompi_proc_t **procs, size_t count)
+{
+    int error = mca_pml_base_pml_check_selected("fci", procs, count);
+    for (size_t i = 0; i < count && error == OMPI_SUCCESS; i++)
+        if (procs[i]->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_PML] == NULL)
+            error = add_proc(procs[i]);
+    return error;
+}
+
+/* A peer is never taken back: others may still send to it. It costs next to nothing. */
+int pml_fci_del_procs(struct ompi_proc_t **procs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        procs[i]->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_PML] = NULL;
+    return OMPI_SUCCESS;
+}
+
+int pml_fci_find_peer(ompi_communicator_t *comm, int rank, uint32_t *peer)
+{
+    ompi_proc_t *const proc = ompi_comm_peer_lookup(comm, rank);
+    if (proc->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_PML] == NULL) {
+        const int error = add_proc(proc);
+        if (error != OMPI_SUCCESS)
+            return error;
+    }
+    *peer = TO_PEER(proc->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_PML]);
+    pml_fci_comm_of(comm)->peers[rank] = *peer;
+    return OMPI_SUCCESS;
+}
+
+/* --- communicators --- */
+
+/* Where ranks share a residue, a source is found by its peer number: then all must be known. */
+static int find_all(ompi_communicator_t *comm, int size)
+{
+    int error = OMPI_SUCCESS;
+    uint32_t peer;
+    for (int rank = 0; rank < size && error == OMPI_SUCCESS; rank++)
+        error = pml_fci_find_peer(comm, rank, &peer);
+    return error;
+}
+
+/* Windows go by Open MPI's own ways through shared memory, and what comes there wakes nobody. Each
+ * has a communicator of its own, so this is asked whenever one of those comes or goes. */
+static void look_for_windows(void)
+{
+    const opal_pointer_array_t *const windows = &ompi_mpi_windows;
+    pml_fci.has_windows = windows->size - windows->number_free > 1;  /* MPI_WIN_NULL */
+    pml_fci_enter();
+    fci_icl_stay_awake(pml_fci.context, pml_fci.has_windows);
+    pml_fci_exit();
+}
+
+int pml_fci_add_comm(ompi_communicator_t *comm)
+{
+    const int size = comm->c_remote_group->grp_proc_count;
+    const uint64_t context = (uint64_t) PML_FCI_CONTEXT_ID(comm) << PML_FCI_CONTEXT_SHIFT;
+    pml_fci_comm *const own = malloc(sizeof *own + (size_t) size * sizeof own->peers[0]);
+    if (own == NULL)
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    own->receives = context;
+    own->sends = context | (uint64_t) ompi_comm_rank(comm) << PML_FCI_RANK_SHIFT;
+    own->size = size;
+    for (int rank = 0; rank < size; rank++)
+        own->peers[rank] = PML_FCI_UNKNOWN;
+    comm->c_pml_comm = (struct mca_pml_comm_t *) own;
+    look_for_windows();
+    const int error = size > PML_FCI_RANKS_TOLD ? find_all(comm, size) : OMPI_SUCCESS;
+    if (error != OMPI_SUCCESS)
+        (void) pml_fci_del_comm(comm);
+    return error;
+}
+
+int pml_fci_del_comm(ompi_communicator_t *comm)
+{
+    free(comm->c_pml_comm);
+    comm->c_pml_comm = NULL;
+    if (pml_fci.context != NULL)
+        look_for_windows();
+    return OMPI_SUCCESS;
+}
+
+/* --- who it was --- */
+
+int pml_fci_rank_of(const ompi_communicator_t *comm, const struct fci_icl_status *status)
+{
+    const pml_fci_comm *const own = pml_fci_comm_of(comm);
+    int rank = (int) (status->match >> PML_FCI_RANK_SHIFT);
+    while (rank + PML_FCI_RANKS_TOLD < own->size && own->peers[rank] != status->source)
+        rank += PML_FCI_RANKS_TOLD;
+    return rank;
+}
+
+/* "rank 3 of MPI_COMM_WORLD", where it is one of them. */
+static void name_peer(fci_icl_peer peer, char *text, size_t size)
+{
+    const pml_fci_comm *const world = pml_fci_comm_of(&ompi_mpi_comm_world.comm);
+    snprintf(text, size, "a process of another job");
+    for (int rank = 0; world != NULL && rank < world->size; rank++)
+        if (world->peers[rank] == peer)
+            snprintf(text, size, "rank %d of MPI_COMM_WORLD", rank);
+}
+
+int pml_fci_error(int code, fci_icl_peer peer)
+{
+    static fci_icl_peer said = PML_FCI_UNKNOWN;
+    const bool lost =
+        code == FCI_ICL_EPEER || code == FCI_ICL_EUNREACHABLE || code == FCI_ICL_EMISMATCH;
+    const char *reason = lost ? fci_icl_peer_reason(pml_fci.context, peer) : NULL;
+    char name[64];
+    if (code == FCI_ICL_ETRUNC)
+        return MPI_ERR_TRUNCATE;
+    if (code == FCI_ICL_ENOMEM)
+        return MPI_ERR_NO_MEM;
+    if (reason == NULL || *reason == '\0')
+        reason = fci_icl_strerror(code);
+    if (!lost) {
+        opal_output(0, "fci: a message failed: %s", reason);
+    } else if (said != peer) {
+        said = peer;
+        name_peer(peer, name, sizeof name);
+        opal_output(0, "fci: lost %s: %s", name, reason);
+    }
+    return lost ? PML_FCI_PEER_LOST : MPI_ERR_OTHER;
+}
