@@ -24,6 +24,7 @@ if HAVE_TOOLS
 bin_PROGRAMS += fci_info
 fci_info_SOURCES = \
 	%D%/fci_info/doctor.h \
+	%D%/fci_info/doctor_component.cc \
 	%D%/fci_info/doctor_host.cc \
 	%D%/fci_info/doctor_mpich.cc \
 	%D%/fci_info/doctor_open_mpi.cc \

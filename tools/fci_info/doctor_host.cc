@@ -127,8 +127,10 @@ Findings examine(const Survey& survey, const std::string& provider) {
     Findings findings;
     examine_core(survey, &findings);
     examine_host(&findings);
-    const std::string path = find_provider(provider, &findings);
-    if (!path.empty()) {
+    const bool told = !provider.empty() || !environment("FI_PROVIDER_PATH").empty();
+    if (open_mpi_is_native() && !told) {
+        add_ok(&findings, "provider", "not needed by Open MPI, which is told to use the component");
+    } else if (const std::string path = find_provider(provider, &findings); !path.empty()) {
         examine_provider(path, &findings);
         examine_filters(path, &findings);
     }

@@ -7,8 +7,6 @@ namespace fci::info {
 
 namespace {
 
-const char* const kRemedy = "Start programs with fci-run, or eval \"$(fci-env)\" first.";
-
 struct Wanted {
     const char *variable, *value, *otherwise;
 };

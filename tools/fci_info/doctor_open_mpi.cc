@@ -1,4 +1,4 @@
-// Whether Open MPI, as it is set up here, would use libfabric for its messages.
+// Whether Open MPI, as it is set up here, would use FCI's component or libfabric for its messages.
 #include <unistd.h>
 
 #include <fstream>
@@ -54,6 +54,11 @@ bool list_allows(const std::string& list, const std::string& name) {
     return excludes;
 }
 
+/// In "a,b", not in "^a,b".
+bool list_names(const std::string& list, const std::string& name) {
+    return !list.empty() && list.front() != '^' && list_allows(list, name);
+}
+
 bool installed() {
     if (access("/etc/openmpi/openmpi-mca-params.conf", R_OK) == 0) return true;
     for (const std::string& directory : split(environment("PATH"), ":")) {
@@ -64,13 +69,22 @@ bool installed() {
 
 }  // namespace
 
+bool open_mpi_is_native() { return list_names(setting_of("pml").value, "fci"); }
+
 void examine_open_mpi(Findings* findings) {
     if (!installed()) {
         add_ok(findings, "Open MPI", "not installed here");
         return;
     }
-    const std::string remedy =
-        "Start programs with fci-run, or eval \"$(fci-env)\" first.";
+    if (open_mpi_is_native()) {
+        const Setting pml = setting_of("pml");
+        add_ok(findings, "Open MPI", "pml = " + pml.value + " (" + pml.where + ")");
+        Setting path = setting_of("opal_mca_base_component_path");
+        if (!path.set) path = setting_of("mca_base_component_path");
+        examine_chosen_component(path.value, findings);
+        return;
+    }
+    examine_other_component(!list_names(setting_of("pml").value, "cm"), findings);
     const struct {
         const char *name, *part;
     } layers[] = {{"pml", "cm"}, {"mtl", "ofi"}};
@@ -82,7 +96,7 @@ void examine_open_mpi(Findings* findings) {
             add_problem(findings, "Open MPI " + std::string(layer.name),
                         said + " in " + setting.where + " leaves out " + layer.part +
                             ", so no message goes through libfabric",
-                        remedy);
+                        kRemedy);
         } else {
             fine += (fine.empty() ? "" : ", ") +
                     (setting.set ? said + " (" + setting.where + ")"

@@ -44,19 +44,6 @@ std::string file_at(const std::string& entry) {
     return itself && is_file(entry) ? entry : "";
 }
 
-/// Where this installation put it: known from the build, and beside libfci.so, wherever that is.
-std::vector<std::string> own_places() {
-    std::vector<std::string> places;
-    Dl_info self{};
-    if (dladdr(reinterpret_cast<void*>(&fci_icl_open), &self) != 0 && self.dli_fname != nullptr) {
-        const std::string beside = directory_of(real_path(self.dli_fname));
-        places.push_back(beside + "/fci");
-        places.push_back(beside);
-    }
-    places.push_back(FCI_PROVIDER_DIRECTORY);
-    return places;
-}
-
 std::string advice_for(const std::string& error) {
     if (error.find("FABRIC_") != std::string::npos) {
         return "This libfabric is older than the one that the provider was built with: build FCI "
@@ -131,6 +118,18 @@ void examine_provider_filter(Findings* findings) {
 }
 
 }  // namespace
+
+std::vector<std::string> own_places() {
+    std::vector<std::string> places;
+    Dl_info self{};
+    if (dladdr(reinterpret_cast<void*>(&fci_icl_open), &self) != 0 && self.dli_fname != nullptr) {
+        const std::string beside = directory_of(real_path(self.dli_fname));
+        places.push_back(beside + "/fci");
+        places.push_back(beside);
+    }
+    places.push_back(FCI_PROVIDER_DIRECTORY);
+    return places;
+}
 
 std::string find_provider(const std::string& wanted, Findings* findings) {
     std::vector<std::string> places = provider_path();

@@ -44,8 +44,8 @@ void describe(CLI::App* app, Wanted* wanted) {
                     "As for a job with so many processes on this host");
     app->add_flag("--json", wanted->json, "Everything, as JSON");
     app->add_flag("--doctor", wanted->doctor,
-                  "Look for what keeps programs from FCI: load the libfabric provider, check "
-                  "filters, Open MPI's settings and this machine");
+                  "Look for what keeps programs from FCI: load Open MPI's component and the "
+                  "libfabric provider, check filters, settings of MPIs and this machine");
     app->add_option("--provider", wanted->provider,
                     "With --doctor: the provider, or its directory, instead of the one found");
     app->add_option("--job", wanted->job,
