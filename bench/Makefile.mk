@@ -29,16 +29,19 @@ endif
 
 # Run from the source tree; the MPI program is compiled by whatever mpicc a peer asks for.
 dist_noinst_SCRIPTS += \
+	%D%/applications \
 	%D%/compare \
+	%D%/startup \
 	%D%/demo \
 	%D%/profile \
-	test/instructions/mpich \
+	test/instructions/calls \
 	test/instructions/run
 EXTRA_DIST += \
 	%D%/callgrind.py \
 	%D%/marks.py \
 	%D%/mpi/collectives.h \
 	%D%/mpi/contents.h \
+	%D%/mpi/hello.c \
 	%D%/mpi/messages.c \
 	%D%/mpi/pile.h \
 	%D%/mpi/probe.c \
@@ -47,4 +50,5 @@ EXTRA_DIST += \
 	%D%/peers.py \
 	%D%/samples.py \
 	test/instructions/bounds-mpich.txt \
+	test/instructions/bounds-openmpi.txt \
 	test/instructions/bounds.txt

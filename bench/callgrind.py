@@ -133,3 +133,13 @@ def messages_program(build):
     env["LD_LIBRARY_PATH"] = os.path.join(os.path.abspath(build), ".libs")
     env["FCI_WAIT"] = "spin"  # or a busy machine is noticed, and waited for in another way
     return program, env
+
+
+def least(bound, counted):
+    """Of at most three counts: what is done now and then, by the clock, has its share in each, and
+    more of it where the machine is slow."""
+    best = counted()
+    for _ in range(2):
+        if best > bound:
+            best = min(best, counted())
+    return best

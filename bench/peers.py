@@ -3,6 +3,7 @@
 A peer is one entry of PEERS: a title, the compiler wrapper whose binary it runs, the launcher with
 its options, and environment. Peers with the same `mpicc` run the same binary.
 """
+import glob
 import hashlib
 import os
 import shlex
@@ -13,10 +14,13 @@ OPENMPI = {"mpicc": "mpicc.openmpi", "mpirun": "mpirun.openmpi", "family": "open
 MPICH = {"mpicc": "mpicc.mpich", "mpirun": "mpirun.mpich", "family": "hydra"}
 
 PEERS = {
-    # `fci_env` takes the options from the installed fci-env, as a user does.
-    "fci": dict(OPENMPI, title="FCI under Open MPI", fci_env=True),
-    "fci-two-sided": dict(OPENMPI, title="FCI, two-sided protocol", fci_env=True,
+    # `fci_env` takes the options from the installed fci-env, as a user does: those of the component,
+    # if it was built for this Open MPI, else of the provider. FCI_INFO=on tells which.
+    "fci": dict(OPENMPI, title="FCI under Open MPI", fci_env=["--mca"]),
+    "fci-two-sided": dict(OPENMPI, title="FCI, two-sided protocol", fci_env=["--mca"],
                           fci=["FCI_PROTOCOL=two-sided"]),
+    "fci-ofi": dict(OPENMPI, title="FCI under Open MPI, through libfabric",
+                    fci_env=["--mca", "--mpi", "openmpi-ofi"]),
     "vader": dict(OPENMPI, title="Open MPI's shared memory (vader)",
                   options="--mca pml ob1 --mca btl vader,self"),
     "vader-copy": dict(OPENMPI, title="the same without kernel copies",
@@ -41,6 +45,13 @@ def add_intel(name, path):
                        mpirun=os.path.join(path, "bin/mpiexec.hydra"),
                        env={"I_MPI_FABRICS": "shm", "I_MPI_ROOT": path,
                             "LD_LIBRARY_PATH": os.path.join(path, "lib")})
+
+
+def installed_wheel(name):
+    """Where test/programs/mpis has installed this MPI, or None."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    found = sorted(glob.glob(os.path.join(cache, "fci/mpis", f"{name}-*", "bin", "mpiexec*")))
+    return os.path.dirname(os.path.dirname(found[-1])) if found else None
 
 
 def add_venv(name, path):
@@ -80,13 +91,13 @@ def find(*names):
                    "install")
 
 
-def fci_options(prefix, settings=()):
-    """What `fci-env --mca` of this installation says."""
+def fci_options(prefix, arguments=("--mca",)):
+    """What fci-env of this installation says."""
     tool = os.path.join(prefix, "bin/fci-env")
     if not os.access(tool, os.X_OK):
         raise Unusable(f"{tool} is missing: FCI is not installed in {prefix}; ./bootstrap build "
                        "does it")
-    done = subprocess.run([tool, "--mca", *settings], capture_output=True, text=True)
+    done = subprocess.run([tool, *arguments], capture_output=True, text=True)
     if done.returncode != 0:
         raise Unusable(done.stderr.strip())
     return done.stdout.split()
@@ -111,7 +122,7 @@ def command(peer, ranks, prefix, program):
         line += ["-bind-to", "core"]
     line += shlex.split(entry.get("options", "").replace(";", r"\;"))
     if entry.get("fci_env"):
-        line += fci_options(prefix, entry.get("fci", []))
+        line += fci_options(prefix, [*entry["fci_env"], *entry.get("fci", [])])
     return line + ["-np", str(ranks), *program]
 
 
@@ -146,9 +157,9 @@ def build(peer, source, folder):
     return binary
 
 
-def run(line, env, seconds):
+def run(line, env, seconds, folder=None):
     """Output of a command that is ended, with all it started, when its time is over."""
-    process = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    process = subprocess.Popen(line, env=env, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                stdin=subprocess.DEVNULL, text=True, start_new_session=True)
     try:
         out, err = process.communicate(timeout=seconds)

@@ -8,6 +8,7 @@
  *   latency   one way, send then receive against receive then send (dissertation, algorithm 4.1)
  *   posted    one way, both post the receive before they send (algorithm 4.2)
  *   walk      as latency, but the buffers walk through 64 MiB, so nothing is in a cache
+ *   rewritten as latency, but the sender writes all of its buffer before each send; with that time
  *   depth-posted, depth-unexpected
  *             as latency with 8 bytes, behind BYTES receives that never match, or BYTES messages
  *             that nobody has received yet, at both ranks; here BYTES is a number of them
@@ -156,6 +157,20 @@ static double walk(size_t bytes, long rounds) {
     return MPI_Wtime() - begin;
 }
 
+static double rewritten(size_t bytes, long rounds) {
+    int n = (int)bytes;
+    double begin = MPI_Wtime();
+    for (long i = 0; i < rounds; ++i) {
+        if (rank == 1)
+            MPI_Recv(in, n, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        memset(out, (int)(i & 0xff), bytes);
+        MPI_Send(out, n, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD);
+        if (rank == 0)
+            MPI_Recv(in, n, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    return MPI_Wtime() - begin;
+}
+
 /* So few where they are long that a batch ends before the kernel wants the core for itself. */
 static int window_of(size_t bytes) {
     if (bytes * WINDOW <= kWalkBytes) return WINDOW;
@@ -225,6 +240,7 @@ static const struct test tests[] = {
     {"depth-unexpected", 1, depth_unexpected, verify_depth, 2, 't'},
     {"posted", 1, posted, verify_posted, 1, 't'},
     {"walk", 1, walk, verify_walk, 2, 't'},
+    {"rewritten", 1, rewritten, verify_latency, 2, 't'},
     {"rate", 1, window, verify_window, WINDOW, 'r'},
     {"stream", 1, window, verify_window, WINDOW, 'b'},
     {"put", 0, window_put, window_verify, 1, 't'},
