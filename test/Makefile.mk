@@ -11,6 +11,7 @@ AM_TESTS_ENVIRONMENT = \
 	CPPFLAGS='$(CPPFLAGS) $(LIBFABRIC_CFLAGS)'; export CPPFLAGS; \
 	FCI_TEST_PROVIDER_DIR='$(abs_builddir)/.libs'; export FCI_TEST_PROVIDER_DIR; \
 	SANITIZE='$(fci_sanitize)'; export SANITIZE; \
+	OPENMPI_RELEASE='$(OPENMPI_RELEASE)'; export OPENMPI_RELEASE; \
 	$(provider_environment)
 
 dist_noinst_SCRIPTS += test/harness/run
@@ -139,6 +140,7 @@ test_api_SOURCES = \
 	test/unit/api/faults_test.cc \
 	test/unit/api/pool_test.cc \
 	test/unit/api/post_test.cc \
+	test/unit/api/take_test.cc \
 	test/unit/api/process_test.cc \
 	test/unit/api/report_test.cc \
 	test/unit/steps.h

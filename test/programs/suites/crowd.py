@@ -20,7 +20,7 @@ def crowd(settings, ranks, seed):
 
 
 def cases(settings):
-    if settings.transport not in ("fci", "fci-mpich"):
+    if not settings.over_our_build:
         return
     for ranks, seed in ((2, 1), (3, 2), (5, 3), (8, 4), (16, 5), (20, 6)):
         yield Case(f"{ranks}-ranks", lambda ranks=ranks, seed=seed: crowd(settings, ranks, seed),

@@ -37,7 +37,7 @@ def flood(settings, mode, count):
 
 
 def cases(settings):
-    if settings.transport not in ("fci", "fci-mpich"):
+    if not settings.over_our_build:
         return
     counts = {"send": 1000000, "behind": 40000, "isend": 200000, "overtake": 20000}
     if settings.mpi == "mpich":

@@ -253,6 +253,9 @@ def beside(settings, user):
 
 
 def cases(settings):
+    yield Case("under-mpirun", lambda: launched(settings))
+    if settings.transport != "fci":
+        return  # the others are without MPI: once is enough
     yield Case("nobody", lambda: calm(settings))
     times = TIMES_FULL if settings.full else TIMES
     yield Case("survivors", lambda: survivors(settings, times))
@@ -260,7 +263,6 @@ def cases(settings):
     yield Case("survivors-with-children", lambda: survivors(settings, 10, "fork"))
     # Its process lives on as another program, which has nothing of FCI's.
     yield Case("survivors-of-exec", lambda: survivors(settings, 10, "exec", signal.SIGUSR1))
-    yield Case("under-mpirun", lambda: launched(settings))
     yield Case("stopped", lambda: stopped(settings))
     yield Case("run-that-is-ended", lambda: run_that_is_ended(settings))
     yield Case("beside-own-job", lambda: beside(settings, None))

@@ -98,5 +98,5 @@ def cases(settings):
     for ranks in (4, 8):
         yield Case(f"check-{ranks}-ranks", lambda ranks=ranks: pairs(settings, ranks))
     yield Case("speed", lambda: speed(settings))
-    if settings.transport in ("fci", "fci-mpich"):
+    if settings.over_our_build:
         yield Case("summary-line", lambda: summary_line(settings))

@@ -64,7 +64,7 @@ def all_to_all(settings, ranks, descriptors):
 
 
 def cases(settings):
-    if settings.transport not in ("fci", "fci-mpich"):
+    if not settings.over_our_build:
         return
     for ranks, descriptors in ((24, 1024), (64, 1024), (24, 256)):
         yield Case(f"{ranks}-ranks-{descriptors}",

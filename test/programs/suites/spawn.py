@@ -19,7 +19,7 @@ def spawn(settings, ranks, children):
 
 
 def cases(settings):
-    if settings.transport not in ("fci", "fci-mpich"):
+    if not settings.over_our_build:
         return
     for ranks, children in ((1, 4), (2, 20), (1, 70)):
         yield Case(f"{ranks}+{children}",
