@@ -42,7 +42,8 @@ over_mpich() {
     [ -x "$mpich/bin/mpirun.fci" ] || return
     counted "Debian's MPICH programs" mpich-programs test/programs/run --transport fci-mpich \
         --mpich "$mpich" netpipe mpich flood spawn crowd ordinary 'calm/barrier*' calm/steps-2
-    counted "instructions of MPICH's calls" mpich-instructions test/instructions/mpich "$mpich"
+    counted "instructions of MPICH's calls" mpich-instructions test/instructions/calls mpich \
+        "$mpich"
     counted "MPICH's own tests" mpich-tests test/harness/remember mpich-tests @core netmod/ch4 \
         mpich-patches test/mpich -- test/mpich/run "$quick" --prefix "$mpich"
 }
