@@ -237,9 +237,8 @@ int Process::idle() noexcept try {
         }
         if (policy_.wants_used_time()) policy_.used_time(progress::used_time());
         progress::WaitStep step = policy_.turn(empty_turns_, device_->now());
-        // Whoever waits for what is not known here, a lock in shared memory say, is not woken.
-        const bool wakes = !stays_awake_ && (shared_ || messages_.is_waited_for());
-        if (!wakes) step.action = std::min(step.action, progress::WaitAction::yield);
+        const bool sleeps = step.action == progress::WaitAction::sleep;
+        if (sleeps && !is_woken()) step.action = progress::WaitAction::yield;
         follow(step, shared_ ? progress::kShortSleep : -1);
         policy_.resumed(device_->now());
     }

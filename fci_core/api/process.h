@@ -142,6 +142,11 @@ private:
     void look_up() noexcept;
     void look_for_strangers();
     bool went_on() noexcept;
+    /// Whoever waits for what is not known here, a lock in shared memory say, is not woken. Asked
+    /// only before a sleep: the answer counts what was probed for since it was asked before.
+    bool is_woken() noexcept {
+        return !stays_awake_ && (shared_ || messages_.is_waited_for());
+    }
     void follow(const progress::WaitStep& step, Nanoseconds most);
     void sleep(Nanoseconds timeout);
     bool begin_sleep();

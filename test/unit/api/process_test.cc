@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "fci_core/api/icl.h"
+#include "fci_core/base/clock.h"
 #include "fci_core/progress/slice.h"
+#include "fci_core/progress/wait_policy.h"
 #include "test/unit/api/context.h"
 #include "test/unit/limit.h"
 #include "test/unit/progress/scheduler.h"
@@ -292,6 +294,25 @@ TEST(Process, progress__is_woken_from_its_first_sleep_until_something_comes) {
     for (int turn = 0; turn < 100 && rings(); ++turn) fci_icl_progress(self.get());
     ASSERT_EQ(send(sender.get(), to_self, 4), FCI_ICL_DONE);
     EXPECT_FALSE(rings()) << "awake again";
+}
+
+// A caller that makes several turns from one probe to the next, as MPIs over libfabric do, waits for
+// a message all the same, whichever of these turns the sleep falls on.
+TEST(Process, progress__sleeps_between_probes) {
+    const Context self = open_context(kJob, 4096);
+    const auto sleeps = [&] { return counter(self.get(), "sleeps"); };
+    for (const int turns : {1, 2, 3, 4, 5, 6}) {
+        const std::uint64_t before = sleeps();
+        const Nanoseconds begin = monotonic_now(), used = progress::used_time();
+        for (Limit limit("20 sleeps"); sleeps() < before + 20 && limit.holds();) {
+            fci_icl_status status;
+            ASSERT_EQ(fci_icl_probe(self.get(), FCI_ICL_ANY_SOURCE, 0, 99, 0, &status, nullptr),
+                      FCI_ICL_ENOMSG);
+            for (int turn = 0; turn < turns; ++turn) fci_icl_progress(self.get());
+        }
+        EXPECT_LT(progress::used_time() - used, (monotonic_now() - begin) / 2)
+            << turns << " turns from one probe to the next";
+    }
 }
 
 // Where there are more ranks than cores, whoever waits beside a process that computes must not wait
