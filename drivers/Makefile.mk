@@ -30,6 +30,8 @@ libfci_shm_la_SOURCES = \
 	drivers/shm/shm_device.h \
 	drivers/shm/shm_interface.cc \
 	drivers/shm/shm_interface.h \
+	drivers/shm/system_barrier.cc \
+	drivers/shm/system_barrier.h \
 	drivers/shm/socket.cc \
 	drivers/shm/socket.h \
 	drivers/shm/store.h

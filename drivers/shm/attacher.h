@@ -40,7 +40,7 @@ struct Tuning {
     Nanoseconds patience_given = 300'000'000;     // a process gave its card: it did listen
     Nanoseconds answer_limit = 30'000'000'000;    // for what the peer has read
     Nanoseconds short_untold = 3'000'000'000;     // then the user hears why nobody is met
-    bool system_barrier = true;                   // false: as if the kernel had none
+    Barrier barrier = Barrier::system;
 };
 
 /// What this process shows to others.

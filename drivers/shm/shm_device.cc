@@ -42,7 +42,7 @@ Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
         *error = "request blocks of " + std::to_string(settings.block_bytes) + " bytes";
         return Status::invalid;
     }
-    barrier_ = SystemBarrier(tuning.system_barrier);
+    barrier_ = SystemBarrier(tuning.barrier);
     own_.settings = settings;
     own_.card = place_here(settings.wanted);
     if (!is_here(own_.card)) {

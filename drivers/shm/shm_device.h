@@ -44,7 +44,7 @@ private:
     Status start(const ddi::Settings& settings, const Tuning& tuning, std::string* error);
     Status listen(std::string* error);
 
-    SystemBarrier barrier_{false};
+    SystemBarrier barrier_{Barrier::none};
     Own own_;
     Roster roster_;
     std::unique_ptr<Attacher> attacher_;

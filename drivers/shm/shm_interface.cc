@@ -1,7 +1,5 @@
 #include "drivers/shm/shm_interface.h"
 
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -65,25 +63,10 @@ Status status_of(const Entry& entry) noexcept {
 
 }  // namespace
 
-// --- the barrier ---
-
-SystemBarrier::SystemBarrier(bool wanted) noexcept
-    : works_(wanted &&
-             syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 &&
-             syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0) {}
-
-void SystemBarrier::pass() const noexcept {
-    if (works_) {
-        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
-    } else {
-        flag::full_fence();  // the senders do the same
-    }
-}
-
 // --- own side: windows, indices, events ---
 
 ShmInterface::ShmInterface(Roster& roster, Turn& turn, std::span<std::byte> hub,
-                           const SystemBarrier& barrier) noexcept
+                           SystemBarrier& barrier) noexcept
     : roster_(roster),
       turn_(turn),
       hub_(*reinterpret_cast<Hub*>(hub.data())),
@@ -219,14 +202,20 @@ Status ShmInterface::initiate_transfer(const nhi::Transfer& transfer) noexcept {
     for (unsigned i = 0; i < transfer.parts(); ++i) {
         store(to[i], transfer.part(i).from, transfer.part(i).bytes);
     }
-    if (transfer.events() != 0) {
-        if (peer.fence) [[unlikely]] flag::full_fence();
-        compiler_barrier();
-        if ((flag::look(peer.hub->attention) & transfer.events()) != 0) [[unlikely]] {
-            announce(peer, transfer.events());
-        }
-    }
+    raise(peer, transfer.events());
     return Status::ok;
+}
+
+void ShmInterface::raise(const Peer& peer, std::uint32_t events) noexcept {
+    if (events == 0) return;
+    if (peer.fence) [[unlikely]] {
+        flag::full_fence();
+    } else if (!barrier_.is_registered()) [[unlikely]] {
+        flag::full_fence();
+        barrier_.count_fence();
+    }
+    compiler_barrier();
+    if ((flag::look(peer.hub->attention) & events) != 0) [[unlikely]] announce(peer, events);
 }
 
 /// Somebody counts or sleeps.
@@ -288,12 +277,7 @@ Status ShmInterface::destroy_group(nhi::GroupId group) noexcept {
         for (unsigned i = 0; i < transfer.parts(); ++i) {
             store(to[i], transfer.part(i).from, transfer.part(i).bytes);
         }
-        if (transfer.events() == 0) continue;
-        if (peer.fence) flag::full_fence();
-        compiler_barrier();
-        if ((flag::look(peer.hub->attention) & transfer.events()) != 0) {
-            announce(peer, transfer.events());
-        }
+        raise(peer, transfer.events());
     }
     return Status::ok;
 }
@@ -324,7 +308,9 @@ bool ShmInterface::reach(nhi::Rank rank, nhi::Reach* reach) noexcept {
     std::byte* const block = map(rank, nhi::LcsAddress{0}, 0);
     // A peer that wants a fence before the look at its word is served by transfers.
     if (block == nullptr || roster_[rank].peer->fence) return false;
-    *reach = {block, &roster_[rank].peer->hub->attention};
+    static constexpr std::uint64_t always = nhi::Reach::kAlways;
+    *reach = {block,
+              barrier_.is_registered() ? &roster_[rank].peer->hub->attention : &always};
     return true;
 }
 

@@ -8,6 +8,7 @@
 
 #include "drivers/shm/hub.h"
 #include "drivers/shm/peer.h"
+#include "drivers/shm/system_barrier.h"
 #include "fci_core/nhi/network_interface.h"
 
 namespace fci::shm {
@@ -21,22 +22,11 @@ protected:
     ~Turn() = default;
 };
 
-/// Lets every thread of every process that uses this driver pass a memory barrier.
-class SystemBarrier {
-public:
-    explicit SystemBarrier(bool wanted) noexcept;  // registers this process
-    [[nodiscard]] bool works() const noexcept { return works_; }
-    void pass() const noexcept;
-
-private:
-    bool works_;
-};
-
 class ShmInterface final : public nhi::NetworkInterface {
 public:
     /// `hub` is the begin of this process's hub memory.
     ShmInterface(Roster& roster, Turn& turn, std::span<std::byte> hub,
-                 const SystemBarrier& barrier) noexcept;
+                 SystemBarrier& barrier) noexcept;
 
     Status open_window(nhi::WindowNumber number, nhi::LcsAddress base,
                        std::span<std::byte> local) noexcept override;
@@ -77,6 +67,7 @@ private:
     Status resolve(const Peer& peer, const nhi::Transfer& transfer,
                    std::byte* (&to)[nhi::Transfer::kPartsMax]) const noexcept;
     Status transfer_to_group(const nhi::Transfer& transfer) noexcept;
+    void raise(const Peer& peer, std::uint32_t events) noexcept;
     void announce(const Peer& peer, std::uint32_t events) noexcept;
     void publish_signals() noexcept;
     Status check_copying(Entry& entry) noexcept;
@@ -85,7 +76,7 @@ private:
     Turn& turn_;
     Hub& hub_;
     std::span<std::byte> communication_;
-    const SystemBarrier& barrier_;
+    SystemBarrier& barrier_;
     nhi::Capabilities capabilities_;
     std::uint32_t enabled_ = 0, masked_ = 0, counting_ = 0;
     std::uint32_t cycle_ = 1;

@@ -149,7 +149,7 @@ void Process::look_for_strangers() {
 /// As many empty turns as nobody need be asked for.
 void Process::plan_idle() noexcept {
     const unsigned spins = policy_.spins();
-    const bool crowded = spins != ~0u;
+    const bool crowded = spins != ~0u && (crowded_ || messages_.is_in_use());
     if (crowded != crowded_) {
         empty_turns_ = 0;
         // All ranks of the job do so: who had a longer slice than the others would come last.
@@ -231,7 +231,7 @@ int Process::idle() noexcept try {
     } else if (crowded_ && went_on()) {
         policy_.went_on(empty_turns_);
         empty_turns_ = 0;
-    } else if (empty_turns_ > policy_.spins()) {
+    } else if (crowded_ && empty_turns_ > policy_.spins()) {
         if (empty_turns_ % kLookForSleepersEvery == 0) {
             policy_.set_asleep(messages_.sleeping_peers());
         }

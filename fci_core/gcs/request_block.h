@@ -97,7 +97,7 @@ public:
 
     /// The peer sleeps until a request wakes it; false where that cannot be seen.
     [[nodiscard]] bool asleep() const noexcept {
-        return (flag::glance(*attention_) & (1u << kWakeEvent)) != 0;
+        return wants_event() && flag::glance(*attention_) != nhi::Reach::kAlways;
     }
 
     /// The peer's block can be written directly: send() and write_ring() may be used.
@@ -119,7 +119,7 @@ public:
         slots_ = slot.number;
         next_ = slot.line + 1 != end_ ? slot.line + 1 : lines_;
         flag::compiler_fence();
-        if (asleep()) [[unlikely]] wake(network);
+        if (wants_event()) [[unlikely]] wake(network);
     }
     /// The data of the prepared request; ring_free() must have said yes. For reachable peers.
     void write_ring(const void* data, std::uint64_t bytes) noexcept {
@@ -192,9 +192,16 @@ private:
         }
         return true;
     }
+    [[nodiscard]] bool wants_event() const noexcept {
+        return (flag::glance(*attention_) & (1u << kWakeEvent)) != 0;
+    }
     [[gnu::noinline, gnu::cold]] void wake(nhi::NetworkInterface& network) noexcept {
         nhi::Transfer transfer(peer_);
         (void)network.initiate_transfer(transfer.raise(kWakeEvent));
+        nhi::Reach reach;
+        if (flag::glance(*attention_) == nhi::Reach::kAlways && network.reach(peer_, &reach)) {
+            attention_ = reach.attention;
+        }
     }
     [[gnu::noinline]] Status finish(nhi::NetworkInterface& network, nhi::Transfer& transfer,
                                     std::uint32_t control, std::uint64_t ring_after) noexcept {

@@ -106,6 +106,11 @@ public:
     /// or tried to send to a peer that is not connected yet: all of that wakes who sleeps. A
     /// receive of whatever comes from anybody is a mailbox: nobody need stand at it.
     [[nodiscard]] bool is_waited_for() noexcept;
+    /// Somebody is there to wait for. Until then, as in MPI_Init, whoever makes progress here waits
+    /// for something else.
+    [[nodiscard]] bool is_in_use() const noexcept {
+        return !active_.empty() || orders_.used() != 0 || asked_in_vain_;
+    }
     /// Connects to all of the first `peers` whose cards were given by themselves: only who met a
     /// process hears of its death.
     void meet(nhi::Rank peers);

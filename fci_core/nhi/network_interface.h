@@ -15,6 +15,9 @@ namespace fci::nhi {
 struct Reach {
     std::byte* block;                 // LCS address 0
     const std::uint64_t* attention;   // its low bits: events that must be raised by a transfer
+    /// At `attention`: all of them, whatever the destination wants, until reach() is asked again
+    /// after one was raised and gives another word.
+    static constexpr std::uint64_t kAlways = ~std::uint64_t{0};
 };
 
 struct Capabilities {

@@ -12,15 +12,15 @@ namespace {
 
 class ShmWorld final : public World {
 public:
-    explicit ShmWorld(bool system_barrier, const tap::FaultOptions* faults = nullptr)
-        : system_barrier_(system_barrier), faults_(faults) {}
+    explicit ShmWorld(shm::Barrier barrier, const tap::FaultOptions* faults = nullptr)
+        : barrier_(barrier), faults_(faults) {}
 
     void open(const ddi::Settings& settings) override {
         Status status;
         std::string error;
         const shm::Tuning tuning{.patience_typed = 300'000'000,
                                  .patience_given = 100'000'000,
-                                 .system_barrier = system_barrier_};
+                                 .barrier = barrier_};
         Member member;
         member.ear = std::make_unique<Ear>();
         member.device = shm::open_shm(settings, tuning, &status, &error);
@@ -59,13 +59,21 @@ private:
         std::unique_ptr<ddi::Device> device;
     };
     std::vector<Member> members_;
-    bool system_barrier_;
+    shm::Barrier barrier_;
     const tap::FaultOptions* faults_;
 };
 
-std::unique_ptr<World> make_shm_world() { return std::make_unique<ShmWorld>(true); }
+std::unique_ptr<World> make_shm_world() {
+    return std::make_unique<ShmWorld>(shm::Barrier::system);
+}
+/// Before this process is registered for the kernel's barrier.
+std::unique_ptr<World> make_early_shm_world() {
+    return std::make_unique<ShmWorld>(shm::Barrier::others);
+}
 /// Where the kernel has no barrier for all processes, senders fence.
-std::unique_ptr<World> make_fenced_shm_world() { return std::make_unique<ShmWorld>(false); }
+std::unique_ptr<World> make_fenced_shm_world() {
+    return std::make_unique<ShmWorld>(shm::Barrier::none);
+}
 
 /// Everything is late, most of it a little and some of it long; nothing fails.
 constexpr tap::FaultOptions kLate{.seed = 13,
@@ -74,7 +82,9 @@ constexpr tap::FaultOptions kLate{.seed = 13,
                                   .stall_per_mille = 20,
                                   .stall_max = 1'000'000,
                                   .again_percent = 20};
-std::unique_ptr<World> make_late_shm_world() { return std::make_unique<ShmWorld>(true, &kLate); }
+std::unique_ptr<World> make_late_shm_world() {
+    return std::make_unique<ShmWorld>(shm::Barrier::system, &kLate);
+}
 
 class SimWorld final : public World {
 public:
@@ -136,6 +146,7 @@ std::unique_ptr<World> make_rough_sim_world() {
 
 constexpr Maker kMakers[] = {
     {"shm", make_shm_world, true},
+    {"shm_early", make_early_shm_world, true},
     {"shm_fenced", make_fenced_shm_world, true},
     {"shm_late", make_late_shm_world, false},
     {"sim_ideal", make_sim_world, false},

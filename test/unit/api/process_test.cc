@@ -325,7 +325,12 @@ TEST(Process, progress__asks_for_short_slices_where_cores_are_short) {
         for (int turn = 0; turn < 10; ++turn) fci_icl_progress(alone.get());
         EXPECT_EQ(progress::slice_of_thread(), before);
         const Context crowded = open_context(kJob, 4096);
-        for (int turn = 0; turn < 10; ++turn) fci_icl_progress(crowded.get());
+        for (int turn = 0; turn < 1'000; ++turn) fci_icl_progress(crowded.get());
+        EXPECT_EQ(progress::slice_of_thread(), before) << "nobody is waited for";
+        std::uint64_t never = 0;
+        ASSERT_EQ(fci_icl_receive_bytes(crowded.get(), FCI_ICL_ANY_SOURCE, 0, 99, 0, &never,
+                                        sizeof never, nullptr, nullptr, nullptr), FCI_ICL_OK);
+        for (int turn = 0; turn < 1'000; ++turn) fci_icl_progress(crowded.get());
         if (progress::slice_of_thread() == before) GTEST_SKIP() << "the kernel has none of threads";
         EXPECT_EQ(progress::slice_of_thread(), progress::kShortSlice);
     }

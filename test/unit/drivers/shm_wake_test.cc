@@ -21,14 +21,17 @@ void wait_for(const std::atomic<std::uint64_t>& word, std::uint64_t round) {
 
 // With a barrier of the whole system or with a fence of each writer; the reader masks after each
 // look, or never.
-class ShmWake : public testing::TestWithParam<std::tuple<bool, bool>> {};
-INSTANTIATE_TEST_SUITE_P(Barrier, ShmWake, testing::Combine(testing::Bool(), testing::Bool()));
+class ShmWake : public testing::TestWithParam<std::tuple<Barrier, bool>> {};
+INSTANTIATE_TEST_SUITE_P(Barrier, ShmWake,
+                         testing::Combine(testing::Values(Barrier::system, Barrier::others,
+                                                          Barrier::none),
+                                          testing::Bool()));
 
 TEST_P(ShmWake, unmask__look_or_be_woken) {
     if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "needs two cores";
     constexpr std::uint64_t kRounds = 40'000;
-    const auto [system_barrier, masks] = GetParam();
-    const Tuning tuning{.system_barrier = system_barrier};
+    const auto [barrier, masks] = GetParam();
+    const Tuning tuning{.barrier = barrier};
     Party reader(party_settings(), tuning), writer(party_settings(), tuning);
     const nhi::Rank to = writer.meet(reader.device->card());
     ASSERT_TRUE(writer.until([&] { return reader.turn(), !writer.attached.empty(); }));

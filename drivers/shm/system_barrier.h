@@ -1,0 +1,39 @@
+// SystemBarrier: lets every thread of every process that uses this driver pass a memory barrier
+// (membarrier(2)), so that who writes need not make a fence before it looks whether the reader
+// sleeps: the reader, who has time, makes one for all.
+//
+// A process must be registered for that, and where it has several threads the kernel then waits for
+// all processors (RCU): 10 ms, and seconds where many ranks poll for each other on few cores, as in
+// MPI_Init. So such a process is registered by a thread of its own, and not before it has written
+// some: most of those that only begin and end never are. Until then it makes the fences.
+#pragma once
+
+#include <cstdint>
+
+namespace fci::shm {
+
+/// What this process can rely on. Others than `system` are for tests.
+enum class Barrier : std::uint8_t {
+    system,  // what the kernel has
+    others,  // as long as this process is not registered
+    none,    // as if the kernel had none
+};
+
+class SystemBarrier {
+public:
+    explicit SystemBarrier(Barrier wanted) noexcept;
+    /// The kernel has it. If not, all who write to this process make fences.
+    [[nodiscard]] bool works() const noexcept { return works_; }
+    /// This process passes barriers of others, and need not make fences for those that have one.
+    [[nodiscard]] bool is_registered() const noexcept;
+    /// It has made a fence, being not registered. From any thread.
+    void count_fence() noexcept;
+    void pass() const noexcept;
+
+private:
+    bool works_;
+    bool registers_;
+    unsigned fences_ = 0;
+};
+
+}  // namespace fci::shm
