@@ -42,7 +42,8 @@ libfci_tap_la_SOURCES = \
 	drivers/tap/fault/fault_device.cc \
 	drivers/tap/fault/fault_device.h \
 	drivers/tap/fault/fault_interface.cc \
-	drivers/tap/fault/fault_interface.h
+	drivers/tap/fault/fault_interface.h \
+	drivers/tap/fault/store_watch.h
 
 # Those that a program can choose.
 noinst_LTLIBRARIES += libfci_drivers.la

@@ -102,7 +102,7 @@ bool ShmInterface::kernel_copies(std::string* why) {
 Status ShmInterface::check_copying(Entry& entry) noexcept {
     Peer& peer = *entry.peer;
     if (peer.copying == Copying::untried) {
-        const bool fine = capabilities_.kernel_copy && is_reachable(peer);
+        const bool fine = kernel_copies_ && is_reachable(peer);
         peer.copying = fine ? Copying::allowed : Copying::refused;
     }
     return peer.copying == Copying::allowed ? Status::ok : Status::unsupported;

@@ -72,7 +72,8 @@ ShmInterface::ShmInterface(Roster& roster, Turn& turn, std::span<std::byte> hub,
       hub_(*reinterpret_cast<Hub*>(hub.data())),
       communication_(hub.subspan(kHubBytes)),
       barrier_(barrier),
-      capabilities_{"shm", true, kernel_copies(nullptr), kIdlePollEvery} {
+      kernel_copies_(kernel_copies(nullptr)),
+      idle_poll_every_(kIdlePollEvery) {
     for (std::uint64_t& address : hub_.index) flag::note(address, kNowhere);
     publish_signals();
 }
@@ -155,7 +156,7 @@ Status ShmInterface::mask_event_interrupt(nhi::EventId event, bool masked) noexc
 }
 
 void ShmInterface::set_meeting(bool meets) noexcept {
-    capabilities_.idle_poll_every = meets ? kMeetingPollEvery : kIdlePollEvery;
+    idle_poll_every_ = meets ? kMeetingPollEvery : kIdlePollEvery;
 }
 
 void ShmInterface::woken() noexcept {
@@ -304,14 +305,16 @@ Status ShmInterface::provide(nhi::Rank rank, nhi::LcsAddress address, std::size_
     return Status::ok;
 }
 
-bool ShmInterface::reach(nhi::Rank rank, nhi::Reach* reach) noexcept {
-    std::byte* const block = map(rank, nhi::LcsAddress{0}, 0);
+nhi::Link ShmInterface::link(nhi::Rank rank) noexcept {
+    if (rank >= roster_.size() || roster_[rank].state != State::attached) return {};
+    const Peer& peer = *roster_[rank].peer;
+    nhi::Link link{.block_bytes = peer.block_bytes, .mapped = true, .same_host = true};
     // A peer that wants a fence before the look at its word is served by transfers.
-    if (block == nullptr || roster_[rank].peer->fence) return false;
-    static constexpr std::uint64_t always = nhi::Reach::kAlways;
-    *reach = {block,
-              barrier_.is_registered() ? &roster_[rank].peer->hub->attention : &always};
-    return true;
+    if (peer.fence) return link;
+    static constexpr std::uint64_t always = nhi::Link::kAlways;
+    link.block = peer.block;
+    link.attention = barrier_.is_registered() ? &peer.hub->attention : &always;
+    return link;
 }
 
 }  // namespace fci::shm

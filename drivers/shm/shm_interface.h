@@ -38,13 +38,11 @@ public:
     Status configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept override;
     Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override;
 
-    [[nodiscard]] const nhi::Capabilities& capabilities() const noexcept override {
-        return capabilities_;
-    }
+    [[nodiscard]] nhi::Link link(nhi::Rank rank) noexcept override;
+    [[nodiscard]] unsigned idle_poll_every() const noexcept override { return idle_poll_every_; }
     unsigned poll(Nanoseconds now) noexcept override { return turn_.turn(now); }
     [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override;
     std::byte* map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override;
-    bool reach(nhi::Rank rank, nhi::Reach* reach) noexcept override;
     Status provide(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override;
     Status copy(nhi::Rank rank, Direction direction, std::uint64_t remote, void* local,
                 std::size_t bytes) noexcept override;
@@ -77,7 +75,8 @@ private:
     Hub& hub_;
     std::span<std::byte> communication_;
     SystemBarrier& barrier_;
-    nhi::Capabilities capabilities_;
+    const bool kernel_copies_;
+    unsigned idle_poll_every_;
     std::uint32_t enabled_ = 0, masked_ = 0, counting_ = 0;
     std::uint32_t cycle_ = 1;
     bool woken_ = false;

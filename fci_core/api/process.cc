@@ -63,7 +63,7 @@ Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
       driver_(driver),
       device_(std::move(device)),
       policy_(policy),
-      until_poll_(device_->network().capabilities().idle_poll_every),
+      until_poll_(device_->network().idle_poll_every()),
       messages_(*device_, protocol, limits) {
     FCI_ASSERT(&messages_.counters() == &report_.report().counters);
     messages_.mark_credit(&alert_);
@@ -79,7 +79,7 @@ Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
 void Process::open_board() noexcept {
     nhi::NetworkInterface& network = device_->network();
     const std::span<std::byte> memory = device_->communication_memory();
-    if (!network.capabilities().load_store || memory.size() < gcs::Layout::kBoardBytes) return;
+    if (memory.size() < gcs::Layout::kBoardBytes) return;
     (void)network.open_window(gcs::Layout::kBoardWindow, gcs::Layout::kBoard,
                               memory.last(gcs::Layout::kBoardBytes));
 }
@@ -117,7 +117,7 @@ unsigned Process::poll_network() {
     const Nanoseconds now = polled_ = device_->now();
     nhi::NetworkInterface& network = device_->network();
     const unsigned work = network.poll(now);
-    until_poll_ = network.capabilities().idle_poll_every;
+    until_poll_ = network.idle_poll_every();
     if (work != 0 || now >= report_due_) {
         if (now >= report_due_) look_for_strangers();
         report_due_ = now + kReportEvery;
@@ -125,9 +125,7 @@ unsigned Process::poll_network() {
     }
     if (policy_.wants_watch(now)) policy_.watch(progress::lost_time(), now);
     if (work == 0) return 0;
-    // Every peer of this build's drivers is on this host.
-    const Counters& known = messages_.counters();
-    const auto met = static_cast<unsigned>(known.peers_attached - known.peers_lost) + 1;
+    const unsigned met = messages_.local_ranks();
     policy_.set_local_ranks(met);
     // Not before: whoever sleeps until the others have started is woken on the launcher's core.
     if (met > 1 && !placed_) {
@@ -318,7 +316,7 @@ int Process::wait(Nanoseconds timeout) {
 bool Process::drain(Nanoseconds timeout) {
     if (childs_) return false;
     const Nanoseconds begin = device_->now();
-    while (!messages_.drained() || !messages_.sends_taken()) {
+    while (!messages_.drained() || !messages_.sends_taken() || !device_->network().is_idle()) {
         const Nanoseconds left = timeout - (device_->now() - begin);
         if (left <= 0) return false;
         wait(left < 1'000'000 ? left : 1'000'000);

@@ -29,7 +29,9 @@ namespace fci::gcs {
 /// What one peer holds of the own pool.
 class PiecesOut {
 public:
-    void attach(std::span<const std::byte> own_block) noexcept {
+    /// `mapped`: the peer can read the pool.
+    void attach(std::span<const std::byte> own_block, bool mapped) noexcept {
+        if (!mapped) return;
         word_ = reinterpret_cast<const std::uint64_t*>(
             own_block.data() + static_cast<std::uint64_t>(Layout::returned()));
     }
@@ -63,10 +65,7 @@ public:
 
     /// `memory`: of the device. Nothing of it is asked for before the first piece is.
     void open(nhi::NetworkInterface& network, const Layout& layout, std::span<std::byte> memory) {
-        if (layout.pool_bytes == 0 || !network.capabilities().load_store ||
-            memory.size() < layout.pool_bytes) {
-            return;
-        }
+        if (layout.pool_bytes == 0 || memory.size() < layout.pool_bytes) return;
         memory = memory.first(layout.pool_bytes);
         holders_.resize(memory.size() / Layout::kPieceBytes);
         if (network.open_window(Layout::kPoolWindow, Layout::kPool, memory) != Status::ok) return;
@@ -75,9 +74,11 @@ public:
         share_ = layout.pool_share();
     }
 
-    [[nodiscard]] bool is_open() const noexcept { return pieces_ != 0; }
-
-    /// The peer, one of `peers`, may be given one more.
+    /// There is a pool, and the peer can read it.
+    [[nodiscard]] bool serves(const PiecesOut& peer) const noexcept {
+        return pieces_ != 0 && peer.word_ != nullptr;
+    }
+    /// The peer, which it serves, one of `peers`, may be given one more.
     [[nodiscard]] bool may_give(PiecesOut& peer, std::uint64_t peers) noexcept {
         if (within_limits(peer, peers)) [[likely]] return true;
         look(peer);

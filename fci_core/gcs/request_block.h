@@ -67,22 +67,20 @@ public:
         std::size_t bytes;
     };
 
-    /// `reach`: where the peer's block can be written directly, or nullptr.
     void attach(nhi::Rank peer, const Layout& layout, std::span<const std::byte> own_block,
-                const nhi::Reach* reach = nullptr) noexcept {
+                const nhi::Link& link) noexcept {
         peer_ = peer;
         layout_ = layout;
         slots_until_ = layout.slots;
         ring_there_ = layout.ring_first_bytes();
         ring_until_ = layout.ring_bytes;
         credit_ = reinterpret_cast<const Credit*>(own_block.data());
-        if (reach == nullptr) return;
-        lines_ =
-            reinterpret_cast<Line*>(reach->block + static_cast<std::uint64_t>(Layout::slot(0)));
+        if (link.block == nullptr) return;
+        lines_ = reinterpret_cast<Line*>(link.block + static_cast<std::uint64_t>(Layout::slot(0)));
         next_ = lines_;
         end_ = lines_ + layout.slots;
-        ring_at_ = reach->block + static_cast<std::uint64_t>(layout.ring(0));
-        if (reach->attention != nullptr) attention_ = reach->attention;
+        ring_at_ = link.block + static_cast<std::uint64_t>(layout.ring(0));
+        attention_ = link.attention;
     }
 
     [[nodiscard]] bool slot_free() noexcept { return slot_known() || look_for_slots(); }
@@ -97,7 +95,7 @@ public:
 
     /// The peer sleeps until a request wakes it; false where that cannot be seen.
     [[nodiscard]] bool asleep() const noexcept {
-        return wants_event() && flag::glance(*attention_) != nhi::Reach::kAlways;
+        return wants_event() && flag::glance(*attention_) != nhi::Link::kAlways;
     }
 
     /// The peer's block can be written directly: send() and write_ring() may be used.
@@ -198,10 +196,9 @@ private:
     [[gnu::noinline, gnu::cold]] void wake(nhi::NetworkInterface& network) noexcept {
         nhi::Transfer transfer(peer_);
         (void)network.initiate_transfer(transfer.raise(kWakeEvent));
-        nhi::Reach reach;
-        if (flag::glance(*attention_) == nhi::Reach::kAlways && network.reach(peer_, &reach)) {
-            attention_ = reach.attention;
-        }
+        if (flag::glance(*attention_) != nhi::Link::kAlways) return;
+        const nhi::Link link = network.link(peer_);
+        if (link.attention != nullptr) attention_ = link.attention;
     }
     [[gnu::noinline]] Status finish(nhi::NetworkInterface& network, nhi::Transfer& transfer,
                                     std::uint32_t control, std::uint64_t ring_after) noexcept {

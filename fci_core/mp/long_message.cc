@@ -43,8 +43,7 @@ std::uint32_t MessagePassing::pulled_piece(std::uint64_t bytes) const noexcept {
 bool MessagePassing::may_copy(Peer& peer) {
     if (!peer.copy_checked) {
         peer.copy_checked = true;
-        peer.copy_allowed = network_.capabilities().kernel_copy &&
-                            network_.copy(peer.rank, nhi::NetworkInterface::Direction::read, 0,
+        peer.copy_allowed = network_.copy(peer.rank, nhi::NetworkInterface::Direction::read, 0,
                                           nullptr, 0) == Status::ok;
         if (!peer.copy_allowed) peer.path.set_policy(CopyPath::Policy::ring);
     }
@@ -153,7 +152,7 @@ bool MessagePassing::stream(Peer& peer, Order& order) {
     for (unsigned n = 0; n < kPiecesPerTurn && order.moved < order.wanted; ++n) {
         if (!peer.out.slot_free()) return false;
         std::uint64_t bytes = 0;
-        if (!pool_.is_open()) {
+        if (!pool_.serves(peer.pieces_out)) {
             bytes = piece_in_ring(peer, order);
         } else if (pool_.may_give(peer.pieces_out, active_.size())) {
             const gcs::PiecePool::Piece piece = pool_.next(network_);
@@ -227,7 +226,7 @@ void MessagePassing::give_back_piece(Peer& peer) {
 // --- kernel copy ---
 
 bool MessagePassing::hold_claim(Order& order, Peer& peer) {
-    if (!network_.capabilities().load_store) return false;
+    if (!peer.mapped) return false;
     const auto index = static_cast<unsigned>(std::countr_one(peer.claims_used));
     if (index >= gcs::Layout::kClaims) return false;
     auto* const word = reinterpret_cast<std::uint64_t*>(

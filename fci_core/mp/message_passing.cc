@@ -48,13 +48,6 @@ bool MessagePassing::has_room(const gcs::Layout& layout) const noexcept {
            limits_.eager_bytes + kHeaderMost <= layout.ring_bytes / 4;
 }
 
-/// And what the peer says of it is true.
-bool MessagePassing::is_usable(nhi::Rank rank, const gcs::Layout& layout) noexcept {
-    return has_room(layout) &&
-           (!network_.capabilities().load_store ||
-            network_.map(rank, nhi::LcsAddress{0}, layout.block_bytes()) != nullptr);
-}
-
 void MessagePassing::peer_attached(nhi::Rank rank) noexcept try {
     attach(rank);
 } catch (const std::bad_alloc&) {
@@ -76,18 +69,24 @@ void MessagePassing::attach(nhi::Rank rank) {
     Peer* const arrived = peer(rank);
     FCI_ASSERT(arrived != nullptr && !arrived->attached);
     const auto layout = limits_.layout.with(device_.sizes(rank));
-    if (!layout || !is_usable(rank, *layout)) return bad_request(*arrived);
+    const nhi::Link link = network_.link(rank);
+    // What the peer says of its block is true.
+    if (!layout || !has_room(*layout) || layout->block_bytes() > link.block_bytes) {
+        return bad_request(*arrived);
+    }
     const std::span<const std::byte> block = device_.block(rank);
     FCI_ASSERT(block.size() >= layout->block_bytes());
     arrived->in.attach(rank, *layout, block, limits_.unexpected_bytes);
-    nhi::Reach reach;
-    const bool reached = network_.reach(rank, &reach);
-    arrived->out.attach(rank, *layout, block, reached ? &reach : nullptr);
-    arrived->pieces_out.attach(block);
+    arrived->out.attach(rank, *layout, block, link);
+    arrived->pieces_out.attach(block, link.mapped);
+    arrived->mapped = link.mapped;
     arrived->attached = arrived->present = true;
     active_.push_back(arrived);  // peer() has made room
     order_peers();
-    if (rank != nhi::kSelf) ++counters_.peers_attached;
+    if (rank != nhi::kSelf) {
+        ++counters_.peers_attached;
+        here_ += link.same_host;
+    }
     set_busy();  // what waited for the connection
 }
 

@@ -168,6 +168,8 @@ public:
     [[nodiscard]] MemoryUse memory() const noexcept;
     /// Without the process itself.
     [[nodiscard]] std::size_t connected_peers() const noexcept;
+    /// Processes of this host that were met so far, with this one.
+    [[nodiscard]] unsigned local_ranks() const noexcept { return here_; }
     /// Why operations to this peer fail; empty while they do not.
     [[nodiscard]] const char* reason(nhi::Rank rank) const noexcept;
     /// Orders that are not finished; 0 when nothing leaks.
@@ -207,7 +209,6 @@ private:
     // message_passing.cc
     void set_busy() noexcept;
     bool has_room(const gcs::Layout& layout) const noexcept;
-    bool is_usable(nhi::Rank rank, const gcs::Layout& layout) noexcept;
     void order_peers() noexcept;
     void attach(nhi::Rank rank);
     void attach_missed();
@@ -322,6 +323,7 @@ private:
     const Rests* rests_;
     Others others_;
     nhi::Rank known_ = 0;                     // peers_.size()
+    unsigned here_ = 1;                       // see local_ranks()
     std::vector<Peer*> peers_;                // by rank; nobody_ where nothing is known
     std::vector<std::string> reasons_;        // by rank
     std::vector<Peer*> active_;               // attached, most recently used first

@@ -43,6 +43,7 @@ struct Peer {
     bool lost = false;
     bool present = false;        // attached and not lost
     bool connecting = false;
+    bool mapped = false;         // its memory, and this process's by it (nhi::Link)
     bool credit_owed = false;
     Status departure = Status::ok;  // else: why it will be lost, once all that it wrote is taken
     int failure = kPeerLost;     // what operations with a lost peer end with

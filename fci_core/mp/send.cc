@@ -196,7 +196,7 @@ Status MessagePassing::put_in_ring(Peer& peer, const SendArguments& send, Contro
 /// where.
 Status MessagePassing::put_in_pool(Peer& peer, const SendArguments& send, Control control,
                                    unsigned word) {
-    if (!pool_.is_open() || control.bytes > gcs::Layout::kPieceBytes ||
+    if (!pool_.serves(peer.pieces_out) || control.bytes > gcs::Layout::kPieceBytes ||
         !pool_.may_give(peer.pieces_out, active_.size())) {
         return Status::again;
     }

@@ -1,5 +1,6 @@
 # nhi: the network interface, App. C. Headers only.
 noinst_HEADERS += \
+	%D%/link.h \
 	%D%/network_interface.h \
 	%D%/transfer.h \
 	%D%/types.h

@@ -6,26 +6,11 @@
 #include <span>
 
 #include "fci_core/base/status.h"
+#include "fci_core/nhi/link.h"
 #include "fci_core/nhi/transfer.h"
 #include "fci_core/nhi/types.h"
 
 namespace fci::nhi {
-
-/// A destination whose block can be written by plain stores (load_store).
-struct Reach {
-    std::byte* block;                 // LCS address 0
-    const std::uint64_t* attention;   // its low bits: events that must be raised by a transfer
-    /// At `attention`: all of them, whatever the destination wants, until reach() is asked again
-    /// after one was raised and gives another word.
-    static constexpr std::uint64_t kAlways = ~std::uint64_t{0};
-};
-
-struct Capabilities {
-    const char* driver;        // as fci_info names it
-    bool load_store;           // map() gives a pointer into the destination's memory
-    bool kernel_copy;          // copy() may work; it is still tried peer by peer
-    unsigned idle_poll_every;  // poll() is wanted every that many empty turns, until it was called
-};
 
 /// One object per process and network, used by one thread. The contract, kept by the conformance
 /// suite for every driver:
@@ -56,21 +41,20 @@ public:
 
     // --- extensions ---
 
-    [[nodiscard]] virtual const Capabilities& capabilities() const noexcept = 0;
+    /// What can be done with an attached peer; a link without anything for any other.
+    [[nodiscard]] virtual Link link(Rank rank) noexcept = 0;
+    /// Everything that was given here is where it should be, as far as it ever will: who closes
+    /// waits for that.
+    [[nodiscard]] virtual bool is_idle() const noexcept { return true; }
+    /// poll() is wanted every that many empty turns, until it was called.
+    [[nodiscard]] virtual unsigned idle_poll_every() const noexcept { return 1; }
     /// A software network's turn: arrivals, departures, timers. Returns the work done.
     virtual unsigned poll(Nanoseconds now) noexcept = 0;
     /// How often the event arrived here, where configure_event() switched its flag on.
     [[nodiscard]] virtual std::uint32_t event_count(EventId event) const noexcept = 0;
-    /// Where the destination's memory can be loaded and stored by this process; nullptr elsewhere.
+    /// Where the memory of a mapped peer can be loaded and stored by this process; nullptr
+    /// elsewhere, and where there is no such memory.
     virtual std::byte* map(Rank rank, LcsAddress address, std::size_t bytes) noexcept = 0;
-    /// Lets the caller do what initiate_transfer() would do for writes below kPairLimit: store the
-    /// bytes, the last word by flag::publish, then look at `attention`; if a bit of an event that
-    /// comes with the write is set, initiate_transfer() with that event alone. False: not possible
-    /// with this destination.
-    virtual bool reach(Rank rank, Reach* reach) noexcept {
-        (void)rank, (void)reach;
-        return false;
-    }
     /// Memory of the destination's block that is to be written next, beyond what was there when it
     /// was attached (Settings::block_first_bytes), is there from now on. Likewise that of a window:
     /// its owner must ask (Settings::communication_later), as kSelf; others may, before they read
@@ -80,7 +64,8 @@ public:
         return Status::ok;
     }
     /// Copies between local memory and memory of `rank` that lies in no window, by the kernel.
-    /// All bytes or an error; `remote` is an address in that process. lost: it has closed, ended or
+    /// All bytes or an error; `remote` is an address in that process. unsupported: not with this
+    /// peer, which a copy of no bytes finds out. lost: it has closed, ended or
     /// become another program, and nothing of it was touched. Whoever closes a device can use its
     /// memory for anything else from then on: no copy of a peer reads or writes it.
     enum class Direction : std::uint8_t { read, write };

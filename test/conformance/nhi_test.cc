@@ -763,7 +763,7 @@ TEST_P(Nhi, map__is_the_destination_memory) {
     open_attached(2);
     const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
     auto* const there = network(0).map(b, LcsAddress{256}, 64);
-    if (!network(0).capabilities().load_store) {
+    if (!network(0).link(b).mapped) {
         EXPECT_EQ(there, nullptr);
         GTEST_SKIP() << "the driver has no such thing";
     }

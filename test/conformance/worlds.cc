@@ -140,7 +140,7 @@ std::unique_ptr<World> make_rough_sim_world() {
                                                         .long_delay_percent = 5,
                                                         .split_percent = 90,
                                                         .again_percent = 20,
-                                                        .load_store = true,
+                                                        .mapped = true,
                                                         .kernel_copy = true});
 }
 

@@ -17,9 +17,10 @@ sim::WorldOptions world_options(std::uint64_t seed) {
     options.long_delay_percent = prng.chance(50) ? 0 : static_cast<unsigned>(prng.below(20));
     options.split_percent = prng.chance(30) ? 0 : static_cast<unsigned>(prng.below(101));
     options.again_percent = prng.chance(50) ? 0 : static_cast<unsigned>(prng.below(40));
-    options.load_store = prng.chance(50);
+    options.mapped = prng.chance(50);
     options.kernel_copy = prng.chance(60);
-    options.reach = options.load_store && prng.chance(60);
+    options.stores = options.mapped && prng.chance(60);
+    options.per_host = prng.chance(50) ? 0 : static_cast<unsigned>(prng.between(1, 3));
     return options;
 }
 
@@ -125,8 +126,9 @@ std::string Simulation::describe() const {
            ", pool " + number(limits_.layout.pool_bytes) +
            ", eager " + number(limits_.eager_bytes) + ", announce " +
            number(limits_.announce_bytes) + ", unexpected " + number(limits_.unexpected_bytes) +
-           ", copy policy " + number(static_cast<unsigned>(limits_.copy)) + ", load_store " +
-           number(world_options_.load_store + world_options_.reach) + ", kernel_copy " +
+           ", copy policy " + number(static_cast<unsigned>(limits_.copy)) + ", mapped " +
+           number(world_options_.mapped + world_options_.stores) + ", on a host " +
+           number(world_options_.per_host) + ", kernel_copy " +
            number(world_options_.kernel_copy) + ", again " +
            number(world_options_.again_percent) + "%, late " + number(faults_.delay_percent) +
            "%, stalled " + number(faults_.stall_per_mille) + " of 1000, refused " +

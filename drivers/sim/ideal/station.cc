@@ -27,8 +27,7 @@ Station::Station(World& its_world, unsigned its_number, const ddi::Card& its_car
       number(its_number),
       card(its_card),
       settings(its_settings),
-      communication(its_settings.communication_bytes),
-      capabilities_{"sim-ideal", its_world.options_.load_store, its_world.options_.kernel_copy, 1} {
+      communication(its_settings.communication_bytes) {
     indices.fill(kNowhere);
     auto self = std::make_unique<Peer>();
     self->card = card;
@@ -336,23 +335,33 @@ void Station::send(unsigned to, const nhi::Transfer& transfer,
 // --- ways around the network ---
 
 std::byte* Station::map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept {
-    Station* const owner = capabilities_.load_store ? at(rank) : nullptr;
-    if (owner == nullptr) return nullptr;
+    Station* const owner = world.options_.mapped ? at(rank) : nullptr;
+    if (owner == nullptr || !world.share_host(number, owner->number)) return nullptr;
     return owner->locate(number, static_cast<std::uint64_t>(address), bytes);
 }
 
-bool Station::reach(nhi::Rank rank, nhi::Reach* reach) noexcept {
-    std::byte* const block = map(rank, nhi::LcsAddress{0}, 0);
-    if (block == nullptr || !world.options_.reach) return false;
-    *reach = {block, &at(rank)->attention_};
-    return true;
+nhi::Link Station::link(nhi::Rank rank) noexcept {
+    Station* const owner = at(rank);
+    if (owner == nullptr) return {};
+    nhi::Link link{.block_bytes = owner->settings.block_bytes};
+    if (!world.share_host(number, owner->number)) return link;
+    link.same_host = true;
+    link.mapped = world.options_.mapped;
+    if (world.options_.stores && link.mapped) {
+        link.block = map(rank, nhi::LcsAddress{0}, 0);
+        link.attention = &owner->attention_;
+    }
+    return link;
 }
+
+bool Station::is_idle() const noexcept { return world.is_idle(number); }
 
 Status Station::copy(nhi::Rank rank, Direction direction, std::uint64_t remote, void* local,
                      std::size_t bytes) noexcept {
-    if (!capabilities_.kernel_copy) return Status::unsupported;
+    if (!world.options_.kernel_copy) return Status::unsupported;
     if (rank >= peers.size()) return Status::invalid;
     if (!peers[rank]->joined) return Status::unreachable;
+    if (!world.share_host(number, peers[rank]->process)) return Status::unsupported;
     if (!alive || !world.stations_[peers[rank]->process]->alive) return Status::lost;
     if (bytes == 0) return Status::ok;
     if (world.options_.copy_faults) return Status::invalid;

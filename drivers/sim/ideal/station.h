@@ -47,13 +47,11 @@ public:
     Status initiate_transfer(const nhi::Transfer& transfer) noexcept override;
     Status configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept override;
     Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override;
-    [[nodiscard]] const nhi::Capabilities& capabilities() const noexcept override {
-        return capabilities_;
-    }
+    [[nodiscard]] nhi::Link link(nhi::Rank rank) noexcept override;
+    [[nodiscard]] bool is_idle() const noexcept override;
     unsigned poll(Nanoseconds now) noexcept override;
     [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override;
     std::byte* map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override;
-    bool reach(nhi::Rank rank, nhi::Reach* reach) noexcept override;
     Status copy(nhi::Rank rank, Direction direction, std::uint64_t remote, void* local,
                 std::size_t bytes) noexcept override;
 
@@ -111,7 +109,6 @@ private:
     void send(unsigned to, const nhi::Transfer& transfer,
               const std::shared_ptr<std::vector<std::byte>>& payload) noexcept;
 
-    nhi::Capabilities capabilities_;
     std::array<Window, nhi::kWindowsMax> windows_{};
     std::array<nhi::EventSignal, nhi::kEventsMax> signals_{};
     std::array<std::uint32_t, nhi::kEventsMax> counts_{};

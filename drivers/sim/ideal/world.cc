@@ -161,6 +161,11 @@ void World::turn(Nanoseconds now) noexcept {
     }
 }
 
+bool World::is_idle(unsigned process) const noexcept {
+    return std::none_of(actions_.begin(), actions_.end(),
+                        [&](const Action& action) { return action.from == process; });
+}
+
 Nanoseconds World::draw_delay() noexcept {
     if (prng_.chance(options_.long_delay_percent)) {
         return static_cast<Nanoseconds>(

@@ -27,8 +27,10 @@ struct WorldOptions {
     unsigned split_percent = 50;  // transfers that readers can see half written
     unsigned again_percent = 0;   // transfers that are answered with Status::again
     Nanoseconds attach_delay_max = 5000;
-    bool load_store = false;   // map() works
-    bool reach = false;        // reach() works as well: such writes take no time
+    unsigned per_host = 0;     // so many processes, in the order in which they open, share a host;
+                               // 0: all. What follows is so within a host:
+    bool mapped = false;       // map() works
+    bool stores = false;       // blocks are written by stores, which take no time
     bool kernel_copy = false;  // copy() works
     bool copy_faults = false;  // ... but finds no memory at either address
 };
@@ -52,6 +54,8 @@ public:
     bool step() noexcept;
     void run_until(Nanoseconds when) noexcept;
     [[nodiscard]] bool idle() const noexcept { return actions_.empty(); }
+    /// Nothing that this process sent is on its way any more.
+    [[nodiscard]] bool is_idle(unsigned process) const noexcept;
 
     /// The process stops, as by kill -9: what it had sent arrives up to some point.
     void kill(unsigned process) noexcept;
@@ -101,6 +105,9 @@ private:
                    const std::string& reason) noexcept;
     void depart(Station& leaving, Status why, const char* how) noexcept;
     void turn(Nanoseconds now) noexcept;
+    [[nodiscard]] bool share_host(unsigned one, unsigned other) const noexcept {
+        return options_.per_host == 0 || one / options_.per_host == other / options_.per_host;
+    }
     [[nodiscard]] Station* at(const ddi::Card& card) noexcept;
 
     WorldOptions options_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace fci::tap {
 
@@ -14,8 +15,28 @@ constexpr unsigned kLastTurns = 100'000;  // in which a network that is full may
 FaultInterface::FaultInterface(ddi::Device& device, ddi::PeerListener& told,
                                const FaultOptions& options)
     : device_(device), told_(told), inner_(device.network()), options_(options),
-      capabilities_(inner_.capabilities()), prng_(options.seed), now_(device.now()) {
-    capabilities_.idle_poll_every = 1;
+      prng_(options.seed), now_(device.now()) {}
+
+nhi::Link FaultInterface::link(nhi::Rank rank) noexcept {
+    const nhi::Link inner = inner_.link(rank);
+    if (inner.block == nullptr || rank == nhi::kSelf || !injects()) return inner;
+    if (watches_.size() <= rank) watches_.resize(rank + 1);
+    auto& watch = watches_[rank];
+    if (watch == nullptr) watch = std::make_unique<StoreWatch>(inner);
+    return watch->link();
+}
+
+/// What was stored since the last call is on its way from now on.
+void FaultInterface::take_stores(nhi::Rank rank) noexcept {
+    StoreWatch* const watch = watch_of(rank);
+    if (watch == nullptr || (rank < gone_.size() && gone_[rank])) return;
+    StoreWatch::Stores stores = watch->take();
+    if (stores.empty()) return;
+    held_.resize(std::max<std::size_t>(held_.size(), device_.peers()));
+    const Nanoseconds due = draw_due(rank);
+    if (due <= now_ && held_[rank].empty()) return watch->apply(stores);
+    held_[rank].push_back({due, 0, 0, {}, {}, std::move(stores)});
+    ++held_count_;
 }
 
 /// Writes into the block of one peer that is there. Others go through as they are, so that they
@@ -46,7 +67,7 @@ Nanoseconds FaultInterface::draw_due(nhi::Rank rank) noexcept {
 }
 
 void FaultInterface::hold(const nhi::Transfer& transfer, Nanoseconds due) {
-    Held held{due, transfer.events(), transfer.parts(), {}, {}};
+    Held held{due, transfer.events(), transfer.parts(), {}, {}, {}};
     for (unsigned i = 0; i < held.parts; ++i) {
         const auto& part = transfer.part(i);
         const std::size_t at = (held.payload.size() + kAlignment - 1) / kAlignment * kAlignment;
@@ -59,9 +80,18 @@ void FaultInterface::hold(const nhi::Transfer& transfer, Nanoseconds due) {
 }
 
 Status FaultInterface::initiate_transfer(const nhi::Transfer& transfer) noexcept {
-    if (prng_.chance(options_.again_percent)) return Status::again;
-    held_.resize(std::max<std::size_t>(held_.size(), device_.peers()));
     const nhi::GroupId to = transfer.destination();
+    held_.resize(std::max<std::size_t>(held_.size(), device_.peers()));
+    if (watch_of(to) != nullptr) {
+        take_stores(to);
+        // An event that comes with stores.
+        if (transfer.parts() == 0) {
+            if (held_[to].empty()) return inner_.initiate_transfer(transfer);
+            held_[to].back().events |= transfer.events();
+            return Status::ok;
+        }
+    }
+    if (prng_.chance(options_.again_percent)) return Status::again;
     if (!may_hold(transfer)) {
         // It may overtake nothing. A group: whoever is in it.
         const bool late = (to & nhi::kGroupFlag) != 0 ? held_count_ != 0
@@ -78,7 +108,9 @@ Status FaultInterface::initiate_transfer(const nhi::Transfer& transfer) noexcept
 unsigned FaultInterface::release(nhi::Rank rank, Nanoseconds now) noexcept {
     unsigned released = 0;
     for (auto& queue = held_[rank]; !queue.empty() && queue.front().due <= now; ++released) {
-        const Held& held = queue.front();
+        Held& held = queue.front();
+        if (!held.stores.empty()) watches_[rank]->apply(held.stores);
+        held.stores.clear();
         nhi::Transfer transfer(rank);
         for (unsigned i = 0; i < held.parts; ++i) {
             transfer.put(held.part[i].to, held.payload.data() + held.part[i].at,
@@ -88,7 +120,10 @@ unsigned FaultInterface::release(nhi::Rank rank, Nanoseconds now) noexcept {
             if ((held.events >> event & 1u) != 0) transfer.raise(event);
         }
         // Whatever else it says, the peer is gone.
-        if (inner_.initiate_transfer(transfer) == Status::again) break;
+        if (held.parts + held.events != 0 &&
+            inner_.initiate_transfer(transfer) == Status::again) {
+            break;
+        }
         queue.pop_front();
         --held_count_;
     }
@@ -105,6 +140,7 @@ unsigned FaultInterface::poll(Nanoseconds now) noexcept {
         told_.peer_lost(rank, Status::unreachable,
                         device_.describe(rank) + " is out of reach: a fault on purpose");
     }
+    for (nhi::Rank rank = 0; rank < watches_.size(); ++rank) take_stores(rank);
     for (nhi::Rank rank = 0; held_count_ != 0 && rank < held_.size(); ++rank) {
         work += release(rank, now_);
     }
@@ -120,6 +156,7 @@ Nanoseconds FaultInterface::due() const noexcept {
 }
 
 void FaultInterface::flush() noexcept {
+    for (nhi::Rank rank = 0; rank < watches_.size(); ++rank) take_stores(rank);
     for (unsigned turn = 0; held_count_ != 0 && turn < kLastTurns; ++turn) {
         for (nhi::Rank rank = 0; rank < held_.size(); ++rank) (void)release(rank, kNever);
         if (held_count_ != 0) inner_.poll(device_.now());

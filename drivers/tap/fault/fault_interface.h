@@ -2,13 +2,18 @@
 // what a correct network may do, and nothing else: transfers of one pair stay in order, those of
 // different pairs overtake each other, a peer gets nothing for a while, there is no room now and
 // then. Time comes with poll(), chance from the seed.
+//
+// Stores into a peer's block are made late as well: they are made into a copy of it (StoreWatch)
+// that asks for an event with each of them. Of these none can be refused.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
+#include "drivers/tap/fault/store_watch.h"
 #include "fci_core/base/prng.h"
 #include "fci_core/ddi/device.h"
 
@@ -52,8 +57,9 @@ public:
     Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override {
         return inner_.mask_event_interrupt(event, masked);
     }
-    [[nodiscard]] const nhi::Capabilities& capabilities() const noexcept override {
-        return capabilities_;
+    [[nodiscard]] nhi::Link link(nhi::Rank rank) noexcept override;
+    [[nodiscard]] bool is_idle() const noexcept override {
+        return held_count_ == 0 && inner_.is_idle();
     }
     unsigned poll(Nanoseconds now) noexcept override;
     [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override {
@@ -61,11 +67,6 @@ public:
     }
     std::byte* map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override {
         return inner_.map(rank, address, bytes);
-    }
-    /// Stores would overtake what is held back.
-    bool reach(nhi::Rank rank, nhi::Reach* reach) noexcept override {
-        return options_.delay_percent + options_.stall_per_mille + options_.again_percent == 0 &&
-               inner_.reach(rank, reach);
     }
     Status provide(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override {
         return inner_.provide(rank, address, bytes);
@@ -95,8 +96,16 @@ private:
             std::size_t at, bytes;  // in the payload
         } part[nhi::Transfer::kPartsMax];
         std::vector<std::byte> payload;
+        StoreWatch::Stores stores;  // before the parts
     };
 
+    [[nodiscard]] bool injects() const noexcept {
+        return options_.delay_percent + options_.stall_per_mille + options_.again_percent != 0;
+    }
+    [[nodiscard]] StoreWatch* watch_of(nhi::GroupId destination) const noexcept {
+        return destination < watches_.size() ? watches_[destination].get() : nullptr;
+    }
+    void take_stores(nhi::Rank rank) noexcept;
     [[nodiscard]] bool may_hold(const nhi::Transfer& transfer) const noexcept;
     [[nodiscard]] Nanoseconds draw_due(nhi::Rank rank) noexcept;
     void hold(const nhi::Transfer& transfer, Nanoseconds due);
@@ -106,11 +115,11 @@ private:
     ddi::PeerListener& told_;
     nhi::NetworkInterface& inner_;
     FaultOptions options_;
-    nhi::Capabilities capabilities_;
     Prng prng_;
     Nanoseconds now_ = 0;
     std::size_t held_count_ = 0;
     std::vector<std::deque<Held>> held_;  // by rank, in the order of issue
+    std::vector<std::unique_ptr<StoreWatch>> watches_;  // by rank; nullptr: no stores there
     std::vector<bool> gone_;              // by rank
     std::vector<nhi::Rank> refused_;      // to be told
 };

@@ -363,7 +363,7 @@ TEST_F(sim_ideal, ways_around__by_option_only) {
     EXPECT_EQ(net(0).map(1, LcsAddress{0}, 8), nullptr);
     devices.clear();
     logs.clear();
-    open(2, {.load_store = true, .kernel_copy = true});
+    open(2, {.mapped = true, .kernel_copy = true});
     EXPECT_EQ(net(0).map(1, LcsAddress{0}, 8), nullptr);
     join();
     EXPECT_EQ(net(0).copy(1, Direction::read, address, &mine, 8), Status::ok);
@@ -375,22 +375,21 @@ TEST_F(sim_ideal, ways_around__by_option_only) {
     EXPECT_EQ(net(0).map(1, LcsAddress{4090}, 8), nullptr);
 }
 
-TEST_F(sim_ideal, reach__the_block_at_once_and_who_wants_events) {
-    open(2, {.load_store = true, .reach = true});
-    nhi::Reach reach{};
+TEST_F(sim_ideal, link__the_block_at_once_and_who_wants_events) {
+    open(2, {.mapped = true, .stores = true});
     Rank rank;
     ASSERT_EQ(devices[0]->add_peer(devices[1]->card(), &rank), Status::ok);
-    EXPECT_FALSE(net(0).reach(1, &reach));
+    EXPECT_EQ(net(0).link(1).block, nullptr);
     join();
-    ASSERT_TRUE(net(0).reach(1, &reach));
-    EXPECT_EQ(reach.block, devices[1]->block(1).data());
-    EXPECT_EQ(*reach.attention, 0u);
+    const nhi::Link link = net(0).link(1);
+    EXPECT_EQ(link.block, devices[1]->block(1).data());
+    EXPECT_EQ(*link.attention, 0u);
     ASSERT_EQ(net(1).configure_event(3, {.interrupt = true}), Status::ok);
-    EXPECT_EQ(*reach.attention, 8u);
+    EXPECT_EQ(*link.attention, 8u);
     ASSERT_EQ(net(1).mask_event_interrupt(3, true), Status::ok);
-    EXPECT_EQ(*reach.attention, 0u);
+    EXPECT_EQ(*link.attention, 0u);
     ASSERT_EQ(net(1).configure_event(4, {.flag = true}), Status::ok);
-    EXPECT_EQ(*reach.attention, 16u);
+    EXPECT_EQ(*link.attention, 16u);
 }
 
 TEST_F(sim_ideal, close__what_was_sent_arrives_before_the_loss) {

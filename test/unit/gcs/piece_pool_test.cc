@@ -20,8 +20,8 @@ struct Listener final : ddi::PeerListener {
 
 /// An owner of a pool, and peers that it gives pieces to.
 struct Pool {
-    explicit Pool(std::uint64_t pieces, bool load_store = true)
-        : layout{8, 4096, pieces * Layout::kPieceBytes}, world({.load_store = load_store}) {
+    explicit Pool(std::uint64_t pieces, bool mapped = true)
+        : layout{8, 4096, pieces * Layout::kPieceBytes}, world({.mapped = mapped}) {
         ddi::Settings settings;
         settings.block_bytes = layout.block_bytes();
         settings.communication_bytes = layout.pool_bytes;
@@ -35,10 +35,13 @@ struct Pool {
         for (int n = 0; n < 100; ++n) {
             for (auto& device : devices) device->network().poll(0);
         }
-        for (unsigned i = 1; i < kProcesses; ++i) out[i].attach(owner().block(there[i]));
+        for (unsigned i = 1; i < kProcesses; ++i) {
+            out[i].attach(owner().block(there[i]), mapped);
+        }
         pool.open(owner().network(), layout, owner().communication_memory());
     }
     ddi::Device& owner() { return *devices[0]; }
+    bool serves(unsigned peer) { return pool.serves(out[peer]); }
     /// The number of the piece that went to `peer`; -1: none is free.
     int give(unsigned peer) {
         const gcs::PiecePool::Piece piece = pool.next(owner().network());
@@ -76,14 +79,14 @@ struct Pool {
 }  // namespace
 
 TEST(piece_pool, open__only_where_peers_can_read_it) {
-    EXPECT_TRUE(Pool(4).pool.is_open());
-    EXPECT_FALSE(Pool(4, false).pool.is_open());
-    EXPECT_FALSE(Pool(0).pool.is_open());
+    EXPECT_TRUE(Pool(4).serves(1));
+    EXPECT_FALSE(Pool(4, false).serves(1)) << "it cannot be mapped";
+    EXPECT_FALSE(Pool(0).serves(1));
     Pool p(4);
     gcs::PiecePool more;
     more.open(p.owner().network(), Layout{8, 4096, 8 * Layout::kPieceBytes},
               p.owner().communication_memory());
-    EXPECT_FALSE(more.is_open()) << "there is less memory than that";
+    EXPECT_FALSE(more.serves(p.out[1])) << "there is less memory than that";
 }
 
 TEST(piece_pool, next__goes_round_in_a_span_and_no_further_while_all_comes_back) {

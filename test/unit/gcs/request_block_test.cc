@@ -52,7 +52,7 @@ public:
     Status mask_event_interrupt(nhi::EventId, bool) noexcept override {
         return Status::unsupported;
     }
-    const nhi::Capabilities& capabilities() const noexcept override { return capabilities_; }
+    nhi::Link link(nhi::Rank) noexcept override { return {}; }
     unsigned poll(Nanoseconds) noexcept override { return 0; }
     std::uint32_t event_count(nhi::EventId) const noexcept override { return 0; }
     std::byte* map(nhi::Rank, nhi::LcsAddress, std::size_t) noexcept override { return nullptr; }
@@ -70,7 +70,6 @@ public:
 
 private:
     std::vector<std::byte>& far_;
-    nhi::Capabilities capabilities_{"wire", false, false, 1};
 };
 
 struct Pair {
@@ -81,7 +80,7 @@ struct Pair {
     gcs::RequestOut out;
     gcs::RequestIn in;
     Pair() {
-        out.attach(1, kLayout, at_sender);
+        out.attach(1, kLayout, at_sender, {});
         in.attach(1, kLayout, at_receiver, kUnexpected);
     }
     Line line(std::uint64_t tag) {
@@ -261,7 +260,7 @@ struct LargeRing {
     gcs::RequestOut out;
     gcs::RequestIn in;
     LargeRing() {
-        out.attach(1, kLayout, near);
+        out.attach(1, kLayout, near, {});
         in.attach(1, kLayout, far, kUnexpected);
     }
     bool put(std::uint64_t bytes, std::uint8_t content) {

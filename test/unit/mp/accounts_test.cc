@@ -114,7 +114,7 @@ TEST(accounts, offers__used_up_by_short_messages_are_no_offers_any_more) {
 
 TEST(accounts, paths__of_long_messages_are_all_tried) {
     for (const Protocol* const protocol : {&kEnhancedMixed, &kTwoSided}) {
-        Pair p(*protocol, {.load_store = true, .kernel_copy = true});
+        Pair p(*protocol, {.mapped = true, .kernel_copy = true});
         p.attach();
         auto data = pattern(10 * kLong);
         std::vector<std::byte> to(100 * kLong);  // offers are made for the longest there may come
@@ -137,7 +137,7 @@ TEST(accounts, copy__that_finds_no_memory_ends_both_sides_and_nothing_else) {
         for (const Protocol* const protocol : {&kEnhancedMixed, &kTwoSided}) {
             Limits limits = small_limits();
             limits.copy = policy;
-            Pair p(*protocol, {.load_store = true, .kernel_copy = true, .copy_faults = true},
+            Pair p(*protocol, {.mapped = true, .kernel_copy = true, .copy_faults = true},
                    limits);
             p.attach();
             auto data = pattern(kLong), tiny = pattern(8);

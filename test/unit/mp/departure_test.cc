@@ -133,7 +133,7 @@ TEST_P(departure, on_death__after_what_the_dead_sent) {
 // The receiver copies all of it, says so and leaves, before the sender takes its next turn.
 TEST(departures, leaving__after_copying_all_ends_the_send_well) {
     sim::WorldOptions options;
-    options.load_store = options.kernel_copy = true;
+    options.mapped = options.kernel_copy = true;
     Limits limits = small_limits();
     limits.copy = CopyPath::Policy::shared;
     Pair p(kEnhancedMixed, options, limits);

@@ -36,7 +36,7 @@ void copy_one(sim::WorldOptions options, std::uint64_t* by_sender, std::uint64_t
 
 TEST(figures, kernel_copy__by_both_where_they_can_share_a_word) {
     std::uint64_t sender = 0, receiver = 0;
-    copy_one({.load_store = true, .kernel_copy = true}, &sender, &receiver);
+    copy_one({.mapped = true, .kernel_copy = true}, &sender, &receiver);
     EXPECT_EQ(sender + receiver, kLong);
     EXPECT_GT(sender, 0u);
     EXPECT_GT(receiver, 0u);
@@ -44,15 +44,15 @@ TEST(figures, kernel_copy__by_both_where_they_can_share_a_word) {
 
 TEST(figures, kernel_copy__by_the_receiver_alone_otherwise) {
     std::uint64_t sender = 0, receiver = 0;
-    copy_one({.load_store = false, .kernel_copy = true}, &sender, &receiver);
+    copy_one({.mapped = false, .kernel_copy = true}, &sender, &receiver);
     EXPECT_EQ(sender, 0u);
     EXPECT_EQ(receiver, kLong);
-    copy_one({.load_store = true, .kernel_copy = false}, &sender, &receiver);
+    copy_one({.mapped = true, .kernel_copy = false}, &sender, &receiver);
     EXPECT_EQ(sender + receiver, 0u);
 }
 
 TEST(figures, kernel_copy__many_at_once_need_more_words_than_there_are) {
-    Pair p(kTwoSided, {.load_store = true, .kernel_copy = true}, kernel_limits());
+    Pair p(kTwoSided, {.mapped = true, .kernel_copy = true}, kernel_limits());
     p.attach();
     constexpr int kMany = 100;
     std::vector<std::vector<std::byte>> to(kMany, std::vector<std::byte>(kLong / 4));

@@ -14,7 +14,7 @@ namespace {
 
 /// One process as it is, and one of which only the network is real: it writes what it likes.
 struct Forger {
-    sim::World world{{.load_store = true}};
+    sim::World world{{.mapped = true}};
     Nobody nobody;
     std::unique_ptr<ddi::Device> device = world.open(settings_for(limits()));
     std::unique_ptr<ddi::Device> bad = world.open(settings_for(limits()));
@@ -38,7 +38,7 @@ struct Forger {
         EXPECT_EQ(device->connect(there), Status::ok);
         turns();
         const auto block = bad->block(here);
-        out.attach(here, limits().layout, block, nullptr);
+        out.attach(here, limits().layout, block, {});
         in.attach(here, limits().layout, block, 1 << 20);
         EXPECT_EQ(bad->network().open_window(gcs::Layout::kPoolWindow, gcs::Layout::kPool,
                                              bad->communication_memory()),

@@ -312,7 +312,7 @@ TEST(received_bytes, random_lines__are_refused_without_harm) {
         std::vector<std::byte> to(100);
         p.receive(1, 7, to, 1);
         gcs::RequestOut forged;
-        forged.attach(p.there[0], small_limits().layout, p.devices[0]->block(p.there[0]));
+        forged.attach(p.there[0], small_limits().layout, p.devices[0]->block(p.there[0]), {});
         // The forger goes on where the honest sender stopped.
         const std::uint64_t honest = p.ends[0]->counters().sent_inline;
         gcs::Line line{};

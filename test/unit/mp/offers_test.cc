@@ -15,7 +15,7 @@ constexpr std::size_t kLong = 50'000;
 
 sim::WorldOptions with_copy() {
     sim::WorldOptions options;
-    options.load_store = options.kernel_copy = true;
+    options.mapped = options.kernel_copy = true;
     return options;
 }
 
@@ -33,8 +33,8 @@ protected:
     bool copies() const { return std::get<0>(GetParam()); }
     sim::WorldOptions options() const {
         sim::WorldOptions options = copies() ? with_copy() : sim::WorldOptions{};
-        options.load_store = options.load_store || std::get<1>(GetParam());
-        options.reach = std::get<1>(GetParam());
+        options.mapped = options.mapped || std::get<1>(GetParam());
+        options.stores = std::get<1>(GetParam());
         return options;
     }
     Limits limits() const {

@@ -47,20 +47,20 @@ std::uint64_t exchange(const Protocol& protocol, const sim::WorldOptions& option
 }
 
 TEST_P(pool, long_messages__go_there_and_nowhere_else) {
-    EXPECT_EQ(exchange(*GetParam(), {.load_store = true}, pool_limits(16)), 6 * kLong);
-    EXPECT_EQ(exchange(*GetParam(), {.load_store = true, .reach = true}, pool_limits(16)),
+    EXPECT_EQ(exchange(*GetParam(), {.mapped = true}, pool_limits(16)), 6 * kLong);
+    EXPECT_EQ(exchange(*GetParam(), {.mapped = true, .stores = true}, pool_limits(16)),
               6 * kLong);
-    EXPECT_EQ(exchange(*GetParam(), {.again_percent = 30, .load_store = true}, pool_limits(4)),
+    EXPECT_EQ(exchange(*GetParam(), {.again_percent = 30, .mapped = true}, pool_limits(4)),
               6 * kLong);
 }
 
 TEST_P(pool, long_messages__through_the_ring_where_the_network_cannot_map) {
     EXPECT_EQ(exchange(*GetParam(), {}, pool_limits(16)), 0u);
-    EXPECT_EQ(exchange(*GetParam(), {.load_store = true}, pool_limits(0)), 0u);
+    EXPECT_EQ(exchange(*GetParam(), {.mapped = true}, pool_limits(0)), 0u);
 }
 
 TEST_P(pool, long_messages__of_a_process_to_itself) {
-    Pair p(*GetParam(), {.load_store = true}, pool_limits(16));
+    Pair p(*GetParam(), {.mapped = true}, pool_limits(16));
     auto data = pattern(kLong);
     std::vector<std::byte> to(kLong);
     const iovec range{to.data(), to.size()};
@@ -77,7 +77,7 @@ TEST_P(pool, long_messages__of_a_process_to_itself) {
 /// Three processes: the first one sends, the second one does not move.
 struct Three : Pair {
     explicit Three(const Limits& limits, const Protocol& protocol)
-        : Pair(protocol, {.load_store = true, .reach = true}, limits) {
+        : Pair(protocol, {.mapped = true, .stores = true}, limits) {
         devices.push_back(world.open(settings_for(limits)));
         ends.push_back(std::make_unique<MessagePassing>(*devices[2], protocol, limits));
         EXPECT_EQ(devices[0]->add_peer(devices[2]->card(), &third), Status::ok);
@@ -157,8 +157,8 @@ TEST(pool, short_messages__find_room_there_when_the_ring_is_full) {
     Limits limits = pool_limits(256);
     limits.layout.slots = 128;
     limits.unexpected_bytes = 1 << 20;
-    for (const bool reach : {false, true}) {
-        Pair p(kEnhancedMixed, {.load_store = true, .reach = reach}, limits);
+    for (const bool stores : {false, true}) {
+        Pair p(kEnhancedMixed, {.mapped = true, .stores = stores}, limits);
         p.attach();
         constexpr int kMany = 60;
         std::vector<std::vector<std::byte>> data, to;

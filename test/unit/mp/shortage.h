@@ -71,9 +71,7 @@ public:
     Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override {
         return inner_.mask_event_interrupt(event, masked);
     }
-    [[nodiscard]] const nhi::Capabilities& capabilities() const noexcept override {
-        return inner_.capabilities();
-    }
+    [[nodiscard]] bool is_idle() const noexcept override { return inner_.is_idle(); }
     unsigned poll(Nanoseconds now) noexcept override {
         const InForce not_here(false);
         return inner_.poll(now);
@@ -85,9 +83,9 @@ public:
         const InForce not_here(false);
         return inner_.map(rank, address, bytes);
     }
-    bool reach(nhi::Rank rank, nhi::Reach* reach) noexcept override {
+    nhi::Link link(nhi::Rank rank) noexcept override {
         const InForce not_here(false);
-        return inner_.reach(rank, reach);
+        return inner_.link(rank);
     }
     Status provide(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override {
         const InForce not_here(false);

@@ -277,11 +277,11 @@ struct Way {
     const Protocol* protocol = &kEnhancedMixed;
 };
 const Way kWays[] = {
-    {"pull", {.load_store = true, .reach = true, .kernel_copy = true}, CopyPath::Policy::pull},
-    {"shared", {.load_store = true, .reach = true, .kernel_copy = true}, CopyPath::Policy::shared},
-    {"pool", {.load_store = true, .reach = true}, CopyPath::Policy::ring},
+    {"pull", {.mapped = true, .stores = true, .kernel_copy = true}, CopyPath::Policy::pull},
+    {"shared", {.mapped = true, .stores = true, .kernel_copy = true}, CopyPath::Policy::shared},
+    {"pool", {.mapped = true, .stores = true}, CopyPath::Policy::ring},
     {"transfers", {.again_percent = 30}, CopyPath::Policy::ring},
-    {"two_sided", {.load_store = true}, CopyPath::Policy::ring, &kTwoSided},
+    {"two_sided", {.mapped = true}, CopyPath::Policy::ring, &kTwoSided},
 };
 
 struct shortage : ::testing::TestWithParam<std::tuple<Way, unsigned>> {};
@@ -316,7 +316,7 @@ TEST_P(shortage, every_allocation__can_fail_and_no_message_is_lost) {
 
 /// A process that this one had not heard of meets it while there is no memory for that.
 TEST(stranger_in_a_shortage, attach__is_made_up_for) {
-    Program p(kEnhancedMixed, {.load_store = true, .reach = true}, CopyPath::Policy::ring, 1);
+    Program p(kEnhancedMixed, {.mapped = true, .stores = true}, CopyPath::Policy::ring, 1);
     Message message;
     message.tag = late;
     message.data = message.to = pattern(300);
@@ -363,7 +363,7 @@ TEST(credit_in_a_shortage, request__that_waits_for_memory_takes_none) {
 
 /// What a process wrote before it died is delivered, even if there is no memory for it just then.
 TEST(departure_in_a_shortage, death__is_heard_of_after_what_was_sent_before) {
-    Program p(kEnhancedMixed, {.load_store = true, .reach = true}, CopyPath::Policy::ring, 1);
+    Program p(kEnhancedMixed, {.mapped = true, .stores = true}, CopyPath::Policy::ring, 1);
     for (Message& message : p.messages) {
         message = Message();
         message.tag = late;

@@ -20,9 +20,9 @@ const Limits kSizes[] = {sized(128, 256 * 1024, 16), sized(8, 32 * 1024, 2),
 
 sim::WorldOptions options_of(int reached) {
     sim::WorldOptions options;
-    options.load_store = reached >= 1;
+    options.mapped = reached >= 1;
     options.kernel_copy = true;
-    options.reach = reached == 2;
+    options.stores = reached == 2;
     return options;
 }
 
@@ -120,7 +120,7 @@ TEST(sizes, peer__that_tells_nonsense_is_given_up) {
     for (const bool store : {false, true}) {
         for (const std::uint64_t told : nonsense) {
             SCOPED_TRACE(told);
-            sim::World world({.load_store = store});
+            sim::World world({.mapped = store});
             Nobody nobody;
             ddi::Settings settings = settings_for(limits);
             auto device = world.open(settings);
@@ -166,7 +166,7 @@ TEST(sizes, peer__whose_ring_is_just_large_enough) {
 /// It says that there is more than it gave: found out where the block can be seen.
 TEST(sizes, peer__whose_block_is_smaller_than_it_says) {
     const Limits limits = sized(64, 64 * 1024, 4);
-    sim::World world({.load_store = true, .reach = true});
+    sim::World world({.mapped = true, .stores = true});
     ddi::Settings settings = settings_for(limits);
     auto device = world.open(settings);
     settings.block_bytes /= 2;

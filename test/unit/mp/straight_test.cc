@@ -12,7 +12,7 @@ namespace {
 
 using namespace test;
 
-constexpr sim::WorldOptions kReachable{.load_store = true, .reach = true};
+constexpr sim::WorldOptions kReachable{.mapped = true, .stores = true};
 constexpr std::uint64_t kImmediateWord = 0x0123456789abcdef;
 
 /// Both have met, and a message has found that nothing is in the way of others.
