@@ -128,6 +128,8 @@ test_mp_LDADD = libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la $(G
 # Every driver keeps the contract of the network interface.
 unit_tests += test_conformance
 test_conformance_SOURCES = \
+	test/conformance/mixed_device.cc \
+	test/conformance/mixed_device.h \
 	test/conformance/nhi_test.cc \
 	test/conformance/world.h \
 	test/conformance/worlds.cc
@@ -181,13 +183,15 @@ endif
 check_PROGRAMS += simulation
 TESTS += simulation
 simulation_SOURCES = \
+	test/conformance/mixed_device.cc \
+	test/conformance/mixed_device.h \
 	test/simulation/calls.cc \
 	test/simulation/choices.cc \
 	test/simulation/main.cc \
 	test/simulation/reference.h \
 	test/simulation/simulation.cc \
 	test/simulation/simulation.h
-simulation_LDADD = libfci_mp.la libfci_tap.la libfci_sim.la libfci_base.la
+simulation_LDADD = libfci_mp.la libfci_tap.la libfci_sim.la libfci_shm.la libfci_base.la
 dist_noinst_DATA += test/simulation/seeds.txt
 
 # Tests of libfabric over the provider, where its source package is (docs/fabtests.md).

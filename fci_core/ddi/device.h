@@ -44,6 +44,9 @@ struct Settings {
     std::uint64_t sizes = 0;              // how it is divided, for every peer (Device::sizes)
     std::size_t communication_bytes = 0;  // memory for windows of one's own
     bool communication_later = false;     // which is there only where it is asked for (provide)
+    // Instead of memory of its own: that of the device above, which has several networks.
+    std::span<std::byte> communication{};
+    std::uint64_t incarnation = 0;        // likewise; 0: drawn
     Card wanted{};                        // port 0: any free one
     std::uint32_t connect_ms = 30'000;    // for which a typed place is tried where nobody listens
     std::uint64_t seed = 1;               // of a simulated network's chance

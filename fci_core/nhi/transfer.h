@@ -23,6 +23,10 @@ public:
     };
 
     explicit Transfer(GroupId destination) noexcept : destination_(destination) {}
+    /// The same for another destination.
+    Transfer(GroupId destination, const Transfer& like) noexcept : Transfer(like) {
+        destination_ = destination;
+    }
 
     /// Direct mode: the last aligned 8-byte word of the part becomes visible after all other bytes
     /// of it, and these after the parts before.

@@ -759,6 +759,74 @@ TEST_P(Nhi, reopen__at_the_same_place_is_another_rank) {
 
 // --- ways around the network ---
 
+/// Both ends know the same of each other.
+TEST_P(Nhi, link__is_of_the_pair_and_there_once_it_attached) {
+    open(3);
+    const nhi::Rank early = rank_of(0, 1);
+    EXPECT_EQ(network(0).link(early).block_bytes, 0u);
+    EXPECT_EQ(network(0).link(99).block_bytes, 0u);
+    ASSERT_EQ(device(0).connect(early), Status::ok);
+    ASSERT_EQ(device(0).connect(rank_of(0, 2)), Status::ok);
+    ASSERT_EQ(device(1).connect(rank_of(1, 2)), Status::ok);
+    ASSERT_TRUE(world_->until([&] {
+        return is_attached(0, rank_of(0, 1)) && is_attached(0, rank_of(0, 2)) &&
+               is_attached(1, rank_of(1, 2)) && is_attached(1, rank_of(1, 0)) &&
+               is_attached(2, rank_of(2, 0)) && is_attached(2, rank_of(2, 1));
+    }));
+    for (unsigned a = 0; a < 3; ++a) {
+        for (unsigned b = 0; b < 3; ++b) {
+            const nhi::Link here = network(a).link(rank_of(a, b));
+            const nhi::Link there = network(b).link(rank_of(b, a));
+            EXPECT_EQ(here.block_bytes, kBlockBytes);
+            EXPECT_EQ(here.block != nullptr, there.block != nullptr);
+            EXPECT_EQ(here.block != nullptr, here.attention != nullptr);
+            EXPECT_EQ(here.mapped, there.mapped);
+            EXPECT_EQ(here.same_host, there.same_host);
+        }
+    }
+}
+
+/// Who closes then takes nothing back that it sent.
+TEST_P(Nhi, is_idle__once_all_has_arrived) {
+    open_attached(2);
+    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    for (std::uint64_t word = 1; word <= 20; ++word) {
+        ASSERT_EQ(initiate(0, Transfer(b).put(LcsAddress{0}, &word, 8)), Status::ok);
+        ASSERT_TRUE(world_->until([&] { return network(0).is_idle(); }));
+        EXPECT_EQ(flag::look(*words(1, a)), word);
+    }
+}
+
+/// Stores into a block are seen as transfers are: bytes that lie behind a line before it, the last
+/// word of the line at last.
+TEST_P(Nhi, link__stores_keep_their_order) {
+    open_attached(2);
+    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    constexpr std::uint64_t kRounds = 300, kData = 4096 / 8;
+    ASSERT_EQ(network(1).configure_event(3, {.flag = true}), Status::ok);
+    if (network(0).link(b).block == nullptr) GTEST_SKIP() << "transfers only";
+    std::uint64_t* const there = reinterpret_cast<std::uint64_t*>(network(0).link(b).block);
+    for (std::uint64_t round = 1; round <= kRounds; ++round) {
+        for (std::uint64_t i = 0; i < 64; ++i) flag::publish(there[kData + i], round);
+        for (std::uint64_t i = 0; i < 7; ++i) flag::publish(there[i], round);
+        flag::publish(there[7], round);
+        flag::full_fence();
+        if ((flag::look(*network(0).link(b).attention) & 8) != 0) {
+            ASSERT_EQ(network(0).initiate_transfer(Transfer(b).raise(3)), Status::ok);
+        }
+        const std::uint64_t* const here = words(1, a);
+        const auto arrived = [&] {
+            const std::uint64_t seen = flag::look(here[7]);
+            for (std::uint64_t i = 0; i < 7; ++i) EXPECT_GE(flag::look(here[i]), seen);
+            for (std::uint64_t i = 0; i < 64; ++i) EXPECT_GE(flag::look(here[kData + i]), seen);
+            return seen == round;
+        };
+        if (round % 8 != 0) continue;
+        ASSERT_TRUE(world_->until([&] { return arrived() && !HasFailure(); }));
+    }
+    EXPECT_TRUE(world_->until([&] { return network(1).event_count(3) >= kRounds; }));
+}
+
 TEST_P(Nhi, map__is_the_destination_memory) {
     open_attached(2);
     const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);

@@ -4,6 +4,7 @@
 #include "drivers/shm/shm.h"
 #include "drivers/sim/ideal/world.h"
 #include "drivers/tap/fault/fault_device.h"
+#include "test/conformance/mixed_device.h"
 #include "test/conformance/world.h"
 
 namespace fci::conformance {
@@ -144,6 +145,56 @@ std::unique_ptr<World> make_rough_sim_world() {
                                                         .kernel_copy = true});
 }
 
+/// Half of the pairs share a host, beginning with the first two processes or not.
+class MixedWorld final : public World {
+public:
+    explicit MixedWorld(bool first_two_share) : shift_(first_two_share ? 1 : 0) {}
+
+    void open(const ddi::Settings& settings) override {
+        std::string error;
+        const shm::Tuning tuning{.patience_typed = 300'000'000, .patience_given = 100'000'000};
+        Member member;
+        member.ear = std::make_unique<Ear>();
+        member.device = MixedDevice::open(world_, settings, tuning, devices() >> shift_ & 1, &error);
+        if (!member.device) throw std::runtime_error(error);
+        member.device->set_listener(member.ear.get());
+        members_.push_back(std::move(member));
+    }
+    unsigned devices() const override { return static_cast<unsigned>(members_.size()); }
+    ddi::Device& device(unsigned number) override { return *members_.at(number).device; }
+    Ear& ear(unsigned number) override { return *members_.at(number).ear; }
+    void close(unsigned number) override { members_.at(number).device.reset(); }
+
+    void turn() override {
+        for (Member& member : members_) {
+            if (member.device) member.device->network().poll(world_.now());
+        }
+    }
+    bool until(const std::function<bool()>& reached) override {
+        const Nanoseconds end = shm::monotonic_now() + 10'000'000'000;
+        while (!reached()) {
+            if (shm::monotonic_now() > end) return false;
+            turn();
+        }
+        return true;
+    }
+    void settle() override {
+        for (unsigned i = 0; i < 100 || (i < 100'000 && !world_.idle()); ++i) turn();
+    }
+
+private:
+    struct Member {
+        std::unique_ptr<Ear> ear;
+        std::unique_ptr<MixedDevice> device;
+    };
+    unsigned shift_;
+    sim::World world_{sim::WorldOptions{.seed = 14, .again_percent = 20}};
+    std::vector<Member> members_;
+};
+
+std::unique_ptr<World> make_mixed_world() { return std::make_unique<MixedWorld>(true); }
+std::unique_ptr<World> make_mixed_far_world() { return std::make_unique<MixedWorld>(false); }
+
 constexpr Maker kMakers[] = {
     {"shm", make_shm_world, true},
     {"shm_early", make_early_shm_world, true},
@@ -151,6 +202,8 @@ constexpr Maker kMakers[] = {
     {"shm_late", make_late_shm_world, false},
     {"sim_ideal", make_sim_world, false},
     {"sim_ideal_rough", make_rough_sim_world, false},
+    {"mixed", make_mixed_world, false},
+    {"mixed_far", make_mixed_far_world, false},
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace fci::simulation {
 
 /// The n-th choice of the seed: the same for the world's options and for everything else.
-sim::WorldOptions world_options(std::uint64_t seed) {
+sim::WorldOptions world_options(std::uint64_t seed, bool mixed) {
     Prng prng(seed ^ 0x776f726c64);
     sim::WorldOptions options;
     options.seed = seed;
@@ -21,6 +21,7 @@ sim::WorldOptions world_options(std::uint64_t seed) {
     options.kernel_copy = prng.chance(60);
     options.stores = options.mapped && prng.chance(60);
     options.per_host = prng.chance(50) ? 0 : static_cast<unsigned>(prng.between(1, 3));
+    if (mixed) options.per_host = 1;  // who shares a host shares real memory
     return options;
 }
 
@@ -78,7 +79,7 @@ void Simulation::choose() {
     if (prng_.chance(15)) {
         victim_ = static_cast<unsigned>(prng_.below(processes_));
         death_ = static_cast<Nanoseconds>(prng_.below(100'000));
-        leaves_ = prng_.chance(40);
+        leaves_ = prng_.chance(40) || mixed_;  // a part of this process cannot be killed
     }
 }
 

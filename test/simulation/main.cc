@@ -1,5 +1,6 @@
 // Runs random programs: first every seed that ever failed (seeds.txt), then a range.
-//   simulation [--seeds N] [--from N] [--seed N] [--file PATH]
+//   simulation [--mixed] [--seeds N] [--from N] [--seed N] [--file PATH]
+// --mixed: half of the pairs over shared memory; these runs are not repeated bit by bit.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -38,12 +39,14 @@ struct Totals {
     fci::Counters counters;
 };
 
+bool mixed = false;
+
 bool run(std::uint64_t seed, bool verbose, Totals* totals) {
     present_seed = seed;
     alarm(kSecondsPerSeed);
-    fci::simulation::Simulation simulation(seed);
+    fci::simulation::Simulation simulation(seed, mixed);
     std::string failure = simulation.run();
-    if (failure.empty() && (verbose || seed % kReplayEvery == 0)) {
+    if (failure.empty() && !mixed && (verbose || seed % kReplayEvery == 0)) {
         fci::simulation::Simulation again(seed);
         (void)again.run();
         if (again.digest() != simulation.digest()) failure = "a second run took another course";
@@ -82,8 +85,13 @@ int main(int argc, char** argv) {
     std::string file = std::string(source != nullptr ? source : ".") + "/test/simulation/seeds.txt";
     for (int i = 1; i < argc; ++i) {
         const std::string option = argv[i];
+        if (option == "--mixed") {
+            mixed = true;
+            continue;
+        }
         if (i + 1 == argc) {
-            std::fputs("usage: simulation [--seeds N] [--from N] [--seed N] [--file PATH]\n",
+            std::fputs("usage: simulation [--mixed] [--seeds N] [--from N] [--seed N] "
+                       "[--file PATH]\n",
                        stderr);
             return 2;
         }

@@ -1,10 +1,11 @@
 // The random program itself: its choices, its calls, and the end of the run.
 #include "test/simulation/simulation.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
+
+#include "test/conformance/mixed_device.h"
 
 namespace fci::simulation {
 
@@ -14,11 +15,13 @@ constexpr std::uint64_t kLongest = 200 * 1024;
 constexpr std::uint64_t kIdMask = 0xffffffffull << 32;  // most receives do not look at these bits
 constexpr unsigned kRoundsMost = 200000;
 constexpr unsigned kQuietRounds = 8;
+constexpr Nanoseconds kPatience = 5'000'000;  // with who has closed
+constexpr unsigned kQuietMixedRounds = 64;  // what goes through a socket is not seen here
 
 }  // namespace
 
-Simulation::Simulation(std::uint64_t seed)
-    : seed_(seed), prng_(seed), world_options_(world_options(seed)), faults_(faults(seed)),
+Simulation::Simulation(std::uint64_t seed, bool mixed)
+    : seed_(seed), mixed_(mixed), prng_(seed), world_options_(world_options(seed, mixed)), faults_(faults(seed)),
       world_(world_options_) {
     choose();
     ends_.resize(processes_);
@@ -31,7 +34,7 @@ Simulation::Simulation(std::uint64_t seed)
         settings.job = 1;
         settings.communication_bytes = limits.layout.pool_bytes;
         Endpoint& end = ends_[at];
-        end.device = std::make_unique<tap::FaultDevice>(world_.open(settings), faults_);
+        end.device = std::make_unique<tap::FaultDevice>(open(at, settings), faults_);
         end.card = end.device->card();
         end.mp = std::make_unique<mp::MessagePassing>(*end.device, *protocol_, limits);
         end.left = operations_;
@@ -46,6 +49,15 @@ Simulation::Simulation(std::uint64_t seed)
             },
             &tickets_.back());
     }
+}
+
+std::unique_ptr<ddi::Device> Simulation::open(unsigned process, const ddi::Settings& settings) {
+    if (!mixed_) return world_.open(settings);
+    std::string error;
+    const shm::Tuning tuning{.patience_typed = kPatience, .patience_given = kPatience};
+    auto device = conformance::MixedDevice::open(world_, settings, tuning, process & 1, &error);
+    if (device == nullptr) throw std::runtime_error(error);
+    return device;
 }
 
 Simulation::~Simulation() {
@@ -99,7 +111,9 @@ nhi::Rank Simulation::rank_of(unsigned at, unsigned process) {
 
 unsigned Simulation::process_of(unsigned at, nhi::Rank rank) const {
     const ddi::Card* const card = ends_[at].device->card_of(rank);
-    return card == nullptr ? processes_ : ntohs(card->port) - 1u;
+    unsigned process = 0;
+    while (process < processes_ && (card == nullptr || !card->names(ends_[process].card))) ++process;
+    return process;
 }
 
 mp::Pattern Simulation::some_pattern(unsigned at) {
@@ -241,7 +255,7 @@ bool Simulation::rest() {
         const bool late = due != tap::FaultInterface::kNever;
         if (late && world_.idle()) world_.run_until(due);
         quiet = work == 0 && drained && !late && world_.idle() ? quiet + 1 : 0;
-        if (quiet == kQuietRounds) return true;
+        if (quiet == (mixed_ ? kQuietMixedRounds : kQuietRounds)) return true;
     }
     fail("the processes never come to rest");
     return false;

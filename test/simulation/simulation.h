@@ -17,7 +17,7 @@ namespace fci::simulation {
 
 inline constexpr std::uint32_t kHandler = 7;  // of active messages
 
-sim::WorldOptions world_options(std::uint64_t seed);
+sim::WorldOptions world_options(std::uint64_t seed, bool mixed);
 tap::FaultOptions faults(std::uint64_t seed);
 
 template <class T, std::size_t N>
@@ -27,7 +27,9 @@ const T& one_of(Prng& prng, const T (&choices)[N]) {
 
 class Simulation {
 public:
-    explicit Simulation(std::uint64_t seed);
+    /// `mixed`: half of the pairs over real shared memory (conformance/mixed_device.h). Such a run
+    /// takes its course from the kernel, too, and is not repeated bit by bit.
+    explicit Simulation(std::uint64_t seed, bool mixed = false);
     ~Simulation();
 
     /// What went wrong, or nothing.
@@ -53,6 +55,7 @@ private:
     };
 
     void choose();
+    [[nodiscard]] std::unique_ptr<ddi::Device> open(unsigned process, const ddi::Settings& settings);
     void choose_limits();
     /// As limits_, but for how large things are, which every process decides for itself.
     [[nodiscard]] mp::Limits limits_of(unsigned process) const;
@@ -98,6 +101,7 @@ private:
     [[nodiscard]] mp::Completion completion(std::size_t number, bool of_send);
 
     std::uint64_t seed_;
+    bool mixed_;
     Prng prng_;
     sim::WorldOptions world_options_;
     tap::FaultOptions faults_;

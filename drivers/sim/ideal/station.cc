@@ -27,7 +27,9 @@ Station::Station(World& its_world, unsigned its_number, const ddi::Card& its_car
       number(its_number),
       card(its_card),
       settings(its_settings),
-      communication(its_settings.communication_bytes) {
+      own_memory(its_settings.communication.empty() ? its_settings.communication_bytes : 0),
+      communication(its_settings.communication.empty() ? own_memory.span()
+                                                       : its_settings.communication) {
     indices.fill(kNowhere);
     auto self = std::make_unique<Peer>();
     self->card = card;
@@ -115,7 +117,7 @@ void Station::sleep(Nanoseconds timeout) noexcept {
 Status Station::open_window(nhi::WindowNumber opened, nhi::LcsAddress base,
                             std::span<std::byte> local) noexcept {
     const auto first = static_cast<std::uint64_t>(base);
-    const std::span<std::byte> memory = communication.span();
+    const std::span<std::byte> memory = communication;
     if (opened >= nhi::kWindowsMax || windows_[opened].open || first < nhi::kPairLimit ||
         local.empty() || local.data() < memory.data() ||
         local.data() + local.size() > memory.data() + memory.size() ||

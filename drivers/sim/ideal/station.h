@@ -99,7 +99,8 @@ public:
     std::deque<Notice> notices;
     std::array<std::uint64_t, nhi::kIndicesMax> indices{};
     unsigned arrivals = 0;  // since the last poll
-    Pages communication;
+    Pages own_memory;
+    std::span<std::byte> communication;
 
 private:
     void update_attention() noexcept;

@@ -64,7 +64,7 @@ public:
         return there ? peer.block.span() : std::span<std::byte>{};
     }
     std::span<std::byte> communication_memory() noexcept override {
-        return station_.communication.span();
+        return station_.communication;
     }
     void sleep(Nanoseconds timeout) noexcept override { station_.sleep(timeout); }
     int wait_fd() const noexcept override { return -1; }
@@ -95,6 +95,7 @@ std::unique_ptr<ddi::Device> World::open(const ddi::Settings& settings, std::str
     ddi::Card card;
     card.host = htonl(INADDR_LOOPBACK);
     card.incarnation = prng_.next() | 1;
+    if (settings.incarnation != 0) card.incarnation = settings.incarnation;
     for (unsigned port = number + 1; card.port == 0; ++port) {
         card.port = settings.wanted.port != 0 ? settings.wanted.port
                                               : htons(static_cast<std::uint16_t>(port));
