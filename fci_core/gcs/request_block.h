@@ -176,18 +176,32 @@ private:
     [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept {
         return next_place(bytes).end <= ring_until_ && bytes <= ring_there_;
     }
-    /// The ring grows, by doubling, only when the peer has not yet taken what is at its begin: new
-    /// memory is slow, and what was used before is in a cache.
+    /// Once in each lap. The ring grows when the peer has not yet taken what is at its begin, or
+    /// after some laps: new memory is slow, so most pairs never have much of it; but in the long run
+    /// a large ring is the faster one, as what is written again has left the peer's caches.
     [[gnu::noinline]] bool look_for_room(nhi::NetworkInterface& network,
                                          std::uint64_t bytes) noexcept {
-        ring_until_ = flag::look(credit_->ring) + layout_.ring_bytes;
-        while (!has_room(bytes)) {
-            if (ring_there_ == layout_.ring_bytes ||
-                network.provide(peer_, layout_.ring(ring_there_), ring_there_) != Status::ok) {
-                return false;
-            }
-            ring_there_ *= 2;
+        if (lap_end(next_place(bytes)) != lap_end({ring_, ring_}) && ++laps_ == kLapsAlike) {
+            (void)grow_ring(network);
         }
+        do {
+            ring_until_ = std::min(flag::look(credit_->ring) + layout_.ring_bytes,
+                                   lap_end(next_place(bytes)));
+            if (has_room(bytes)) return true;
+        } while (grow_ring(network));
+        return false;
+    }
+    [[nodiscard]] std::uint64_t lap_end(const RingPlace& place) const noexcept {
+        return (place.begin | (layout_.ring_bytes - 1)) + 1;
+    }
+    /// By doubling.
+    bool grow_ring(nhi::NetworkInterface& network) noexcept {
+        laps_ = 0;
+        if (ring_there_ == layout_.ring_bytes ||
+            network.provide(peer_, layout_.ring(ring_there_), ring_there_) != Status::ok) {
+            return false;
+        }
+        ring_there_ *= 2;
         return true;
     }
     [[nodiscard]] bool wants_event() const noexcept {
@@ -214,6 +228,7 @@ private:
     }
 
     static constexpr std::uint64_t kAwake = 0;
+    static constexpr unsigned kLapsAlike = 4;
 
     Line* next_ = &staging_;  // where the next request is prepared
     std::uint64_t slots_ = 0, slots_until_ = 0;  // sent, may be sent
@@ -224,6 +239,7 @@ private:
     const Credit* credit_ = nullptr;
     std::uint64_t ring_ = 0, ring_until_ = 0;    // written, may be written
     std::uint64_t ring_there_ = 0;               // bytes of the ring for which there is memory
+    unsigned laps_ = 0;                          // through so many
     std::byte* ring_at_ = nullptr;
     nhi::Rank peer_ = nhi::kNoRank;
     Line staging_{};
