@@ -130,9 +130,20 @@ unit_tests += test_conformance
 test_conformance_SOURCES = \
 	test/conformance/mixed_device.cc \
 	test/conformance/mixed_device.h \
+	test/conformance/link_test.cc \
+	test/conformance/nhi.h \
 	test/conformance/nhi_test.cc \
 	test/conformance/world.h \
 	test/conformance/worlds.cc
+# The driver that docs/drivers.md is made of, and nothing else.
+nodist_test_conformance_SOURCES = test/conformance/loopback.h
+BUILT_SOURCES += $(nodist_test_conformance_SOURCES)
+CLEANFILES += $(nodist_test_conformance_SOURCES)
+test/conformance/loopback.h: $(srcdir)/docs/drivers.md
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && \
+	{ echo '#pragma once'; awk '/^```cpp/ {code = 1; next} /^```/ {code = 0} code' \
+	$(srcdir)/docs/drivers.md; } >$@.new && \
+	test $$(grep -vc '^#pragma\|^ *$$' $@.new) -lt 200 && mv $@.new $@
 test_conformance_LDADD = libfci_tap.la libfci_sim.la libfci_shm.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_api

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "drivers/shm/store.h"
@@ -237,41 +236,23 @@ void ShmInterface::raise(const Peer& peer, std::uint32_t events) noexcept {
 
 Status ShmInterface::create_group(std::span<const nhi::Rank> ranks,
                                   nhi::GroupId* group) noexcept {
-    if (ranks.empty()) return Status::invalid;
-    std::vector<nhi::Rank> set(ranks.begin(), ranks.end());
-    std::sort(set.begin(), set.end());
-    set.erase(std::unique(set.begin(), set.end()), set.end());
-    if (set.back() >= roster_.size()) return Status::invalid;
-    auto place = std::find_if(groups_.begin(), groups_.end(), [](auto& g) { return g.empty(); });
-    if (place == groups_.end()) place = groups_.emplace(groups_.end());
-    *place = std::move(set);
-    *group = nhi::kGroupFlag | static_cast<nhi::GroupId>(place - groups_.begin());
-    return Status::ok;
+    return groups_.create(ranks, roster_.size(), group);
 }
 
-Status ShmInterface::destroy_group(nhi::GroupId group) noexcept {
-    const nhi::GroupId at = group & ~nhi::kGroupFlag;
-    if ((group & nhi::kGroupFlag) == 0 || at >= groups_.size() || groups_[at].empty()) {
-        return Status::not_found;
-    }
-    groups_[at].clear();
-    return Status::ok;
-}
+Status ShmInterface::destroy_group(nhi::GroupId group) noexcept { return groups_.destroy(group); }
 
 /// Everybody or nobody: all members are checked before the first one is written to.
 [[gnu::noinline]] Status ShmInterface::transfer_to_group(const nhi::Transfer& transfer) noexcept {
-    const nhi::GroupId at = transfer.destination() & ~nhi::kGroupFlag;
-    if ((transfer.destination() & nhi::kGroupFlag) == 0 || at >= groups_.size() ||
-        groups_[at].empty()) {
-        return Status::invalid;
-    }
+    const nhi::GroupId group = transfer.destination();
+    const std::span<const nhi::Rank> members = groups_.members(group, 0);
+    if (members.empty()) return Status::invalid;
     std::byte* to[nhi::Transfer::kPartsMax];
-    for (const nhi::Rank rank : groups_[at]) {
+    for (const nhi::Rank rank : members) {
         Status status = status_of(roster_[rank]);
         if (status == Status::ok) status = resolve(*roster_[rank].peer, transfer, to);
         if (status != Status::ok) return status;
     }
-    for (const nhi::Rank rank : groups_[at]) {
+    for (const nhi::Rank rank : members) {
         const Peer& peer = *roster_[rank].peer;
         // A window closed since the check: this member does not want it any more.
         if (resolve(peer, transfer, to) != Status::ok) continue;

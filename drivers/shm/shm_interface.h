@@ -9,6 +9,7 @@
 #include "drivers/shm/hub.h"
 #include "drivers/shm/peer.h"
 #include "drivers/shm/system_barrier.h"
+#include "fci_core/nhi/groups.h"
 #include "fci_core/nhi/network_interface.h"
 
 namespace fci::shm {
@@ -81,7 +82,7 @@ private:
     std::uint32_t cycle_ = 1;
     bool woken_ = false;
     std::uint64_t provided_ = 0, provided_here_ = 0;
-    std::vector<std::vector<nhi::Rank>> groups_;  // empty: free
+    nhi::Groups groups_;
 };
 
 }  // namespace fci::shm

@@ -177,8 +177,8 @@ private:
         return next_place(bytes).end <= ring_until_ && bytes <= ring_there_;
     }
     /// Once in each lap. The ring grows when the peer has not yet taken what is at its begin, or
-    /// after some laps: new memory is slow, so most pairs never have much of it; but in the long run
-    /// a large ring is the faster one, as what is written again has left the peer's caches.
+    /// after some laps: new memory is slow, so most pairs never have much of it; but in the long
+    /// run a large ring is the faster one, as what is written again has left the peer's caches.
     [[gnu::noinline]] bool look_for_room(nhi::NetworkInterface& network,
                                          std::uint64_t bytes) noexcept {
         if (lap_end(next_place(bytes)) != lap_end({ring_, ring_}) && ++laps_ == kLapsAlike) {

@@ -6,6 +6,7 @@ libfci_mp_la_SOURCES = \
 	%D%/awaited.h \
 	%D%/cancel.cc \
 	%D%/claims.h \
+	%D%/copy.h \
 	%D%/copy_path.h \
 	%D%/key_index.cc \
 	%D%/key_index.h \

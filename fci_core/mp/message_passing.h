@@ -18,6 +18,7 @@
 #include "fci_core/ddi/device.h"
 #include "fci_core/gcs/layout.h"
 #include "fci_core/mp/arrived_pool.h"
+#include "fci_core/mp/copy.h"
 #include "fci_core/mp/limits.h"
 #include "fci_core/mp/line_pool.h"
 #include "fci_core/mp/matching.h"
@@ -27,16 +28,6 @@
 #include "fci_core/mp/protocol.h"
 
 namespace fci::mp {
-
-/// A message of any length, most of which are short.
-[[gnu::always_inline]] inline void copy(std::byte* to, const std::byte* from,
-                                        std::uint64_t bytes) noexcept {
-    if (bytes <= kInlineBytes + 8) {
-        copy_short(to, from, bytes);
-    } else {
-        std::memcpy(to, from, bytes);
-    }
-}
 
 struct SendArguments {
     nhi::Rank peer;

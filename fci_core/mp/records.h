@@ -139,30 +139,6 @@ struct HandleRecord {  // all other kinds
     std::uint64_t handle;  // sent, withdrawn: a receive; taken, unsend, unsent: a send
 };
 
-constexpr bool is_word_or_two(std::uint64_t bytes) noexcept { return bytes - 8 <= 8; }
-[[gnu::always_inline]] inline void copy_word_or_two(std::byte* to, const std::byte* from,
-                                                    std::uint64_t bytes) noexcept {
-    __builtin_memcpy(to, from, 8);
-    __builtin_memcpy(to + bytes - 8, from + bytes - 8, 8);
-}
-/// At most 48 bytes, without a call: moves that overlap where the length is no power of two.
-[[gnu::always_inline]] inline void copy_short(std::byte* to, const std::byte* from,
-                                              std::uint64_t bytes) noexcept {
-    if (is_word_or_two(bytes)) [[likely]] {
-        copy_word_or_two(to, from, bytes);
-    } else if (bytes > 16) {
-        for (std::uint64_t at = 0; at + 16 <= bytes; at += 16) {
-            __builtin_memcpy(to + at, from + at, 16);
-        }
-        __builtin_memcpy(to + bytes - 16, from + bytes - 16, 16);
-    } else if (bytes >= 4) {
-        __builtin_memcpy(to, from, 4);
-        __builtin_memcpy(to + bytes - 4, from + bytes - 4, 4);
-    } else {
-        for (std::uint64_t i = 0; i < bytes; ++i) to[i] = from[i];
-    }
-}
-
 template <class T>
 concept WireRecord = std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T> &&
                      std::has_unique_object_representations_v<T> && sizeof(T) <= 56;

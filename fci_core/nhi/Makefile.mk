@@ -1,6 +1,9 @@
 # nhi: the network interface, App. C. Headers only.
 noinst_HEADERS += \
+	%D%/bookkeeping.h \
+	%D%/groups.h \
 	%D%/link.h \
 	%D%/network_interface.h \
 	%D%/transfer.h \
-	%D%/types.h
+	%D%/types.h \
+	%D%/windows.h

@@ -1,5 +1,6 @@
 // The drivers under the conformance suite.
 #include <stdexcept>
+#include <test/conformance/loopback.h>  // made of docs/drivers.md
 
 #include "drivers/shm/shm.h"
 #include "drivers/sim/ideal/world.h"
@@ -11,24 +12,15 @@ namespace fci::conformance {
 
 namespace {
 
-class ShmWorld final : public World {
+/// What all worlds have in common: devices, each with an ear.
+class Devices : public World {
 public:
-    explicit ShmWorld(shm::Barrier barrier, const tap::FaultOptions* faults = nullptr)
-        : barrier_(barrier), faults_(faults) {}
-
     void open(const ddi::Settings& settings) override {
-        Status status;
-        std::string error;
-        const shm::Tuning tuning{.patience_typed = 300'000'000,
-                                 .patience_given = 100'000'000,
-                                 .barrier = barrier_};
         Member member;
         member.ear = std::make_unique<Ear>();
-        member.device = shm::open_shm(settings, tuning, &status, &error);
+        std::string error;
+        member.device = make(settings, &error);
         if (!member.device) throw std::runtime_error(error);
-        if (faults_ != nullptr) {
-            member.device = std::make_unique<tap::FaultDevice>(std::move(member.device), *faults_);
-        }
         member.device->set_listener(member.ear.get());
         members_.push_back(std::move(member));
     }
@@ -51,17 +43,38 @@ public:
         return true;
     }
     void settle() override {
-        for (unsigned i = 0; i < (faults_ == nullptr ? 100 : 20'000); ++i) turn();
+        for (unsigned i = 0; i < 100 || (i < kTurnsMost && !at_rest()); ++i) turn();
     }
 
+protected:
+    virtual std::unique_ptr<ddi::Device> make(const ddi::Settings& settings,
+                                              std::string* error) = 0;
+    [[nodiscard]] virtual bool at_rest() const { return true; }
+
 private:
+    static constexpr unsigned kTurnsMost = 100'000;
+
     struct Member {
         std::unique_ptr<Ear> ear;
         std::unique_ptr<ddi::Device> device;
     };
     std::vector<Member> members_;
+};
+
+shm::Tuning tuning(shm::Barrier barrier) {
+    return {.patience_typed = 300'000'000, .patience_given = 100'000'000, .barrier = barrier};
+}
+
+class ShmWorld final : public Devices {
+public:
+    explicit ShmWorld(shm::Barrier barrier) : barrier_(barrier) {}
+
+private:
+    std::unique_ptr<ddi::Device> make(const ddi::Settings& settings, std::string* error) override {
+        Status status;
+        return shm::open_shm(settings, tuning(barrier_), &status, error);
+    }
     shm::Barrier barrier_;
-    const tap::FaultOptions* faults_;
 };
 
 std::unique_ptr<World> make_shm_world() {
@@ -77,39 +90,32 @@ std::unique_ptr<World> make_fenced_shm_world() {
 }
 
 /// Everything is late, most of it a little and some of it long; nothing fails.
-constexpr tap::FaultOptions kLate{.seed = 13,
-                                  .delay_percent = 60,
-                                  .delay_max = 20'000,
-                                  .stall_per_mille = 20,
-                                  .stall_max = 1'000'000,
-                                  .again_percent = 20};
-std::unique_ptr<World> make_late_shm_world() {
-    return std::make_unique<ShmWorld>(shm::Barrier::system, &kLate);
-}
+class LateShmWorld final : public Devices {
+    std::unique_ptr<ddi::Device> make(const ddi::Settings& settings, std::string* error) override {
+        static constexpr tap::FaultOptions late{.seed = 13,
+                                                .delay_percent = 60,
+                                                .delay_max = 20'000,
+                                                .stall_per_mille = 20,
+                                                .stall_max = 1'000'000,
+                                                .again_percent = 20};
+        Status status;
+        auto device = shm::open_shm(settings, tuning(shm::Barrier::system), &status, error);
+        if (!device) return nullptr;
+        return std::make_unique<tap::FaultDevice>(std::move(device), late);
+    }
+    [[nodiscard]] bool at_rest() const override { return ++turns_ % 20'000 == 0; }
+    mutable unsigned turns_ = 0;
+};
 
-class SimWorld final : public World {
+std::unique_ptr<World> make_late_shm_world() { return std::make_unique<LateShmWorld>(); }
+
+class SimWorld final : public Devices {
 public:
     explicit SimWorld(const sim::WorldOptions& options) : world_(options) {}
-
-    void open(const ddi::Settings& settings) override {
-        std::string error;
-        Member member;
-        member.ear = std::make_unique<Ear>();
-        member.device = world_.open(settings, &error);
-        if (!member.device) throw std::runtime_error(error);
-        member.device->set_listener(member.ear.get());
-        members_.push_back(std::move(member));
+    ~SimWorld() override {
+        for (unsigned i = 0; i < devices(); ++i) close(i);  // they live in world_
     }
-    unsigned devices() const override { return static_cast<unsigned>(members_.size()); }
-    ddi::Device& device(unsigned number) override { return *members_.at(number).device; }
-    Ear& ear(unsigned number) override { return *members_.at(number).ear; }
-    void close(unsigned number) override { members_.at(number).device.reset(); }
 
-    void turn() override {
-        for (Member& member : members_) {
-            if (member.device) member.device->network().poll(world_.now());
-        }
-    }
     bool until(const std::function<bool()>& reached) override {
         for (unsigned i = 0; !reached(); ++i) {
             if (i == 100'000) return false;
@@ -117,18 +123,14 @@ public:
         }
         return true;
     }
-    void settle() override {
-        for (unsigned i = 0; i < 100'000 && !world_.idle(); ++i) turn();
-        turn();
-    }
 
 private:
-    struct Member {
-        std::unique_ptr<Ear> ear;
-        std::unique_ptr<ddi::Device> device;
-    };
+    std::unique_ptr<ddi::Device> make(const ddi::Settings& settings, std::string* error) override {
+        return world_.open(settings, error);
+    }
+    [[nodiscard]] bool at_rest() const override { return world_.idle(); }
+
     sim::World world_;
-    std::vector<Member> members_;
 };
 
 std::unique_ptr<World> make_sim_world() {
@@ -146,54 +148,35 @@ std::unique_ptr<World> make_rough_sim_world() {
 }
 
 /// Half of the pairs share a host, beginning with the first two processes or not.
-class MixedWorld final : public World {
+class MixedWorld final : public Devices {
 public:
     explicit MixedWorld(bool first_two_share) : shift_(first_two_share ? 1 : 0) {}
-
-    void open(const ddi::Settings& settings) override {
-        std::string error;
-        const shm::Tuning tuning{.patience_typed = 300'000'000, .patience_given = 100'000'000};
-        Member member;
-        member.ear = std::make_unique<Ear>();
-        member.device = MixedDevice::open(world_, settings, tuning, devices() >> shift_ & 1, &error);
-        if (!member.device) throw std::runtime_error(error);
-        member.device->set_listener(member.ear.get());
-        members_.push_back(std::move(member));
-    }
-    unsigned devices() const override { return static_cast<unsigned>(members_.size()); }
-    ddi::Device& device(unsigned number) override { return *members_.at(number).device; }
-    Ear& ear(unsigned number) override { return *members_.at(number).ear; }
-    void close(unsigned number) override { members_.at(number).device.reset(); }
-
-    void turn() override {
-        for (Member& member : members_) {
-            if (member.device) member.device->network().poll(world_.now());
-        }
-    }
-    bool until(const std::function<bool()>& reached) override {
-        const Nanoseconds end = shm::monotonic_now() + 10'000'000'000;
-        while (!reached()) {
-            if (shm::monotonic_now() > end) return false;
-            turn();
-        }
-        return true;
-    }
-    void settle() override {
-        for (unsigned i = 0; i < 100 || (i < 100'000 && !world_.idle()); ++i) turn();
+    ~MixedWorld() override {
+        for (unsigned i = 0; i < devices(); ++i) close(i);  // they live in world_
     }
 
 private:
-    struct Member {
-        std::unique_ptr<Ear> ear;
-        std::unique_ptr<MixedDevice> device;
-    };
+    std::unique_ptr<ddi::Device> make(const ddi::Settings& settings, std::string* error) override {
+        return MixedDevice::open(world_, settings, tuning(shm::Barrier::system),
+                                 devices() >> shift_ & 1, error);
+    }
+    [[nodiscard]] bool at_rest() const override { return world_.idle(); }
+
     unsigned shift_;
     sim::World world_{sim::WorldOptions{.seed = 14, .again_percent = 20}};
-    std::vector<Member> members_;
 };
 
 std::unique_ptr<World> make_mixed_world() { return std::make_unique<MixedWorld>(true); }
 std::unique_ptr<World> make_mixed_far_world() { return std::make_unique<MixedWorld>(false); }
+
+/// The driver that docs/drivers.md is made of.
+class LoopbackWorld final : public Devices {
+    std::unique_ptr<ddi::Device> make(const ddi::Settings& settings, std::string*) override {
+        return loopback::Loopback::open(settings);
+    }
+};
+
+std::unique_ptr<World> make_loopback_world() { return std::make_unique<LoopbackWorld>(); }
 
 constexpr Maker kMakers[] = {
     {"shm", make_shm_world, true},
@@ -204,6 +187,7 @@ constexpr Maker kMakers[] = {
     {"sim_ideal_rough", make_rough_sim_world, false},
     {"mixed", make_mixed_world, false},
     {"mixed_far", make_mixed_far_world, false},
+    {"loopback", make_loopback_world, false},
 };
 
 }  // namespace

@@ -21,7 +21,8 @@ constexpr unsigned kQuietMixedRounds = 64;  // what goes through a socket is not
 }  // namespace
 
 Simulation::Simulation(std::uint64_t seed, bool mixed)
-    : seed_(seed), mixed_(mixed), prng_(seed), world_options_(world_options(seed, mixed)), faults_(faults(seed)),
+    : seed_(seed), mixed_(mixed), prng_(seed), world_options_(world_options(seed, mixed)),
+      faults_(faults(seed)),
       world_(world_options_) {
     choose();
     ends_.resize(processes_);
@@ -112,7 +113,9 @@ nhi::Rank Simulation::rank_of(unsigned at, unsigned process) {
 unsigned Simulation::process_of(unsigned at, nhi::Rank rank) const {
     const ddi::Card* const card = ends_[at].device->card_of(rank);
     unsigned process = 0;
-    while (process < processes_ && (card == nullptr || !card->names(ends_[process].card))) ++process;
+    while (process < processes_ && (card == nullptr || !card->names(ends_[process].card))) {
+        ++process;
+    }
     return process;
 }
 

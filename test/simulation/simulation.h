@@ -55,7 +55,8 @@ private:
     };
 
     void choose();
-    [[nodiscard]] std::unique_ptr<ddi::Device> open(unsigned process, const ddi::Settings& settings);
+    [[nodiscard]] std::unique_ptr<ddi::Device> open(unsigned process,
+                                                    const ddi::Settings& settings);
     void choose_limits();
     /// As limits_, but for how large things are, which every process decides for itself.
     [[nodiscard]] mp::Limits limits_of(unsigned process) const;

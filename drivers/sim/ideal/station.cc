@@ -23,14 +23,19 @@ Pages::Pages(std::size_t bytes) : bytes_(bytes) {
 
 Station::Station(World& its_world, unsigned its_number, const ddi::Card& its_card,
                  const ddi::Settings& its_settings)
-    : world(its_world),
+    : Station(its_world, its_number, its_card, its_settings,
+              Pages(its_settings.communication.empty() ? its_settings.communication_bytes : 0)) {}
+
+Station::Station(World& its_world, unsigned its_number, const ddi::Card& its_card,
+                 const ddi::Settings& its_settings, Pages memory)
+    : Bookkeeping(its_settings.communication.empty() ? memory.span() : its_settings.communication),
+      world(its_world),
       number(its_number),
       card(its_card),
       settings(its_settings),
-      own_memory(its_settings.communication.empty() ? its_settings.communication_bytes : 0),
+      own_memory(std::move(memory)),
       communication(its_settings.communication.empty() ? own_memory.span()
                                                        : its_settings.communication) {
-    indices.fill(kNowhere);
     auto self = std::make_unique<Peer>();
     self->card = card;
     self->process = number;
@@ -112,34 +117,7 @@ void Station::sleep(Nanoseconds timeout) noexcept {
     woken_ = false;
 }
 
-// --- windows, indices, events ---
-
-Status Station::open_window(nhi::WindowNumber opened, nhi::LcsAddress base,
-                            std::span<std::byte> local) noexcept {
-    const auto first = static_cast<std::uint64_t>(base);
-    const std::span<std::byte> memory = communication;
-    if (opened >= nhi::kWindowsMax || windows_[opened].open || first < nhi::kPairLimit ||
-        local.empty() || local.data() < memory.data() ||
-        local.data() + local.size() > memory.data() + memory.size() ||
-        first + local.size() < first) {
-        return Status::invalid;
-    }
-    for (const Window& window : windows_) {
-        if (window.open && first < window.base + window.local.size() &&
-            window.base < first + local.size()) {
-            return Status::invalid;
-        }
-    }
-    windows_[opened] = {first, local, true};
-    return Status::ok;
-}
-
-Status Station::close_window(nhi::WindowNumber closed) noexcept {
-    if (closed >= nhi::kWindowsMax) return Status::invalid;
-    if (!windows_[closed].open) return Status::not_found;
-    windows_[closed] = {};
-    return Status::ok;
-}
+// --- memory, events ---
 
 Station* Station::at(nhi::Rank rank) const noexcept {
     if (rank >= peers.size() || !peers[rank]->joined) return nullptr;
@@ -147,96 +125,19 @@ Station* Station::at(nhi::Rank rank) const noexcept {
 }
 
 std::byte* Station::locate(unsigned from, std::uint64_t address, std::uint64_t bytes) noexcept {
-    std::span<std::byte> memory;
-    if (address < nhi::kPairLimit) {
-        if (from >= rank_of_process.size() || rank_of_process[from] == nhi::kNoRank) return nullptr;
-        memory = peers[rank_of_process[from]]->block.span();
-    } else {
-        for (const Window& window : windows_) {
-            if (window.open && address >= window.base &&
-                address - window.base < window.local.size()) {
-                memory = window.local;
-                address -= window.base;
-                break;
-            }
-        }
-    }
-    return address <= memory.size() && bytes <= memory.size() - address ? memory.data() + address
-                                                                       : nullptr;
-}
-
-Status Station::set_indirection_address(nhi::Index index, nhi::LcsAddress address) noexcept {
-    if (index >= nhi::kIndicesMax) return Status::invalid;
-    indices[index] = static_cast<std::uint64_t>(address);
-    return Status::ok;
-}
-
-Status Station::configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept {
-    if (event >= nhi::kEventsMax) return Status::invalid;
-    signals_[event] = signal;
-    update_attention();
-    return Status::ok;
-}
-
-Status Station::mask_event_interrupt(nhi::EventId event, bool masked) noexcept {
-    if (event >= nhi::kEventsMax) return Status::invalid;
-    const std::uint32_t bit = 1u << event;
-    masked_ = masked ? masked_ | bit : masked_ & ~bit;
-    update_attention();
-    return Status::ok;
-}
-
-void Station::update_attention() noexcept {
-    attention_ = 0;
-    for (unsigned event = 0; event < nhi::kEventsMax; ++event) {
-        const bool wakes = signals_[event].interrupt && (masked_ >> event & 1u) == 0;
-        if (signals_[event].flag || wakes) attention_ |= std::uint64_t{1} << event;
-    }
-}
-
-std::uint32_t Station::event_count(nhi::EventId event) const noexcept {
-    return event < nhi::kEventsMax ? counts_[event] : 0;
+    if (address >= nhi::kPairLimit) return windows().find(address, bytes);
+    if (from >= rank_of_process.size() || rank_of_process[from] == nhi::kNoRank) return nullptr;
+    const std::span<std::byte> block = peers[rank_of_process[from]]->block.span();
+    const bool fits = address <= block.size() && bytes <= block.size() - address;
+    return fits ? block.data() + address : nullptr;
 }
 
 void Station::raise(std::uint32_t events) noexcept {
     ++arrivals;
-    for (unsigned event = 0; event < nhi::kEventsMax; ++event) {
-        if ((events >> event & 1u) == 0) continue;
-        if (signals_[event].flag) ++counts_[event];
-        if (signals_[event].interrupt && (masked_ >> event & 1u) == 0) woken_ = true;
-    }
+    woken_ = take_events(events) || woken_;
 }
 
-// --- groups and transfers ---
-
-Status Station::create_group(std::span<const nhi::Rank> ranks, nhi::GroupId* group) noexcept {
-    if (ranks.empty()) return Status::invalid;
-    std::vector<nhi::Rank> set(ranks.begin(), ranks.end());
-    std::sort(set.begin(), set.end());
-    set.erase(std::unique(set.begin(), set.end()), set.end());
-    if (set.back() >= peers.size()) return Status::invalid;
-    auto place = std::find_if(groups_.begin(), groups_.end(), [](auto& g) { return g.empty(); });
-    if (place == groups_.end()) place = groups_.emplace(groups_.end());
-    *place = std::move(set);
-    *group = nhi::kGroupFlag | static_cast<nhi::GroupId>(place - groups_.begin());
-    return Status::ok;
-}
-
-Status Station::destroy_group(nhi::GroupId group) noexcept {
-    if ((group & nhi::kGroupFlag) == 0 || members(group).empty()) return Status::not_found;
-    groups_[group & ~nhi::kGroupFlag].clear();
-    return Status::ok;
-}
-
-std::span<const nhi::Rank> Station::members(const nhi::GroupId& group) const noexcept {
-    if ((group & nhi::kGroupFlag) == 0) {
-        if (group >= peers.size()) return {};
-        return {&group, 1};
-    }
-    const nhi::GroupId at = group & ~nhi::kGroupFlag;
-    if (at >= groups_.size()) return {};
-    return groups_[at];
-}
+// --- transfers ---
 
 Status Station::check(const nhi::Transfer& transfer,
                       std::span<const nhi::Rank> ranks) const noexcept {
@@ -351,7 +252,7 @@ nhi::Link Station::link(nhi::Rank rank) noexcept {
     link.mapped = world.options_.mapped;
     if (world.options_.stores && link.mapped) {
         link.block = map(rank, nhi::LcsAddress{0}, 0);
-        link.attention = &owner->attention_;
+        link.attention = &owner->attention();
     }
     return link;
 }

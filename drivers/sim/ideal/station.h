@@ -12,7 +12,7 @@
 
 #include "drivers/sim/ideal/world.h"
 #include "fci_core/ddi/device.h"
-#include "fci_core/nhi/network_interface.h"
+#include "fci_core/nhi/bookkeeping.h"
 
 namespace fci::sim {
 
@@ -31,26 +31,17 @@ private:
     std::size_t bytes_ = 0;
 };
 
-class Station final : public nhi::NetworkInterface {
+class Station final : public nhi::Bookkeeping {
 public:
     static constexpr unsigned kNobody = 0xffffffffu;
 
     Station(World& world, unsigned number, const ddi::Card& card, const ddi::Settings& settings);
 
     // --- NetworkInterface ---
-    Status open_window(nhi::WindowNumber number, nhi::LcsAddress base,
-                       std::span<std::byte> local) noexcept override;
-    Status close_window(nhi::WindowNumber number) noexcept override;
-    Status create_group(std::span<const nhi::Rank> ranks, nhi::GroupId* group) noexcept override;
-    Status destroy_group(nhi::GroupId group) noexcept override;
-    Status set_indirection_address(nhi::Index index, nhi::LcsAddress address) noexcept override;
     Status initiate_transfer(const nhi::Transfer& transfer) noexcept override;
-    Status configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept override;
-    Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override;
     [[nodiscard]] nhi::Link link(nhi::Rank rank) noexcept override;
     [[nodiscard]] bool is_idle() const noexcept override;
     unsigned poll(Nanoseconds now) noexcept override;
-    [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override;
     std::byte* map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override;
     Status copy(nhi::Rank rank, Direction direction, std::uint64_t remote, void* local,
                 std::size_t bytes) noexcept override;
@@ -64,11 +55,6 @@ public:
         bool joined = false;  // the world made both blocks
         Pages block;
     };
-    struct Window {
-        std::uint64_t base = 0;
-        std::span<std::byte> local;
-        bool open = false;
-    };
     struct Notice {
         nhi::Rank rank;
         Status why;  // ok: attached
@@ -80,6 +66,7 @@ public:
     Status connect(nhi::Rank rank);
     /// The peer with that rank, once both have blocks; or nullptr.
     [[nodiscard]] Station* at(nhi::Rank rank) const noexcept;
+    using nhi::Bookkeeping::windows;
     /// Where a write of process `from` to the address goes; empty: nowhere.
     [[nodiscard]] std::byte* locate(unsigned from, std::uint64_t address,
                                     std::uint64_t bytes) noexcept;
@@ -97,29 +84,22 @@ public:
     std::vector<nhi::Rank> rank_of_process;    // by process number, kNoRank: not known
     std::vector<Nanoseconds> last_to;          // by process number: the pair's newest action
     std::deque<Notice> notices;
-    std::array<std::uint64_t, nhi::kIndicesMax> indices{};
     unsigned arrivals = 0;  // since the last poll
     Pages own_memory;
     std::span<std::byte> communication;
 
 private:
-    void update_attention() noexcept;
-    [[nodiscard]] std::span<const nhi::Rank> members(const nhi::GroupId& group) const noexcept;
+    Station(World& world, unsigned number, const ddi::Card& card, const ddi::Settings& settings,
+            Pages memory);
+    [[nodiscard]] nhi::Rank known_ranks() const noexcept override {
+        return static_cast<nhi::Rank>(peers.size());
+    }
     [[nodiscard]] Status check(const nhi::Transfer& transfer,
                                std::span<const nhi::Rank> ranks) const noexcept;
     void send(unsigned to, const nhi::Transfer& transfer,
               const std::shared_ptr<std::vector<std::byte>>& payload) noexcept;
 
-    std::array<Window, nhi::kWindowsMax> windows_{};
-    std::array<nhi::EventSignal, nhi::kEventsMax> signals_{};
-    std::array<std::uint32_t, nhi::kEventsMax> counts_{};
-    std::uint32_t masked_ = 0;
-    std::uint64_t attention_ = 0;  // events that peers need not raise while their bit is clear
     bool woken_ = false;
-    std::vector<std::vector<nhi::Rank>> groups_;  // empty: free
 };
-
-/// An index that was never set names nothing.
-inline constexpr std::uint64_t kNowhere = ~0ull;
 
 }  // namespace fci::sim

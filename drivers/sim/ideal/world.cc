@@ -3,35 +3,16 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
 #include "drivers/sim/ideal/station.h"
+#include "fci_core/ddi/agreement.h"
 
 namespace fci::sim {
 
 namespace {
 
 constexpr Nanoseconds kTurn = 20;  // what a poll costs
-
-/// What the two must agree on and do not, with both values; empty: nothing.
-std::string difference(const Station& one, const Station& other) {
-    const auto differ = [&](const char* what, std::uint64_t ours, std::uint64_t theirs,
-                            const char* format) -> std::string {
-        if (ours == theirs) return {};
-        char text[80];
-        std::snprintf(text, sizeof text, format, static_cast<unsigned long long>(ours),
-                      static_cast<unsigned long long>(theirs));
-        return one.describe() + " and " + other.describe() + " differ in " + what + ": " + text;
-    };
-    const ddi::Settings &ours = one.settings, &theirs = other.settings;
-    auto text = differ("their job", ours.job, theirs.job, "%llu and %llu");
-    if (text.empty()) {
-        text = differ("the layout of the block", ours.layout_digest, theirs.layout_digest,
-                      "%llx and %llx");
-    }
-    return text;
-}
 
 /// What a program holds: leaving the world when it is let go.
 class StationDevice final : public ddi::Device {
@@ -212,8 +193,8 @@ void World::apply(Action& action) noexcept {
 void World::apply_write(const Action& action) noexcept {
     Station& to = *stations_[action.to];
     std::uint64_t address = action.address;
-    if (action.indirect) address = to.indices[address];
-    const bool nowhere = !to.alive || address == kNowhere;
+    if (action.indirect) address = to.windows().address(address);
+    const bool nowhere = !to.alive || address == nhi::Windows::kNowhere;
     std::byte* const where =
         nowhere ? nullptr : to.locate(action.from, address + action.offset, action.bytes);
     if (where == nullptr) {
@@ -239,7 +220,10 @@ void World::apply_attach(const Action& action) noexcept {
         return refuse(Status::unreachable, "no simulated process answers at port " +
                                                std::to_string(ntohs(theirs.card.port)));
     }
-    if (auto why = difference(one, *other); !why.empty()) return refuse(Status::mismatch, why);
+    if (auto why = ddi::difference(one.settings, other->settings); !why.empty()) {
+        return refuse(Status::mismatch,
+                      one.describe() + " and " + other->describe() + " " + why);
+    }
     theirs.card = other->card;
     Station::Peer& ours = *other->peers[other->add(one.card)];
     if (ours.state == Station::Peer::State::lost) {

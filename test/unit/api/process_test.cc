@@ -296,8 +296,8 @@ TEST(Process, progress__is_woken_from_its_first_sleep_until_something_comes) {
     EXPECT_FALSE(rings()) << "awake again";
 }
 
-// A caller that makes several turns from one probe to the next, as MPIs over libfabric do, waits for
-// a message all the same, whichever of these turns the sleep falls on.
+// A caller that makes several turns from one probe to the next, as MPIs over libfabric do, waits
+// for a message all the same, whichever of these turns the sleep falls on.
 TEST(Process, progress__sleeps_between_probes) {
     const Context self = open_context(kJob, 4096);
     const auto sleeps = [&] { return counter(self.get(), "sleeps"); };

@@ -1,3 +1,4 @@
+#include "fci_core/mp/copy.h"
 #include "fci_core/mp/records.h"
 
 #include <gtest/gtest.h>

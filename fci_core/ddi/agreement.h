@@ -1,0 +1,25 @@
+// Agreement: what the two ends of a connection must have in common.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "fci_core/ddi/device.h"
+
+namespace fci::ddi {
+
+/// What they differ in, with both values, as the end of a sentence; empty: nothing.
+inline std::string difference(const Settings& ours, const Settings& theirs) {
+    char text[80] = "";
+    const auto differ = [&](const char* format, std::uint64_t here, std::uint64_t there) {
+        if (here == there || text[0] != '\0') return;
+        std::snprintf(text, sizeof text, format, static_cast<unsigned long long>(here),
+                      static_cast<unsigned long long>(there));
+    };
+    differ("differ in their job: %llu and %llu", ours.job, theirs.job);
+    differ("differ in the layout of the block: %llx and %llx", ours.layout_digest,
+           theirs.layout_digest);
+    return text;
+}
+
+}  // namespace fci::ddi

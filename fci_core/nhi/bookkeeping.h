@@ -1,0 +1,73 @@
+// Bookkeeping: windows, indices, groups and events of a driver whose network knows nothing of them.
+#pragma once
+
+#include "fci_core/nhi/groups.h"
+#include "fci_core/nhi/network_interface.h"
+#include "fci_core/nhi/windows.h"
+
+namespace fci::nhi {
+
+class Bookkeeping : public NetworkInterface {
+public:
+    Status open_window(WindowNumber number, LcsAddress base,
+                       std::span<std::byte> local) noexcept override {
+        return windows_.open(number, base, local);
+    }
+    Status close_window(WindowNumber number) noexcept override { return windows_.close(number); }
+    Status set_indirection_address(Index index, LcsAddress address) noexcept override {
+        return windows_.set(index, address);
+    }
+    Status create_group(std::span<const Rank> ranks, GroupId* group) noexcept override {
+        return groups_.create(ranks, known_ranks(), group);
+    }
+    Status destroy_group(GroupId group) noexcept override { return groups_.destroy(group); }
+    Status configure_event(EventId event, EventSignal signal) noexcept override {
+        if (event >= kEventsMax) return Status::invalid;
+        counting_ = with(counting_, event, signal.flag);
+        interrupting_ = with(interrupting_, event, signal.interrupt);
+        attention_ = counting_ | (interrupting_ & ~masked_);
+        return Status::ok;
+    }
+    Status mask_event_interrupt(EventId event, bool masked) noexcept override {
+        if (event >= kEventsMax) return Status::invalid;
+        masked_ = with(masked_, event, masked);
+        attention_ = counting_ | (interrupting_ & ~masked_);
+        return Status::ok;
+    }
+    [[nodiscard]] std::uint32_t event_count(EventId event) const noexcept override {
+        return event < kEventsMax ? counts_[event] : 0;
+    }
+
+protected:
+    /// `memory`: of the device, for windows.
+    explicit Bookkeeping(std::span<std::byte> memory) noexcept : windows_(memory) {}
+
+    [[nodiscard]] virtual Rank known_ranks() const noexcept = 0;
+    [[nodiscard]] const Windows& windows() const noexcept { return windows_; }
+    [[nodiscard]] std::span<const Rank> members(const GroupId& group) const noexcept {
+        return groups_.members(group, known_ranks());
+    }
+    /// They have come. True: a process that sleeps must be woken.
+    bool take_events(std::uint32_t events) noexcept {
+        for (unsigned event = 0; event < kEventsMax; ++event) {
+            counts_[event] += events >> event & counting_ >> event & 1;
+        }
+        return (events & interrupting_ & ~masked_) != 0;
+    }
+    /// The events that anything is wanted of (Link::attention).
+    [[nodiscard]] const std::uint64_t& attention() const noexcept { return attention_; }
+
+private:
+    static std::uint32_t with(std::uint32_t set, EventId event, bool on) noexcept {
+        const std::uint32_t bit = std::uint32_t{1} << event;
+        return on ? set | bit : set & ~bit;
+    }
+
+    Windows windows_;
+    Groups groups_;
+    std::uint32_t counting_ = 0, interrupting_ = 0, masked_ = 0;
+    std::uint64_t attention_ = 0;
+    std::array<std::uint32_t, kEventsMax> counts_{};
+};
+
+}  // namespace fci::nhi

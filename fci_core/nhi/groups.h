@@ -1,0 +1,44 @@
+// Groups: what a driver keeps whose network has none (App. C, NHI_CreateGroup).
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "fci_core/base/status.h"
+#include "fci_core/nhi/types.h"
+
+namespace fci::nhi {
+
+class Groups {
+public:
+    /// Of some of the ranks below `known`, each once.
+    Status create(std::span<const Rank> ranks, Rank known, GroupId* group) {
+        std::vector<Rank> set(ranks.begin(), ranks.end());
+        std::sort(set.begin(), set.end());
+        set.erase(std::unique(set.begin(), set.end()), set.end());
+        if (set.empty() || set.back() >= known) return Status::invalid;
+        auto place = std::find_if(all_.begin(), all_.end(), [](auto& g) { return g.empty(); });
+        if (place == all_.end()) place = all_.emplace(all_.end());
+        *place = std::move(set);
+        *group = kGroupFlag | static_cast<GroupId>(place - all_.begin());
+        return Status::ok;
+    }
+    Status destroy(GroupId group) noexcept {
+        if ((group & kGroupFlag) == 0 || members(group, 0).empty()) return Status::not_found;
+        all_[group & ~kGroupFlag].clear();
+        return Status::ok;
+    }
+    /// Of a rank below `known` that rank; nobody: there is no such group. Valid while `group` is.
+    [[nodiscard]] std::span<const Rank> members(const GroupId& group, Rank known) const noexcept {
+        if ((group & kGroupFlag) == 0) return {&group, group < known ? 1u : 0u};
+        const GroupId at = group & ~kGroupFlag;
+        return at < all_.size() ? std::span<const Rank>(all_[at]) : std::span<const Rank>();
+    }
+
+private:
+    std::vector<std::vector<Rank>> all_;  // empty: free
+};
+
+}  // namespace fci::nhi

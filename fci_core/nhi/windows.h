@@ -1,0 +1,77 @@
+// Windows: what a driver keeps of windows and indices whose network does not look at them itself
+// (§2.5.2; App. C, NHI_OpenWindow, NHI_SetIndirectionAddress).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "fci_core/base/status.h"
+#include "fci_core/nhi/types.h"
+
+namespace fci::nhi {
+
+class Windows {
+public:
+    /// An index that was never set names nothing.
+    static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
+
+    /// Of parts of `memory`.
+    explicit Windows(std::span<std::byte> memory) noexcept : memory_(memory) {
+        indices_.fill(kNowhere);
+    }
+
+    Status open(WindowNumber number, LcsAddress base, std::span<std::byte> local) noexcept {
+        const auto first = static_cast<std::uint64_t>(base);
+        if (number >= kWindowsMax || !all_[number].local.empty() || first < kPairLimit ||
+            local.empty() || first + local.size() < first || local.data() < memory_.data() ||
+            local.data() + local.size() > memory_.data() + memory_.size()) {
+            return Status::invalid;
+        }
+        for (const Window& other : all_) {
+            if (first < other.base + other.local.size() && other.base < first + local.size()) {
+                return Status::invalid;
+            }
+        }
+        all_[number] = {first, local};
+        return Status::ok;
+    }
+    Status close(WindowNumber number) noexcept {
+        if (number >= kWindowsMax) return Status::invalid;
+        if (all_[number].local.empty()) return Status::not_found;
+        all_[number] = {};
+        return Status::ok;
+    }
+    Status set(Index index, LcsAddress address) noexcept {
+        if (index >= kIndicesMax) return Status::invalid;
+        indices_[index] = static_cast<std::uint64_t>(address);
+        return Status::ok;
+    }
+    /// The address that an index below kIndicesMax names, or kNowhere.
+    [[nodiscard]] std::uint64_t address(std::uint64_t index) const noexcept {
+        return indices_[index];
+    }
+    /// Where these bytes lie; nullptr: in no window.
+    [[nodiscard]] std::byte* find(std::uint64_t address, std::uint64_t bytes) const noexcept {
+        for (const Window& window : all_) {
+            if (address < window.base || window.local.empty()) continue;
+            const std::uint64_t at = address - window.base;
+            if (at > window.local.size() || bytes > window.local.size() - at) continue;
+            return window.local.data() + at;
+        }
+        return nullptr;
+    }
+
+private:
+    struct Window {
+        std::uint64_t base = 0;
+        std::span<std::byte> local{};  // empty: closed
+    };
+
+    std::span<std::byte> memory_;
+    std::array<Window, kWindowsMax> all_{};
+    std::array<std::uint64_t, kIndicesMax> indices_;
+};
+
+}  // namespace fci::nhi
