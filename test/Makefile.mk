@@ -18,6 +18,7 @@ dist_noinst_SCRIPTS += test/harness/run
 dist_noinst_DATA += .ci/tidy-exceptions.txt
 
 dist_check_SCRIPTS += \
+	test/harness/architecture \
 	test/harness/layers \
 	test/harness/headers \
 	test/harness/symbols \
