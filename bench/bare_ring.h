@@ -30,10 +30,10 @@ inline std::uint64_t pass_lines(BareRings& rings, unsigned member, std::uint64_t
             BareRings::Line& out = rings.line[member][sent % BareRings::kLines];
             out.word[0] = sent;
             out.word[1] = got;  // so that what came is read
-            flag::publish(out.number, sent);
+            flag::store_release(out.number, sent);
         };
         if (member == 0) put();
-        while (flag::look(in.number) != sent) continue;
+        while (flag::load_acquire(in.number) != sent) continue;
         got = in.word[1];
         if (member == 1) put();
     }

@@ -83,11 +83,12 @@ private:
 
     /// A turn word that goes back and forth; the loser sleeps in the kernel.
     static void sleep_until(std::uint32_t& turn, std::uint32_t value) {
-        for (std::uint32_t now = flag::look(turn); now != value; now = flag::look(turn))
+        for (std::uint32_t now = flag::load_acquire(turn); now != value;
+             now = flag::load_acquire(turn))
             syscall(SYS_futex, &turn, FUTEX_WAIT, now, nullptr, nullptr, 0);
     }
     static void wake_with(std::uint32_t& turn, std::uint32_t value) {
-        flag::publish(turn, value);
+        flag::store_release(turn, value);
         syscall(SYS_futex, &turn, FUTEX_WAKE, 1, nullptr, nullptr, 0);
     }
 
@@ -108,7 +109,7 @@ private:
             [](SharedPage& page) {
                 std::uint32_t& turn = page.turn;
                 for (std::uint32_t seen = 0;;) {
-                    std::uint32_t now = flag::look(turn);
+                    std::uint32_t now = flag::load_acquire(turn);
                     if (now == kOver) return true;
                     if (now == seen) {
                         syscall(SYS_futex, &turn, FUTEX_WAIT, now, nullptr, nullptr, 0);
@@ -228,7 +229,7 @@ private:
         if (to == nullptr) return false;
         const bool fine = pair(
             [&](SharedPage& page) {
-                while (flag::look(page.word[1]) == 0) std::this_thread::yield();
+                while (flag::load_acquire(page.word[1]) == 0) std::this_thread::yield();
                 const auto pid = static_cast<pid_t>(page.word[1]);
                 for (const std::size_t bytes : {4 << 10, 64 << 10, 1 << 20, 4 << 20}) {
                     iovec local{to.get(), bytes};
@@ -240,15 +241,15 @@ private:
                     if (got != static_cast<ssize_t>(bytes)) error = got < 0 ? errno : EIO;
                     results.emplace_back(bytes, ns);
                 }
-                flag::publish(page.word[2], std::uint64_t{1});
+                flag::store_release(page.word[2], std::uint64_t{1});
                 return true;
             },
             [&](SharedPage& page) {
                 const Memory from = memory_of(kMost);
                 if (from == nullptr) return false;
                 page.word[0] = reinterpret_cast<std::uint64_t>(from.get());
-                flag::publish(page.word[1], static_cast<std::uint64_t>(getpid()));
-                while (flag::look(page.word[2]) == 0) usleep(200);
+                flag::store_release(page.word[1], static_cast<std::uint64_t>(getpid()));
+                while (flag::load_acquire(page.word[2]) == 0) usleep(200);
                 return true;
             });
         if (error != 0) {

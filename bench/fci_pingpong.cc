@@ -153,8 +153,8 @@ public:
         SharedPage& page = side_.page();
         auto& mine = page.member[side_.number()];
         for (std::uint64_t seen = 0;;) {
-            while (flag::look(page.epoch) == seen) fci_icl_progress(side_.context());
-            seen = flag::look(page.epoch);
+            while (flag::load_acquire(page.epoch) == seen) fci_icl_progress(side_.context());
+            seen = flag::load_acquire(page.epoch);
             const std::uint64_t what = page.word[0];
             if (what == kOver) return wrong_ == 0 && side_.error() == FCI_ICL_OK;
             if (what == kMeasureTc) {
@@ -162,7 +162,7 @@ public:
             } else {
                 (void)perform(what, page.word[1], page.rounds);
             }
-            flag::publish(mine.finished, seen);
+            flag::store_release(mine.finished, seen);
         }
     }
 
@@ -196,12 +196,13 @@ private:
         page.word[1] = bytes;
         page.rounds = rounds;
         const std::uint64_t epoch = page.epoch + 1;
-        flag::publish(page.epoch, epoch);
+        flag::store_release(page.epoch, epoch);
         double result = 0;
         if (what == kMeasureTc) result = fci_handoff_ping(&page.ball);
         else if (what != kOver) result = perform(what, bytes, rounds);
         for (unsigned i = 1; i <= waits; ++i)
-            while (flag::look(page.member[i].finished) != epoch && side_.error() == FCI_ICL_OK)
+            while (flag::load_acquire(page.member[i].finished) != epoch &&
+                   side_.error() == FCI_ICL_OK)
                 fci_icl_progress(side_.context());
         return result;
     }

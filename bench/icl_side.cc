@@ -42,10 +42,10 @@ bool IclSide::open(std::uint64_t job, const char* driver, const char* protocol) 
     }
     auto& mine = page_.member[number_];
     fci_icl_card(context_, mine.card);
-    flag::publish(mine.has_card, std::uint64_t{1});
+    flag::store_release(mine.has_card, std::uint64_t{1});
     for (unsigned i = 0; i < members_; ++i) {
         auto& member = page_.member[i];
-        while (flag::look(member.has_card) == 0) sched_yield();
+        while (flag::load_acquire(member.has_card) == 0) sched_yield();
         fci_icl_peer peer = 0;
         const int code = fci_icl_add_peer(context_, member.card, &peer);
         if (code != FCI_ICL_OK) {

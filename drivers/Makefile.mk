@@ -8,19 +8,19 @@ libfci_sim_la_SOURCES = \
 
 noinst_LTLIBRARIES += libfci_shm.la
 libfci_shm_la_SOURCES = \
-	drivers/shm/attacher.cc \
-	drivers/shm/attacher.h \
+	drivers/shm/connection_manager.cc \
+	drivers/shm/connection_manager.h \
 	drivers/shm/coming_in.cc \
 	drivers/shm/descriptor.h \
 	drivers/shm/draw.h \
 	drivers/shm/going_out.cc \
-	drivers/shm/greeting.cc \
-	drivers/shm/greeting.h \
+	drivers/shm/handshake.cc \
+	drivers/shm/handshake.h \
 	drivers/shm/guard.cc \
 	drivers/shm/guard.h \
 	drivers/shm/hub.h \
 	drivers/shm/kernel_copy.cc \
-	drivers/shm/meeting.cc \
+	drivers/shm/connect.cc \
 	drivers/shm/peer.h \
 	drivers/shm/region.cc \
 	drivers/shm/region.h \

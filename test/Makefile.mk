@@ -23,6 +23,7 @@ dist_check_SCRIPTS += \
 	test/harness/headers \
 	test/harness/symbols \
 	test/harness/tidy \
+	test/harness/words \
 	test/mpich/apply \
 	test/mpich/mpich-headers \
 	test/tools/demo \
@@ -66,7 +67,7 @@ test_base_LDADD = libfci_base.la $(GTEST_LIBS)
 unit_tests += test_drivers
 test_drivers_SOURCES = \
 	test/unit/drivers/shm_close_test.cc \
-	test/unit/drivers/shm_greeting_test.cc \
+	test/unit/drivers/shm_handshake_test.cc \
 	test/unit/drivers/calls.cc \
 	test/unit/drivers/calls.h \
 	test/unit/drivers/shm_door_test.cc \
@@ -123,7 +124,7 @@ test_mp_SOURCES = \
 	test/unit/mp/shortage_test.cc \
 	test/unit/mp/sizes_test.cc \
 	test/unit/mp/starved_test.cc \
-	test/unit/mp/straight_test.cc
+	test/unit/mp/fast_path_test.cc
 test_mp_LDADD = libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la $(GTEST_LIBS)
 
 # Every driver keeps the contract of the network interface.

@@ -1,11 +1,11 @@
-// How the Attacher receives those who come to meet it. A few are asked in at a time; then the door
-// is closed, and whoever else comes waits in the kernel's queue, at no cost.
+// How the ConnectionManager receives those who come to meet it. A few are asked in at a time; then
+// the door is closed, and whoever else comes waits in the kernel's queue, at no cost.
 #include <sys/epoll.h>
 
 #include <cerrno>
 #include <utility>
 
-#include "drivers/shm/attacher.h"
+#include "drivers/shm/connection_manager.h"
 
 namespace fci::shm {
 
@@ -20,18 +20,18 @@ constexpr Nanoseconds kRestWithoutDescriptors = 50'000'000;
 
 }  // namespace
 
-void Attacher::rest(Nanoseconds duration) noexcept {
+void ConnectionManager::rest(Nanoseconds duration) noexcept {
     rest_until_ = monotonic_now() + duration;
     strangers_ = 0;
 }
 
-void Attacher::note_stranger() noexcept {
+void ConnectionManager::note_stranger() noexcept {
     if (listener_ != nullptr) listener_->stranger_came();
     if (++strangers_ == kStrangersMost) rest(kRestFromStrangers);
 }
 
 /// Each round either takes in a guest, or turns a stranger away, or is the last one.
-unsigned Attacher::answer_door() {
+unsigned ConnectionManager::answer_door() {
     unsigned came = 0;
     while (came < kVisitorsPerTurn && monotonic_now() >= rest_until_) {
         const int late = guests_.size() < share() ? -1 : overdue(guests_);
@@ -66,7 +66,7 @@ unsigned Attacher::answer_door() {
     return came;
 }
 
-void Attacher::tend_door(Nanoseconds now) {
+void ConnectionManager::tend_door(Nanoseconds now) {
     for (const int guest : std::vector<int>(guests_)) {
         if (link_of(guest).step != Step::silent || now < link_of(guest).until) continue;
         note_stranger();
@@ -83,19 +83,19 @@ void Attacher::tend_door(Nanoseconds now) {
 }
 
 /// It says who it is. Nothing is remembered of that: all of it is said again.
-void Attacher::on_knock(int fd, const Hello& hello, Objection objection) {
+void ConnectionManager::on_knock(int fd, const Hello& hello, Objection objection) {
     if (objection == Objection::malformed) {
         note_stranger();
         return drop(fd);
     }
     if (objection != Objection::none) return refuse(fd, objection);
-    const nhi::Rank rank = roster_.find_exactly(hello.card);
-    const bool known = rank != nhi::kNoRank && roster_[rank].peer;
+    const nhi::Rank rank = peers_.find_exactly(hello.card);
+    const bool known = rank != nhi::kNoRank && peers_[rank].peer;
     // Met by the other door meanwhile: it will see that itself.
-    if (known && (roster_[rank].peer->greeted || roster_[rank].peer->gone)) return drop(fd);
+    if (known && (peers_[rank].peer->connected || peers_[rank].peer->gone)) return drop(fd);
     // Both are on their way to each other: one of the two ways will do, and both choose the same.
-    if (known && !roster_[rank].peer->links.empty()) {
-        const int own = roster_[rank].peer->links.front();
+    if (known && !peers_[rank].peer->links.empty()) {
+        const int own = peers_[rank].peer->links.front();
         if (link_of(own).step != Step::knocked ||
             own_.card.incarnation > hello.card.incarnation) {
             return drop(fd);
@@ -105,7 +105,7 @@ void Attacher::on_knock(int fd, const Hello& hello, Objection objection) {
     if (!send_word(fd, Kind::welcome)) return drop(fd);
     if (rank != nhi::kNoRank) {
         // Those who know it hear of its death also where it dies before it was met.
-        (void)peer_of(roster_[rank]);
+        (void)peer_of(peers_[rank]);
         link_of(fd).knocker = rank;
         if (!watch_process_of(rank, link_of(fd).identity.pid)) return on_exit(rank);
     }
@@ -114,16 +114,17 @@ void Attacher::on_knock(int fd, const Hello& hello, Objection objection) {
 }
 
 /// It goes without having been met, and may come again: its end concerns nobody here.
-void Attacher::on_left(int fd) {
+void ConnectionManager::on_left(int fd) {
     const nhi::Rank rank = link_of(fd).knocker;
     drop(fd);
     if (rank == nhi::kNoRank) return;
-    Peer& peer = *roster_[rank].peer;
-    if (!peer.greeted && !peer.gone && peer.links.empty()) forget_process(peer);
+    Peer& peer = *peers_[rank].peer;
+    if (!peer.connected && !peer.gone && peer.links.empty()) forget_process(peer);
 }
 
 /// It has brought all that it takes to meet it; only that gets it a rank.
-void Attacher::on_visitor(int fd, Received& received, const Hello& hello, Objection objection) {
+void ConnectionManager::on_visitor(int fd, Received& received, const Hello& hello,
+                                   Objection objection) {
     if (objection == Objection::malformed) return drop(fd);
     if (objection != Objection::none) return refuse(fd, objection);
     Answered visitor{nhi::kNoRank, hello, {}};
@@ -135,8 +136,8 @@ void Attacher::on_visitor(int fd, Received& received, const Hello& hello, Object
     }
     visitor.rank = seat(fd, hello);
     if (visitor.rank == nhi::kNoRank) return drop(fd);
-    Entry& entry = roster_[visitor.rank];
-    if (entry.peer && entry.peer->greeted) return drop(fd);
+    Entry& entry = peers_[visitor.rank];
+    if (entry.peer && entry.peer->connected) return drop(fd);
     if (prepare(entry, &error) != Status::ok) return refuse(fd, Objection::resources);
     // Nothing has happened yet: where this fails it comes again.
     if (!send_hello(fd, entry, true)) return drop(fd);
@@ -145,45 +146,45 @@ void Attacher::on_visitor(int fd, Received& received, const Hello& hello, Object
     answered_.emplace(fd, std::move(visitor));
 }
 
-void Attacher::on_met(int fd) {
+void ConnectionManager::on_met(int fd) {
     auto found = answered_.extract(fd);
     Answered& visitor = found.mapped();
-    Peer& peer = *roster_[visitor.rank].peer;
+    Peer& peer = *peers_[visitor.rank].peer;
     Link& link = link_of(fd);
-    if (peer.gone || (peer.greeted && peer.incarnation != visitor.hello.card.incarnation)) {
+    if (peer.gone || (peer.connected && peer.incarnation != visitor.hello.card.incarnation)) {
         return drop(fd);
     }
     link.step = Step::met;
     link.rank = visitor.rank;
     peer.links.push_back(fd);
     // Where both have come to meet each other at the same time it is one more link, and no more.
-    if (!peer.greeted) {
+    if (!peer.connected) {
         attach(visitor.rank, visitor.hello, std::move(visitor.arrival), link.identity);
     }
 }
 
 /// The rank of a process that came by itself; kNoRank: it is not wanted.
-nhi::Rank Attacher::seat(int fd, const Hello& hello) {
-    nhi::Rank rank = roster_.find(hello.card);
+nhi::Rank ConnectionManager::seat(int fd, const Hello& hello) {
+    nhi::Rank rank = peers_.find(hello.card);
     if (rank == nhi::kSelf) return nhi::kNoRank;
     if (rank != nhi::kNoRank) {
-        const Entry& entry = roster_[rank];
+        const Entry& entry = peers_[rank];
         return entry.peer && entry.peer->gone ? nhi::kNoRank : rank;
     }
-    const nhi::Rank before = roster_.replaced_by(hello.card);
+    const nhi::Rank before = peers_.replaced_by(hello.card);
     if (before == nhi::kSelf) return nhi::kNoRank;
     if (before != nhi::kNoRank) {
         // Which of the two is the new one? The one that lives.
         if (is_hung_up(fd)) return nhi::kNoRank;
         // Who was met may have said goodbye, unheard yet. Who was never met has not died for us.
-        const bool met = roster_[before].peer && roster_[before].peer->greeted;
+        const bool met = peers_[before].peer && peers_[before].peer->connected;
         if (met) {
-            for (const int link : std::vector<int>(roster_[before].peer->links)) on_link(link);
+            for (const int link : std::vector<int>(peers_[before].peer->links)) on_link(link);
         }
         lose(before, met ? Status::lost : Status::unreachable,
              describe(before) + " has exited; another process took its place");
     }
-    return roster_.add(hello.card);
+    return peers_.add(hello.card);
 }
 
 }  // namespace fci::shm

@@ -1,7 +1,7 @@
-// How the Attacher goes to meet others.
+// How the ConnectionManager goes to meet others.
 #include <algorithm>
 
-#include "drivers/shm/attacher.h"
+#include "drivers/shm/connection_manager.h"
 
 namespace fci::shm {
 
@@ -12,7 +12,7 @@ constexpr Nanoseconds kLooksPerLimit = 4;
 
 }  // namespace
 
-Peer& Attacher::peer_of(Entry& entry) {
+Peer& ConnectionManager::peer_of(Entry& entry) {
     if (!entry.peer) {
         entry.peer = std::make_unique<Peer>();
         peers_memory_.connected += sizeof(Peer);
@@ -20,11 +20,12 @@ Peer& Attacher::peer_of(Entry& entry) {
     return *entry.peer;
 }
 
-Status Attacher::connect(nhi::Rank rank) {
-    if (rank >= roster_.size()) return Status::invalid;
-    Entry& entry = roster_[rank];
+Status ConnectionManager::connect(nhi::Rank rank) {
+    if (rank >= peers_.size()) return Status::invalid;
+    Entry& entry = peers_[rank];
     if (entry.state == State::lost) return Status::lost;
-    if (entry.state != State::known || (entry.peer && (entry.peer->greeted || entry.peer->gone))) {
+    if (entry.state != State::known ||
+        (entry.peer && (entry.peer->connected || entry.peer->gone))) {
         return Status::ok;
     }
     std::string error;
@@ -53,8 +54,8 @@ Status Attacher::connect(nhi::Rank rank) {
     return Status::ok;
 }
 
-void Attacher::reach(nhi::Rank rank) {
-    Entry& entry = roster_[rank];
+void ConnectionManager::reach(nhi::Rank rank) {
+    Entry& entry = peers_[rank];
     Descriptor socket = connect_to(entry.card);
     if (!socket) return (void)nobody_there(rank, errno);
     Identity identity;
@@ -75,8 +76,8 @@ void Attacher::reach(nhi::Rank rank) {
 }
 
 /// Tries again later, or gives up. False: given up.
-bool Attacher::nobody_there(nhi::Rank rank, int error) {
-    Entry& entry = roster_[rank];
+bool ConnectionManager::nobody_there(nhi::Rank rank, int error) {
+    Entry& entry = peers_[rank];
     Peer& peer = *entry.peer;
     const bool full = error == EAGAIN;  // it lives, and too many want to meet it just now
     const bool none_left = error == EMFILE || error == ENFILE || error == ENOBUFS ||
@@ -107,8 +108,8 @@ bool Attacher::nobody_there(nhi::Rank rank, int error) {
     return false;
 }
 
-void Attacher::later(nhi::Rank rank) {
-    Peer& peer = *roster_[rank].peer;
+void ConnectionManager::later(nhi::Rank rank) {
+    Peer& peer = *peers_[rank].peer;
     peer.next_try = monotonic_now() + peer.pause / 2 +
                     static_cast<Nanoseconds>(prng_.below(static_cast<std::uint64_t>(peer.pause)));
     peer.pause = std::min(2 * peer.pause, kPauseMost);
@@ -119,17 +120,17 @@ void Attacher::later(nhi::Rank rank) {
 }
 
 /// Lets a meeting go that has not come to its end, and begins it again later.
-void Attacher::retreat(int fd) {
+void ConnectionManager::retreat(int fd) {
     const nhi::Rank rank = link_of(fd).rank;
     (void)send_word(fd, Kind::bye);  // a link that ends without it is a death
     drop(fd);
-    ++roster_[rank].peer->tries;
+    ++peers_[rank].peer->tries;
     later(rank);
 }
 
 /// The other end has let a meeting go, or its process has ended.
-void Attacher::on_unmet(nhi::Rank rank) {
-    Entry& entry = roster_[rank];
+void ConnectionManager::on_unmet(nhi::Rank rank) {
+    Entry& entry = peers_[rank];
     Peer& peer = *entry.peer;
     const bool ended = is_readable(peer.pidfd.get());
     if (ended && entry.card.incarnation != 0) {
@@ -141,12 +142,12 @@ void Attacher::on_unmet(nhi::Rank rank) {
     later(rank);
 }
 
-unsigned Attacher::retry() noexcept {
+unsigned ConnectionManager::retry() noexcept {
     const Nanoseconds now = monotonic_now();
     std::vector<nhi::Rank> ready;
     std::erase_if(waiting_, [&](nhi::Rank rank) {
-        const Peer& peer = *roster_[rank].peer;
-        if (peer.greeted || peer.gone) return true;
+        const Peer& peer = *peers_[rank].peer;
+        if (peer.connected || peer.gone) return true;
         if (peer.next_try > now) return false;
         ready.push_back(rank);
         return true;
@@ -155,14 +156,14 @@ unsigned Attacher::retry() noexcept {
     return static_cast<unsigned>(ready.size());
 }
 
-void Attacher::on_welcome(int fd) {
+void ConnectionManager::on_welcome(int fd) {
     link_of(fd).step = Step::invited;
     invited_.push_back(fd);
 }
 
 /// A few at a time. Whoever does not answer, because it computes meanwhile, keeps the others
 /// waiting only for a while.
-void Attacher::accept_invitations() {
+void ConnectionManager::accept_invitations() {
     while (!invited_.empty()) {
         const int fd = invited_.front();
         if (!link_of(fd).open || link_of(fd).step != Step::invited) {
@@ -176,7 +177,7 @@ void Attacher::accept_invitations() {
             continue;
         }
         invited_.pop_front();
-        Entry& entry = roster_[link_of(fd).rank];
+        Entry& entry = peers_[link_of(fd).rank];
         if (send_hello(fd, entry, true)) {
             link_of(fd).step = Step::awaiting;
             link_of(fd).until = monotonic_now() + patience(entry.peer->tries);
@@ -191,9 +192,10 @@ void Attacher::accept_invitations() {
 }
 
 /// The other Hello on a link that this process opened.
-void Attacher::on_reply(int fd, Received& received, const Hello& hello, Objection objection) {
+void ConnectionManager::on_reply(int fd, Received& received, const Hello& hello,
+                                 Objection objection) {
     const Link link = link_of(fd);
-    Entry& entry = roster_[link.rank];
+    Entry& entry = peers_[link.rank];
     if (objection == Objection::none && !hello.card.same_place(entry.card)) {
         objection = Objection::malformed;
     }
@@ -226,7 +228,7 @@ void Attacher::on_reply(int fd, Received& received, const Hello& hello, Objectio
 
 /// Who does not look leaves unread what it was sent. Who has read it answers in the same turn, or
 /// does not do what it should.
-void Attacher::look_for_silence() {
+void ConnectionManager::look_for_silence() {
     const Nanoseconds now = monotonic_now();
     if (now < look_at_) return;
     look_at_ = now + tuning_.answer_limit / kLooksPerLimit;

@@ -2,7 +2,7 @@
 
 #include <time.h>
 
-#include "drivers/shm/attacher.h"
+#include "drivers/shm/connection_manager.h"
 #include "drivers/shm/socket.h"
 #include "fci_core/base/flag.h"
 
@@ -18,7 +18,7 @@ constexpr timespec kNap{0, 50'000};
 
 /// `peer` copies memory of the process with that incarnation, by its own word.
 bool says_it_copies(const Peer& peer, std::uint64_t incarnation) noexcept {
-    return flag::look(peer.hub->copying) == incarnation;
+    return flag::load_acquire(peer.hub->copying) == incarnation;
 }
 
 void await(const Peer& peer, std::uint64_t incarnation, Nanoseconds end) noexcept {
@@ -38,17 +38,17 @@ Status raise_guard(std::uint64_t incarnation, Region* guard, std::string* error)
     const Status status = Region::create_hidden(sizeof incarnation, guard, error);
     if (status != Status::ok) return status;
     guard->hide_from_children(guard->size());
-    flag::publish(*reinterpret_cast<std::uint64_t*>(guard->data()), incarnation);
+    flag::store_release(*reinterpret_cast<std::uint64_t*>(guard->data()), incarnation);
     return status;
 }
 
-void lower_guard(std::uint64_t incarnation, Region* guard, const Roster& roster) noexcept {
+void lower_guard(std::uint64_t incarnation, Region* guard, const PeerTable& peers) noexcept {
     *guard = Region();
     const Nanoseconds end = monotonic_now() + kPatience;
-    for (nhi::Rank rank = nhi::kSelf + 1; rank < roster.size(); ++rank) {
-        const Peer* const peer = roster[rank].peer.get();
+    for (nhi::Rank rank = nhi::kSelf + 1; rank < peers.size(); ++rank) {
+        const Peer* const peer = peers[rank].peer.get();
         // Also of those that are lost: they may live, and their hub stays here.
-        if (peer != nullptr && peer->greeted) await(*peer, incarnation, end);
+        if (peer != nullptr && peer->connected) await(*peer, incarnation, end);
     }
 }
 

@@ -29,6 +29,6 @@ namespace fci::shm {
 Status raise_guard(std::uint64_t incarnation, Region* guard, std::string* error);
 
 /// From its return on, no peer's kernel copy touches this process. Not for a child of fork().
-void lower_guard(std::uint64_t incarnation, Region* guard, const Roster& roster) noexcept;
+void lower_guard(std::uint64_t incarnation, Region* guard, const PeerTable& peers) noexcept;
 
 }  // namespace fci::shm

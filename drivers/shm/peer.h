@@ -1,4 +1,4 @@
-// Peer and Roster: who is known, and the memory that ties two processes together (§2.6.6).
+// Peer and PeerTable: who is known, and the memory that ties two processes together (§2.6.6).
 #pragma once
 
 #include <sys/types.h>
@@ -44,7 +44,7 @@ struct Peer {
 
     std::uint64_t sizes = 0;  // its Settings::sizes
 
-    bool greeted = false;  // its memory is here; the listener may not know yet
+    bool connected = false;  // its memory is here; the listener may not know yet
     bool gone = false;     // it was found dead; likewise
     bool ended = false;    // its process has; what it said before may still wait in the sockets
     bool asked = false;    // connect() was called, and the outcome is open
@@ -62,7 +62,7 @@ struct Entry {
 static_assert(sizeof(Entry) <= 32, "an unconnected peer costs little");
 
 /// All ranks. An entry is for ever: a process that comes back is another rank.
-class Roster {
+class PeerTable {
 public:
     [[nodiscard]] nhi::Rank size() const noexcept { return static_cast<nhi::Rank>(all_.size()); }
     [[nodiscard]] Entry& operator[](nhi::Rank rank) noexcept { return all_[rank]; }

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "drivers/shm/attacher.h"
+#include "drivers/shm/connection_manager.h"
 #include "fci_core/base/status.h"
 #include "fci_core/ddi/device.h"
 

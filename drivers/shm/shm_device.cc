@@ -33,7 +33,7 @@ std::unique_ptr<ddi::Device> ShmDevice::open(const ddi::Settings& settings,
 }
 
 ShmDevice::~ShmDevice() {
-    if (own_.guard.is_mapped()) lower_guard(own_.card.incarnation, &own_.guard, roster_);
+    if (own_.guard.is_mapped()) lower_guard(own_.card.incarnation, &own_.guard, peers_);
 }
 
 Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
@@ -77,12 +77,12 @@ Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
         return Status::exhausted;
     }
     if ((status = listen(error)) != Status::ok) return status;
-    roster_.add(own_.card);
-    attacher_ = std::make_unique<Attacher>(roster_, own_, tuning);
-    if ((status = attacher_->attach_self(!barrier_.works(), error)) != Status::ok) return status;
+    peers_.add(own_.card);
+    connections_ = std::make_unique<ConnectionManager>(peers_, own_, tuning);
+    if ((status = connections_->attach_self(!barrier_.works(), error)) != Status::ok) return status;
     const std::span<std::byte> memory(own_.hub.data(), kHubBytes + settings.communication_bytes);
-    network_ = std::make_unique<ShmInterface>(roster_, *attacher_, memory, barrier_);
-    attacher_->set_network(network_.get());
+    network_ = std::make_unique<ShmInterface>(peers_, *connections_, memory, barrier_);
+    connections_->set_network(network_.get());
     return Status::ok;
 }
 
@@ -112,24 +112,24 @@ Status ShmDevice::listen(std::string* error) {
 Status ShmDevice::add_peer(const ddi::Card& card, nhi::Rank* rank) {
     const ddi::Card named = place_here(card);
     if (named.port == 0) return Status::invalid;
-    *rank = roster_.find(named);
-    if (*rank == nhi::kNoRank) *rank = roster_.add(named);
+    *rank = peers_.find(named);
+    if (*rank == nhi::kNoRank) *rank = peers_.add(named);
     return Status::ok;
 }
 
 const ddi::Card* ShmDevice::card_of(nhi::Rank rank) const noexcept {
-    return rank < roster_.size() ? &roster_[rank].card : nullptr;
+    return rank < peers_.size() ? &peers_[rank].card : nullptr;
 }
 
 std::uint64_t ShmDevice::sizes(nhi::Rank rank) const noexcept {
-    const bool known = rank < roster_.size() && roster_[rank].state >= State::attached;
-    return known && roster_[rank].peer != nullptr ? roster_[rank].peer->sizes : 0;
+    const bool known = rank < peers_.size() && peers_[rank].state >= State::attached;
+    return known && peers_[rank].peer != nullptr ? peers_[rank].peer->sizes : 0;
 }
 
 std::span<std::byte> ShmDevice::block(nhi::Rank rank) noexcept {
-    if (rank >= roster_.size() || roster_[rank].state < State::attached) return {};
-    const Peer* const peer = roster_[rank].peer.get();
-    if (peer == nullptr || !peer->greeted) return {};
+    if (rank >= peers_.size() || peers_[rank].state < State::attached) return {};
+    const Peer* const peer = peers_[rank].peer.get();
+    if (peer == nullptr || !peer->connected) return {};
     return {peer->own_block.data(), own_.settings.block_bytes};
 }
 
@@ -138,7 +138,7 @@ std::span<std::byte> ShmDevice::communication_memory() noexcept {
 }
 
 MemoryUse ShmDevice::memory() const noexcept {
-    MemoryUse use = attacher_->memory();
+    MemoryUse use = connections_->memory();
     use.shared += network_->provided() + network_->provided_here();
     use.shared_peers += network_->provided();
     use.fixed += own_.guard.size();

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "drivers/shm/attacher.h"
+#include "drivers/shm/connection_manager.h"
 #include "drivers/shm/peer.h"
 #include "drivers/shm/shm_interface.h"
 #include "fci_core/ddi/device.h"
@@ -22,21 +22,21 @@ public:
     [[nodiscard]] const ddi::Card& card() const noexcept override { return own_.card; }
     [[nodiscard]] nhi::NetworkInterface& network() noexcept override { return *network_; }
     Status add_peer(const ddi::Card& card, nhi::Rank* rank) override;
-    Status connect(nhi::Rank rank) override { return attacher_->connect(rank); }
+    Status connect(nhi::Rank rank) override { return connections_->connect(rank); }
     [[nodiscard]] const ddi::Card* card_of(nhi::Rank rank) const noexcept override;
-    [[nodiscard]] nhi::Rank peers() const noexcept override { return roster_.size(); }
+    [[nodiscard]] nhi::Rank peers() const noexcept override { return peers_.size(); }
     [[nodiscard]] std::uint64_t sizes(nhi::Rank rank) const noexcept override;
     [[nodiscard]] std::span<std::byte> block(nhi::Rank rank) noexcept override;
     [[nodiscard]] std::span<std::byte> communication_memory() noexcept override;
     [[nodiscard]] MemoryUse memory() const noexcept override;
-    void sleep(Nanoseconds timeout) noexcept override { attacher_->sleep(timeout); }
+    void sleep(Nanoseconds timeout) noexcept override { connections_->sleep(timeout); }
     [[nodiscard]] int wait_fd() const noexcept override { return own_.epoll.get(); }
     Nanoseconds now() const noexcept override { return monotonic_now(); }
     [[nodiscard]] std::string describe(nhi::Rank rank) const override {
-        return attacher_->describe(rank);
+        return connections_->describe(rank);
     }
     void set_listener(ddi::PeerListener* listener) noexcept override {
-        attacher_->set_listener(listener);
+        connections_->set_listener(listener);
     }
 
 private:
@@ -46,8 +46,8 @@ private:
 
     SystemBarrier barrier_{Barrier::none};
     Own own_;
-    Roster roster_;
-    std::unique_ptr<Attacher> attacher_;
+    PeerTable peers_;
+    std::unique_ptr<ConnectionManager> connections_;
     std::unique_ptr<ShmInterface> network_;
 };
 

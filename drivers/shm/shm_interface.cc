@@ -18,18 +18,18 @@ constexpr unsigned kMeetingPollEvery = 16;
 void compiler_barrier() noexcept { asm volatile("" ::: "memory"); }
 
 void count(std::uint32_t& word) noexcept {
-    std::uint32_t before = flag::glance(word);
-    while (!flag::replace(word, before, before + 1)) {
+    std::uint32_t before = flag::load_relaxed(word);
+    while (!flag::compare_exchange(word, before, before + 1)) {
     }
 }
 
 /// A window entry as its owner last left it; false while it is closed or being changed.
 bool read_entry(const WindowEntry& entry, WindowEntry* copy) noexcept {
-    copy->generation = flag::look(entry.generation);
-    copy->base = flag::look(entry.base);
-    copy->bytes = flag::look(entry.bytes);
-    copy->offset = flag::look(entry.offset);
-    return (copy->generation & 1) != 0 && flag::look(entry.generation) == copy->generation;
+    copy->generation = flag::load_acquire(entry.generation);
+    copy->base = flag::load_acquire(entry.base);
+    copy->bytes = flag::load_acquire(entry.bytes);
+    copy->offset = flag::load_acquire(entry.offset);
+    return (copy->generation & 1) != 0 && flag::load_acquire(entry.generation) == copy->generation;
 }
 
 constexpr bool fits(std::uint64_t offset, std::uint64_t bytes, std::uint64_t room) noexcept {
@@ -64,16 +64,16 @@ Status status_of(const Entry& entry) noexcept {
 
 // --- own side: windows, indices, events ---
 
-ShmInterface::ShmInterface(Roster& roster, Turn& turn, std::span<std::byte> hub,
+ShmInterface::ShmInterface(PeerTable& peers, Pollable& turn, std::span<std::byte> hub,
                            SystemBarrier& barrier) noexcept
-    : roster_(roster),
+    : peers_(peers),
       turn_(turn),
       hub_(*reinterpret_cast<Hub*>(hub.data())),
       communication_(hub.subspan(kHubBytes)),
       barrier_(barrier),
       kernel_copies_(kernel_copies(nullptr)),
       idle_poll_every_(kIdlePollEvery) {
-    for (std::uint64_t& address : hub_.index) flag::note(address, kNowhere);
+    for (std::uint64_t& address : hub_.index) flag::store_relaxed(address, kNowhere);
     publish_signals();
 }
 
@@ -95,10 +95,10 @@ Status ShmInterface::open_window(nhi::WindowNumber number, nhi::LcsAddress base,
             return Status::invalid;
         }
     }
-    flag::note(entry.base, first);
-    flag::note(entry.bytes, std::uint64_t{local.size()});
-    flag::note(entry.offset, offset);
-    flag::publish(entry.generation, entry.generation + 1);
+    flag::store_relaxed(entry.base, first);
+    flag::store_relaxed(entry.bytes, std::uint64_t{local.size()});
+    flag::store_relaxed(entry.offset, offset);
+    flag::store_release(entry.generation, entry.generation + 1);
     return Status::ok;
 }
 
@@ -106,22 +106,22 @@ Status ShmInterface::close_window(nhi::WindowNumber number) noexcept {
     if (number >= nhi::kWindowsMax) return Status::invalid;
     WindowEntry& entry = hub_.window[number];
     if ((entry.generation & 1) == 0) return Status::not_found;
-    flag::publish(entry.generation, entry.generation + 1);
+    flag::store_release(entry.generation, entry.generation + 1);
     flag::full_fence();  // the entry is not used again before everybody can see that it is closed
     return Status::ok;
 }
 
 Status ShmInterface::set_indirection_address(nhi::Index index, nhi::LcsAddress address) noexcept {
     if (index >= nhi::kIndicesMax) return Status::invalid;
-    flag::publish(hub_.index[index], static_cast<std::uint64_t>(address));
+    flag::store_release(hub_.index[index], static_cast<std::uint64_t>(address));
     return Status::ok;
 }
 
 void ShmInterface::publish_signals() noexcept {
     const std::uint32_t interrupting = enabled_ & ~masked_;
-    flag::note(hub_.counting, counting_);
-    flag::note(hub_.interrupting, interrupting);
-    flag::publish(hub_.attention, std::uint64_t{cycle_} << 32 | interrupting | counting_);
+    flag::store_relaxed(hub_.counting, counting_);
+    flag::store_relaxed(hub_.interrupting, interrupting);
+    flag::store_release(hub_.attention, std::uint64_t{cycle_} << 32 | interrupting | counting_);
 }
 
 Status ShmInterface::configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept {
@@ -171,7 +171,7 @@ void ShmInterface::woken() noexcept {
 bool ShmInterface::take_woken() noexcept { return std::exchange(woken_, false); }
 
 std::uint32_t ShmInterface::event_count(nhi::EventId event) const noexcept {
-    return event < nhi::kEventsMax ? flag::look(hub_.count[event]) : 0;
+    return event < nhi::kEventsMax ? flag::load_acquire(hub_.count[event]) : 0;
 }
 
 // --- transfers ---
@@ -183,7 +183,7 @@ Status ShmInterface::resolve(const Peer& peer, const nhi::Transfer& transfer,
         std::uint64_t address = part.address;
         if (part.indirect) [[unlikely]] {
             if (address >= nhi::kIndicesMax) return Status::invalid;
-            address = flag::look(peer.hub->index[address]);
+            address = flag::load_acquire(peer.hub->index[address]);
         }
         to[i] = locate(peer, address, part.bytes);
         if (to[i] == nullptr) return Status::invalid;
@@ -193,8 +193,8 @@ Status ShmInterface::resolve(const Peer& peer, const nhi::Transfer& transfer,
 
 Status ShmInterface::initiate_transfer(const nhi::Transfer& transfer) noexcept {
     const nhi::GroupId destination = transfer.destination();
-    if (destination >= roster_.size()) [[unlikely]] return transfer_to_group(transfer);
-    const Entry& entry = roster_[destination];
+    if (destination >= peers_.size()) [[unlikely]] return transfer_to_group(transfer);
+    const Entry& entry = peers_[destination];
     if (entry.state != State::attached) [[unlikely]] return status_of(entry);
     const Peer& peer = *entry.peer;
     std::byte* to[nhi::Transfer::kPartsMax];
@@ -215,28 +215,32 @@ void ShmInterface::raise(const Peer& peer, std::uint32_t events) noexcept {
         barrier_.count_fence();
     }
     compiler_barrier();
-    if ((flag::look(peer.hub->attention) & events) != 0) [[unlikely]] announce(peer, events);
+    if ((flag::load_acquire(peer.hub->attention) & events) != 0) [[unlikely]] {
+        announce(peer, events);
+    }
 }
 
 /// Somebody counts or sleeps.
 [[gnu::noinline]] void ShmInterface::announce(const Peer& peer, std::uint32_t events) noexcept {
     Hub& hub = *peer.hub;
-    const std::uint32_t counting = flag::look(hub.counting) & events;
+    const std::uint32_t counting = flag::load_acquire(hub.counting) & events;
     for (unsigned event = 0; event < nhi::kEventsMax; ++event) {
         if ((counting >> event & 1u) != 0) count(hub.count[event]);
     }
     flag::full_fence();
-    const auto cycle = static_cast<std::uint32_t>(flag::look(hub.attention) >> 32);
-    if ((flag::look(hub.interrupting) & events) == 0 || flag::look(hub.rung) == cycle) return;
+    const auto cycle = static_cast<std::uint32_t>(flag::load_acquire(hub.attention) >> 32);
+    if ((flag::load_acquire(hub.interrupting) & events) == 0 ||
+        flag::load_acquire(hub.rung) == cycle)
+        return;
     const std::uint64_t one = 1;
     // It can fail only when it was called 2^64 times and not heard: then it is awake already.
     [[maybe_unused]] const ssize_t written = write(peer.wake_fd, &one, sizeof one);
-    flag::publish(hub.rung, cycle);
+    flag::store_release(hub.rung, cycle);
 }
 
 Status ShmInterface::create_group(std::span<const nhi::Rank> ranks,
                                   nhi::GroupId* group) noexcept {
-    return groups_.create(ranks, roster_.size(), group);
+    return groups_.create(ranks, peers_.size(), group);
 }
 
 Status ShmInterface::destroy_group(nhi::GroupId group) noexcept { return groups_.destroy(group); }
@@ -248,12 +252,12 @@ Status ShmInterface::destroy_group(nhi::GroupId group) noexcept { return groups_
     if (members.empty()) return Status::invalid;
     std::byte* to[nhi::Transfer::kPartsMax];
     for (const nhi::Rank rank : members) {
-        Status status = status_of(roster_[rank]);
-        if (status == Status::ok) status = resolve(*roster_[rank].peer, transfer, to);
+        Status status = status_of(peers_[rank]);
+        if (status == Status::ok) status = resolve(*peers_[rank].peer, transfer, to);
         if (status != Status::ok) return status;
     }
     for (const nhi::Rank rank : members) {
-        const Peer& peer = *roster_[rank].peer;
+        const Peer& peer = *peers_[rank].peer;
         // A window closed since the check: this member does not want it any more.
         if (resolve(peer, transfer, to) != Status::ok) continue;
         for (unsigned i = 0; i < transfer.parts(); ++i) {
@@ -265,8 +269,8 @@ Status ShmInterface::destroy_group(nhi::GroupId group) noexcept { return groups_
 }
 
 std::byte* ShmInterface::map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept {
-    if (rank >= roster_.size() || roster_[rank].state < State::attached) return nullptr;
-    const Peer* const peer = roster_[rank].peer.get();
+    if (rank >= peers_.size() || peers_[rank].state < State::attached) return nullptr;
+    const Peer* const peer = peers_[rank].peer.get();
     if (peer == nullptr || peer->hub == nullptr) return nullptr;
     return locate(*peer, static_cast<std::uint64_t>(address), bytes);
 }
@@ -287,8 +291,8 @@ Status ShmInterface::provide(nhi::Rank rank, nhi::LcsAddress address, std::size_
 }
 
 nhi::Link ShmInterface::link(nhi::Rank rank) noexcept {
-    if (rank >= roster_.size() || roster_[rank].state != State::attached) return {};
-    const Peer& peer = *roster_[rank].peer;
+    if (rank >= peers_.size() || peers_[rank].state != State::attached) return {};
+    const Peer& peer = *peers_[rank].peer;
     nhi::Link link{.block_bytes = peer.block_bytes, .mapped = true, .same_host = true};
     // A peer that wants a fence before the look at its word is served by transfers.
     if (peer.fence) return link;

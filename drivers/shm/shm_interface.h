@@ -15,18 +15,18 @@
 namespace fci::shm {
 
 /// The part that meets other processes; poll() is its turn.
-class Turn {
+class Pollable {
 public:
     virtual unsigned turn(Nanoseconds now) noexcept = 0;
 
 protected:
-    ~Turn() = default;
+    ~Pollable() = default;
 };
 
 class ShmInterface final : public nhi::NetworkInterface {
 public:
     /// `hub` is the begin of this process's hub memory.
-    ShmInterface(Roster& roster, Turn& turn, std::span<std::byte> hub,
+    ShmInterface(PeerTable& peers, Pollable& turn, std::span<std::byte> hub,
                  SystemBarrier& barrier) noexcept;
 
     Status open_window(nhi::WindowNumber number, nhi::LcsAddress base,
@@ -71,8 +71,8 @@ private:
     void publish_signals() noexcept;
     Status check_copying(Entry& entry) noexcept;
 
-    Roster& roster_;
-    Turn& turn_;
+    PeerTable& peers_;
+    Pollable& turn_;
     Hub& hub_;
     std::span<std::byte> communication_;
     SystemBarrier& barrier_;

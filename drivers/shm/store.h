@@ -17,7 +17,7 @@ namespace detail {
 [[gnu::always_inline]] inline void store_word(std::byte* to, const std::byte* from) noexcept {
     std::uint64_t word;
     std::memcpy(&word, from, sizeof word);
-    flag::publish(*reinterpret_cast<std::uint64_t*>(to), word);
+    flag::store_release(*reinterpret_cast<std::uint64_t*>(to), word);
 }
 
 /// What lies before the first or behind the last aligned word: one aligned half word, or bytes.
@@ -26,11 +26,11 @@ inline void store_rest(std::byte* to, const std::byte* from, std::size_t bytes) 
         if (bytes >= 4 && (reinterpret_cast<std::uintptr_t>(to) & 3) == 0) {
             std::uint32_t half;
             std::memcpy(&half, from, sizeof half);
-            flag::publish(*reinterpret_cast<std::uint32_t*>(to), half);
+            flag::store_release(*reinterpret_cast<std::uint32_t*>(to), half);
             to += 4, from += 4, bytes -= 4;
         } else {
-            flag::publish(*reinterpret_cast<std::uint8_t*>(to),
-                          static_cast<std::uint8_t>(*from));
+            flag::store_release(*reinterpret_cast<std::uint8_t*>(to),
+                                static_cast<std::uint8_t>(*from));
             ++to, ++from, --bytes;
         }
     }

@@ -35,7 +35,7 @@ bool is_only_thread() noexcept {
 
 void register_process() noexcept {
     if (membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0) {
-        flag::publish(registration, std::uint32_t{kDone});
+        flag::store_release(registration, std::uint32_t{kDone});
     }
 }
 
@@ -61,7 +61,7 @@ void register_by_thread() noexcept {
 
 bool begin_registration() noexcept {
     std::uint32_t expected = kNot;
-    return flag::replace(registration, expected, std::uint32_t{kBegun});
+    return flag::compare_exchange(registration, expected, std::uint32_t{kBegun});
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ SystemBarrier::SystemBarrier(Barrier wanted) noexcept
 }
 
 bool SystemBarrier::is_registered() const noexcept {
-    return registers_ && flag::look(registration) == kDone;
+    return registers_ && flag::load_acquire(registration) == kDone;
 }
 
 void SystemBarrier::count_fence() noexcept {

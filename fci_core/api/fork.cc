@@ -20,7 +20,7 @@ void before() { list_lock.lock(); }
 void in_parent() { list_lock.unlock(); }
 void in_the_child() {
     for (ForkWatch* watch = first; watch != nullptr; watch = watch->next()) {
-        watch->process().became_childs();
+        watch->process().enter_fork_child();
     }
     list_lock.unlock();
 }

@@ -62,7 +62,7 @@ int with_order(int result, std::uint32_t handle, fci_icl_order* order) noexcept 
 
 char* duplicate(const std::string& text) noexcept { return strdup(text.c_str()); }
 
-/// Apart, so that the straight path saves no registers for it; nor loads what it does not need.
+/// Apart, so that the fast path saves no registers for it; nor loads what it does not need.
 [[gnu::noinline]] int send_with_order(fci_icl_context* context, fci_icl_peer peer, uint32_t space,
                                       uint32_t flags, uint64_t match, uint64_t immediate,
                                       const void* buffer, size_t bytes,
@@ -123,15 +123,15 @@ int fci_icl_open(const struct fci_icl_config* config, fci_icl_context** context,
             if (error_text != nullptr) *error_text = duplicate(error);
             return FCI_ICL_EMISMATCH;
         }
-        fci::api::Wishes wishes;
-        if (config->driver != nullptr) wishes.driver = config->driver;
-        if (config->protocol != nullptr) wishes.protocol = config->protocol;
-        wishes.job = config->job;
-        wishes.local_ranks = config->local_ranks;
-        std::memcpy(&wishes.card, config->card, sizeof wishes.card);
-        if (config->user_agent != nullptr) wishes.user_agent = config->user_agent;
+        fci::api::OpenOptions options;
+        if (config->driver != nullptr) options.driver = config->driver;
+        if (config->protocol != nullptr) options.protocol = config->protocol;
+        options.job = config->job;
+        options.local_ranks = config->local_ranks;
+        std::memcpy(&options.card, config->card, sizeof options.card);
+        if (config->user_agent != nullptr) options.user_agent = config->user_agent;
         fci::Status status = fci::Status::ok;
-        std::unique_ptr<Process> opened = fci::api::open_process(wishes, &status, &error);
+        std::unique_ptr<Process> opened = fci::api::open_process(options, &status, &error);
         if (opened == nullptr) {
             if (error_text != nullptr) *error_text = duplicate(error);
             return fci::api::code_of(status);
@@ -286,7 +286,7 @@ int fci_icl_receive_bytes(fci_icl_context* context, fci_icl_peer source, uint32_
     if (space >= FCI_ICL_SPACES) return FCI_ICL_EINVAL;
     const mp::Pattern pattern{source, space, match, ignore};
     mp::MessagePassing& messages = messages_of(context);
-    if (completion != nullptr && messages.lacks(pattern)) [[likely]] {
+    if (completion != nullptr && messages.known_absent(pattern)) [[likely]] {
         const std::uint32_t handle =
             messages.post(pattern, buffer, bytes, completion_of(completion));
         if (handle != 0) [[likely]] {
@@ -302,7 +302,7 @@ fci_icl_order fci_icl_post(fci_icl_context* context, fci_icl_peer source, uint64
                            uint64_t ignore, void* buffer, size_t bytes, fci_icl_done_fn done,
                            void* user, void* owner) {
     const mp::Pattern pattern{source, 0, match, ignore};
-    if (!messages_of(context).lacks(pattern)) [[unlikely]] return 0;
+    if (!messages_of(context).known_absent(pattern)) [[unlikely]] return 0;
     return messages_of(context).post(pattern, buffer, bytes, {done_of(done), user, owner});
 }
 

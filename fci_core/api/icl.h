@@ -63,8 +63,8 @@ struct fci_icl_config {
     uint32_t version;         /* FCI_ICL_VERSION */
     const char *driver;       /* "shm"; NULL: FCI_DRIVER, or the best one that works */
     const char *protocol;     /* "enhanced-mixed", "two-sided"; NULL: FCI_PROTOCOL or the default */
-    uint64_t job;             /* cookie; processes with another one are refused. 0: FCI_JOB, or the
-                                 launcher's job name, or one for the user */
+    uint64_t job;             /* cookie; processes with another one are refused. FCI_JOB comes
+                                 first; 0: the launcher's job name, or one for the user */
     uint32_t local_ranks;     /* processes of this job on this host; 0: ask the launcher */
     unsigned char card[FCI_ICL_CARD_BYTES]; /* wanted card; port 0: any */
     const char *user_agent;   /* who asks, for the line of FCI_INFO; may be NULL */
@@ -74,9 +74,11 @@ struct fci_icl_config {
  * cause, what to do. */
 FCI_ICL_API int fci_icl_open(const struct fci_icl_config *config, fci_icl_context **context,
                              char **error_text);
-/* Writes out what was accepted, for at most `linger_ns`, then frees everything. Posted receives
- * vanish without a completion. From its return on no peer reads or writes any buffer of the caller:
- * messages that would need one end there with FCI_ICL_EPEER. */
+/* Writes out what was accepted, for at most `linger_ns` (FCI_ICL_LINGER: as FCI_LINGER_MS says),
+ * then frees everything. Posted receives vanish without a completion. From its return on no peer
+ * reads or writes any buffer of the caller: messages that would need one end there with
+ * FCI_ICL_EPEER. */
+#define FCI_ICL_LINGER INT64_C(-1)
 FCI_ICL_API int fci_icl_close(fci_icl_context *context, int64_t linger_ns);
 FCI_ICL_API void fci_icl_card(const fci_icl_context *context,
                               unsigned char card[FCI_ICL_CARD_BYTES]);

@@ -1,4 +1,4 @@
-// From wishes and environment to a running process: driver, sizes, job cookie.
+// From options and environment to a running process: driver, sizes, job cookie.
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,9 +26,9 @@ std::uint64_t hash(std::string_view text) noexcept {
 /// One number for all processes of a job: what the user says, what the launcher says, or one for
 /// all of this user's processes without a launcher. A job that another one spawned counts as part
 /// of it.
-std::uint64_t job_cookie(const Wishes& wishes, const Parameters& parameters) {
-    if (wishes.job != 0) return wishes.job;
+std::uint64_t job_cookie(const OpenOptions& options, const Parameters& parameters) {
     if (!parameters.job.empty()) return hash(parameters.job);
+    if (options.job != 0) return options.job;
     const std::string job = job_name(own_variable);
     return hash(!job.empty() ? job : "user " + std::to_string(geteuid()));
 }
@@ -98,7 +98,8 @@ mp::Limits limits_for(const Parameters& parameters, std::uint32_t local_ranks, u
     return limits;
 }
 
-std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std::string* error) {
+std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status,
+                                      std::string* error) {
     std::vector<std::string> complaints;
     const Parameters parameters = Parameters::from_environment(&complaints);
     if (!complaints.empty()) {
@@ -107,18 +108,18 @@ std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std:
         return nullptr;
     }
     const ddi::Driver* const driver =
-        find_driver(wishes.driver.empty() ? parameters.driver : wishes.driver, status, error);
+        find_driver(options.driver.empty() ? parameters.driver : options.driver, status, error);
     if (driver == nullptr) return nullptr;
-    const std::string& name = wishes.protocol.empty() ? parameters.protocol : wishes.protocol;
+    const std::string& name = options.protocol.empty() ? parameters.protocol : options.protocol;
     const mp::Protocol* const protocol = mp::find_protocol(name);
     if (protocol == nullptr) {
         *status = Status::not_found;
         *error = "there is no protocol '" + name + "'. Known: enhanced-mixed, two-sided.";
         return nullptr;
     }
-    std::uint32_t local_ranks = wishes.local_ranks;
+    std::uint32_t local_ranks = options.local_ranks;
     if (local_ranks == 0) local_ranks = static_cast<std::uint32_t>(parameters.local_ranks);
-    if (local_ranks == 0) local_ranks = progress::local_ranks_from_launcher();
+    if (local_ranks == 0) local_ranks = ranks_on_host(own_variable);
 
     const unsigned cores = progress::usable_cores();
     const mp::Limits limits = limits_for(parameters, local_ranks, cores);
@@ -130,8 +131,8 @@ std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std:
     settings.sizes = limits.layout.sizes();
     settings.layout_digest =
         gcs::Layout::digest(limits.eager_bytes * 2 + protocol->offer_named_receives);
-    settings.job = job_cookie(wishes, parameters);
-    settings.wanted = wishes.card;
+    settings.job = job_cookie(options, parameters);
+    settings.wanted = options.card;
     settings.connect_ms = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(parameters.connect_ms, 0x7fffffff));
     std::unique_ptr<ddi::Device> device = driver->open(settings, status, error);
@@ -141,12 +142,13 @@ std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std:
         progress::WaitPolicy(parameters.wait, local_ranks, cores));
     process->set_job_size(local_ranks);
     process->set_local_rank(rank_on_host(own_variable));
+    process->set_linger(static_cast<Nanoseconds>(parameters.linger_ms) * 1'000'000);
     process->show(settings.job);
     const int rank = rank_in_job(own_variable);
     const bool speaks = rank <= 0;  // one process of a job, so that one line is one line
-    log::line(parameters.info == "on" && speaks,
-              process->summary() +
-                  (wishes.user_agent.empty() ? "" : ", for " + wishes.user_agent));
+    log::line(
+        parameters.info == "on" && speaks,
+        process->summary() + (options.user_agent.empty() ? "" : ", for " + options.user_agent));
     for (const std::string& hint : unknown_variables()) log::hint_once(speaks, hint);
     FinalReport report;
     report.as_line = parameters.stats == "on";

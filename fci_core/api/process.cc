@@ -87,7 +87,7 @@ void Process::open_board() noexcept {
 std::byte* Process::board(nhi::Rank rank) noexcept {
     using gcs::Layout;
     nhi::NetworkInterface& network = device_->network();
-    if (childs_) return nullptr;
+    if (in_fork_child_) return nullptr;
     if (rank == nhi::kSelf && !board_there_) {
         board_there_ =
             network.provide(rank, Layout::kBoard, Layout::kBoardBytes) == Status::ok;
@@ -98,7 +98,7 @@ std::byte* Process::board(nhi::Rank rank) noexcept {
 
 Process::~Process() {
     fork_watch_.reset();
-    if (crowded_) progress::set_slice(0);
+    if (oversubscribed_) progress::set_slice(0);
     if (!final_report_.asked()) return;
     final_report_.tell(messages_.counters(),
                        {driver_, messages_.protocol().name, policy_.describe()});
@@ -147,16 +147,16 @@ void Process::look_for_strangers() {
 /// As many empty turns as nobody need be asked for.
 void Process::plan_idle() noexcept {
     const unsigned spins = policy_.spins();
-    const bool crowded = spins != ~0u && (crowded_ || messages_.is_in_use());
-    if (crowded != crowded_) {
+    const bool crowded = spins != ~0u && (oversubscribed_ || messages_.is_in_use());
+    if (crowded != oversubscribed_) {
         empty_turns_ = 0;
         // All ranks of the job do so: who had a longer slice than the others would come last.
         progress::set_slice(crowded ? progress::kShortSlice : 0);
     }
-    crowded_ = crowded;
-    alert_ = wake_ != Wake::off || crowded_ ? kAlways : 0;
-    row_ = crowded_ ? spins + 1 : ~0u;
-    const unsigned left = !crowded_ ? ~0u : row_ > empty_turns_ ? row_ - empty_turns_ : 1;
+    oversubscribed_ = crowded;
+    alert_ = wake_ != Wake::off || oversubscribed_ ? kAlways : 0;
+    row_ = oversubscribed_ ? spins + 1 : ~0u;
+    const unsigned left = !oversubscribed_ ? ~0u : row_ > empty_turns_ ? row_ - empty_turns_ : 1;
     until_idle_ = planned_ = wake_ == Wake::armed ? 1 : std::min(until_poll_, left);
 }
 
@@ -215,7 +215,7 @@ int Process::look_closely() noexcept {
 
 /// An empty turn: now and then the network's own work, and the wait policy's advice.
 int Process::idle() noexcept try {
-    if (childs_) [[unlikely]] {
+    if (in_fork_child_) [[unlikely]] {
         until_idle_ = 1;
         return kOfParent;
     }
@@ -226,10 +226,10 @@ int Process::idle() noexcept try {
     if (until_poll_ == 0) work = poll_network();
     if (work != 0) {
         empty_turns_ = 0;
-    } else if (crowded_ && went_on()) {
+    } else if (oversubscribed_ && went_on()) {
         policy_.went_on(empty_turns_);
         empty_turns_ = 0;
-    } else if (crowded_ && empty_turns_ > policy_.spins()) {
+    } else if (oversubscribed_ && empty_turns_ > policy_.spins()) {
         if (empty_turns_ % kLookForSleepersEvery == 0) {
             policy_.set_asleep(messages_.sleeping_peers());
         }
@@ -278,7 +278,7 @@ void Process::sleep(Nanoseconds timeout) {
 }
 
 bool Process::begin_sleep() {
-    if (childs_) return false;
+    if (in_fork_child_) return false;
     wake_ = Wake::armed;
     (void)device_->network().mask_event_interrupt(gcs::kWakeEvent, false);
     if (messages_.ready()) {
@@ -306,7 +306,7 @@ int Process::wait(Nanoseconds timeout) {
             if ((alert_ & kLookUp) != 0) look_up();
             return work;
         }
-        if (childs_) return kOfParent;
+        if (in_fork_child_) return kOfParent;
         const Nanoseconds waited = device_->now() - begin;
         if (timeout >= 0 && waited >= timeout) return 0;
         follow(policy_.wait(empty, waited), timeout < 0 ? -1 : timeout - waited);
@@ -314,7 +314,8 @@ int Process::wait(Nanoseconds timeout) {
 }
 
 bool Process::drain(Nanoseconds timeout) {
-    if (childs_) return false;
+    if (in_fork_child_) return false;
+    if (timeout < 0) timeout = linger_;
     const Nanoseconds begin = device_->now();
     while (!messages_.drained() || !messages_.sends_taken() || !device_->network().is_idle()) {
         const Nanoseconds left = timeout - (device_->now() - begin);
@@ -324,8 +325,8 @@ bool Process::drain(Nanoseconds timeout) {
     return true;
 }
 
-void Process::became_childs() noexcept {
-    childs_ = true;
+void Process::enter_fork_child() noexcept {
+    in_fork_child_ = true;
     wake_ = Wake::off;
     others_sleep_ = false;
     until_idle_ = 1;
@@ -353,17 +354,17 @@ Status Process::add_peer(const ddi::Card& card, nhi::Rank* rank) {
 void Process::set_handler(std::uint32_t id, fci_icl_am_fn handler, void* user) {
     handlers_[id] = {handler, user};
     if (handler == nullptr) return messages_.set_handler(id, nullptr, nullptr);
-    // The C face and mp name the landing differently; this is the one place that translates.
+    // The C face and mp name the target differently; this is the one place that translates.
     messages_.set_handler(
         id,
         [](void* self, nhi::Rank source, const void* header, std::size_t header_bytes,
-           const void* data, std::uint64_t bytes, mp::Landing* landing) {
+           const void* data, std::uint64_t bytes, mp::ReceiveTarget* target) {
             const auto& known = *static_cast<const Handler*>(self);
             fci_icl_am_landing there{};
             known.call(known.user, source, header, header_bytes, data, bytes, &there);
-            landing->to = {there.iov, there.iov_count};
-            static_assert(sizeof landing->completion == sizeof there.completion);
-            std::memcpy(&landing->completion, &there.completion, sizeof there.completion);
+            target->to = {there.iov, there.iov_count};
+            static_assert(sizeof target->completion == sizeof there.completion);
+            std::memcpy(&target->completion, &there.completion, sizeof there.completion);
         },
         &handlers_[id]);
 }

@@ -25,7 +25,7 @@
 namespace fci::api {
 
 /// What a caller asks for; empty or 0 leaves it to the environment, then to the default.
-struct Wishes {
+struct OpenOptions {
     std::string driver, protocol, user_agent;
     std::uint64_t job = 0;
     std::uint32_t local_ranks = 0;
@@ -63,7 +63,7 @@ public:
     [[gnu::always_inline]] bool take_awaited(const mp::Pattern& pattern, void* data,
                                              std::uint64_t bytes, mp::Outcome* outcome) noexcept {
         const mp::MessagePassing::Arrival first = messages_.arrival();
-        unsigned looks = pattern.source == first.peer.rank && !crowded_ ? kMoment : 1;
+        unsigned looks = pattern.source == first.peer.rank && !oversubscribed_ ? kMoment : 1;
         while (!first.peer.in.is_next(first.line)) {
             if (--looks == 0) return false;
         }
@@ -90,14 +90,14 @@ public:
     void disarm() noexcept {
         if (std::exchange(others_sleep_, false)) end_sleep();
     }
-    /// Writes out what was accepted; false when time ran out.
+    /// Writes out what was accepted; false when time ran out (< 0: that of set_linger).
     bool drain(Nanoseconds timeout);
     /// Where the peer's board lies here (gcs/layout.h), until this object ends; its owner must have
     /// asked for it before others touch it. nullptr: there is no such, or not yet.
     std::byte* board(nhi::Rank rank) noexcept;
     /// In a child of fork(): no memory that was shared is touched any more, and what needs a peer
     /// fails. Progress and waiting answer with this.
-    void became_childs() noexcept;
+    void enter_fork_child() noexcept;
     static constexpr int kOfParent = FCI_ICL_EUNREACHABLE;
 
     void set_handler(std::uint32_t id, fci_icl_am_fn handler, void* user);
@@ -106,6 +106,7 @@ public:
     void set_job_size(nhi::Rank size) noexcept { job_size_ = size; }
     /// Which of these it is; -1: unknown.
     void set_local_rank(int rank) noexcept { local_rank_ = rank; }
+    void set_linger(Nanoseconds most) noexcept { linger_ = most; }
     void set_final_report(FinalReport report) noexcept { final_report_ = std::move(report); }
     [[nodiscard]] std::string wait_policy() const;
     [[nodiscard]] unsigned cores() const noexcept { return policy_.cores(); }
@@ -166,6 +167,7 @@ private:
     std::uint64_t sends_ = 0;   // of this caller, at the last idle turn
     Nanoseconds polled_ = 0;
     Nanoseconds report_due_ = 0;
+    Nanoseconds linger_ = 0;
     nhi::Rank job_size_ = 0;
     int local_rank_ = -1;
     bool placed_ = false;
@@ -176,11 +178,11 @@ private:
     enum class Wake : std::uint8_t { off, left_on, armed };
     Wake wake_ = Wake::off;
     bool others_sleep_ = false;  // another thread, by arm(): no turn of this one switches it off
-    bool crowded_ = false;  // the wait policy asks to hear of every row of empty turns
+    bool oversubscribed_ = false;  // the wait policy asks to hear of every row of empty turns
     std::uint8_t alert_ = 0;  // the next turn with work is not one like others:
     static constexpr std::uint8_t kAlways = 1;  // one of both
     static constexpr std::uint8_t kLookUp = mp::MessagePassing::kCreditReturned;
-    bool childs_ = false;
+    bool in_fork_child_ = false;
     std::optional<ForkWatch> fork_watch_;  // until it begins to end
     bool shared_ = false, stays_awake_ = false;
     bool board_there_ = false;
@@ -195,9 +197,10 @@ private:
     mp::MessagePassing messages_;
 };
 
-/// A process over the driver that fits the wishes and the environment. nullptr with *status and
+/// A process over the driver that fits the options and the environment. nullptr with *status and
 /// *error, a text for the user.
-std::unique_ptr<Process> open_process(const Wishes& wishes, Status* status, std::string* error);
+std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status,
+                                      std::string* error);
 
 int code_of(Status status) noexcept;
 

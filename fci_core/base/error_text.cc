@@ -11,12 +11,12 @@ std::string errno_text(int number) {
     return std::string(words) + " (" + name + ")";
 }
 
-std::string error_text(const Trouble& trouble) {
-    std::string text = "fci: " + std::string(trouble.what);
-    if (!trouble.where.empty()) text += " (" + std::string(trouble.where) + ")";
-    if (!trouble.cause.empty()) text += ": " + std::string(trouble.cause);
+std::string error_text(const Diagnosis& diagnosis) {
+    std::string text = "fci: " + std::string(diagnosis.what);
+    if (!diagnosis.where.empty()) text += " (" + std::string(diagnosis.where) + ")";
+    if (!diagnosis.cause.empty()) text += ": " + std::string(diagnosis.cause);
     text += ".";
-    if (!trouble.remedy.empty()) text += " " + std::string(trouble.remedy);
+    if (!diagnosis.remedy.empty()) text += " " + std::string(diagnosis.remedy);
     return text;
 }
 

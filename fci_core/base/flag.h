@@ -1,6 +1,6 @@
-// The only door to atomics on shared memory. A word is published with release after the bytes
-// that it announces, and looked at with acquire before they are read (§2.6.9: the network keeps
-// write order; between processors these two functions keep it).
+// The only door to atomics on shared memory. A word is stored with release after the bytes that it
+// announces, and loaded with acquire before they are read (§2.6.9: the network keeps write order;
+// between processors these two functions keep it).
 #pragma once
 
 #include <atomic>
@@ -10,52 +10,54 @@
 namespace fci::flag {
 
 template <class T>
-[[nodiscard]] inline T look(const T& word) noexcept {
+[[nodiscard]] inline T load_acquire(const T& word) noexcept {
     return std::atomic_ref<T>(const_cast<T&>(word)).load(std::memory_order_acquire);
 }
 
 template <class T>
-inline void publish(T& word, T value) noexcept {
+inline void store_release(T& word, T value) noexcept {
     std::atomic_ref<T>(word).store(value, std::memory_order_release);
 }
 
 /// Without ordering: for counters and hints whose staleness is harmless.
 template <class T>
-[[nodiscard]] inline T glance(const T& word) noexcept {
+[[nodiscard]] inline T load_relaxed(const T& word) noexcept {
     return std::atomic_ref<T>(const_cast<T&>(word)).load(std::memory_order_relaxed);
 }
 
 /// Part number `i`, the lowest first, of a word that is published whole. Processors keep such a
 /// load in order with the store as they do for the whole word, and it saves a shift.
 template <class Part>
-[[nodiscard]] inline Part look_at(const std::uint64_t& word, unsigned i) noexcept {
+[[nodiscard]] inline Part load_part_acquire(const std::uint64_t& word, unsigned i) noexcept {
 #ifdef __SANITIZE_THREAD__  // which knows of an order only where both name the same address
-    return static_cast<Part>(look(word) >> (8 * sizeof(Part) * i));
+    return static_cast<Part>(load_acquire(word) >> (8 * sizeof(Part) * i));
 #else
     using Aliasing [[gnu::may_alias]] = Part;
     static_assert(std::endian::native == std::endian::little);
-    return look(reinterpret_cast<const Aliasing*>(&word)[i]);
+    return load_acquire(reinterpret_cast<const Aliasing*>(&word)[i]);
 #endif
 }
 
-/// `sum` and a glance at the word, in one instruction, which compilers do not make of the two.
-[[nodiscard]] inline std::uint64_t plus(std::uint64_t sum, const std::uint64_t& word) noexcept {
+/// `sum` and the word, loaded without ordering, in one instruction, which compilers do not make of
+/// the two.
+[[nodiscard]] inline std::uint64_t add_relaxed(std::uint64_t sum,
+                                               const std::uint64_t& word) noexcept {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
     asm volatile("addq %1, %0" : "+r"(sum) : "m"(word) : "cc");
     return sum;
 #else
-    return sum + glance(word);
+    return sum + load_relaxed(word);
 #endif
 }
 
 template <class T>
-inline void note(T& word, T value) noexcept {
+inline void store_relaxed(T& word, T value) noexcept {
     std::atomic_ref<T>(word).store(value, std::memory_order_relaxed);
 }
 
 /// Replaces `expected` by `wanted`, or tells in `expected` what is there instead.
 template <class T>
-inline bool replace(T& word, T& expected, T wanted) noexcept {
+inline bool compare_exchange(T& word, T& expected, T wanted) noexcept {
     return std::atomic_ref<T>(word).compare_exchange_strong(expected, wanted,
                                                             std::memory_order_acq_rel);
 }

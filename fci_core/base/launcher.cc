@@ -1,6 +1,7 @@
 #include "fci_core/base/launcher.h"
 
 #include <initializer_list>
+#include <sstream>
 
 #include "fci_core/base/environment.h"
 #include "fci_core/base/parse.h"
@@ -28,6 +29,12 @@ int first_rank(const Lookup& variable, std::initializer_list<const char*> names)
     return -1;
 }
 
+/// Or 0.
+unsigned positive(const std::string& text) {
+    const auto number = parse_number(text);
+    return number && *number < 1 << 20 ? static_cast<unsigned>(*number) : 0;
+}
+
 }  // namespace
 
 std::string own_variable(const char* name) {
@@ -51,6 +58,42 @@ int rank_in_job(const Lookup& variable) {
 int rank_on_host(const Lookup& variable) {
     return first_rank(variable, {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK",
                                  "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"});
+}
+
+unsigned slurm_tasks_on_node(const std::string& text, unsigned node) {
+    std::istringstream groups(text);
+    for (std::string group; std::getline(groups, group, ',');) {  // "2(x3)" or "1"
+        const std::size_t bracket = group.find("(x");
+        const unsigned tasks = positive(group.substr(0, bracket));
+        unsigned nodes = 1;
+        if (bracket != std::string::npos) {
+            if (group.back() != ')') return 0;
+            nodes = positive(group.substr(bracket + 2, group.size() - bracket - 3));
+        }
+        if (tasks == 0 || nodes == 0) return 0;
+        if (node < nodes) return tasks;
+        node -= nodes;
+    }
+    return 0;
+}
+
+unsigned ranks_on_host(const Lookup& variable) {
+    for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE",
+                             "MV2_COMM_WORLD_LOCAL_SIZE"}) {
+        if (const unsigned ranks = positive(variable(name)); ranks != 0) return ranks;
+    }
+    if (variable("SLURM_PROCID").empty()) return 0;  // in an allocation, not started by it
+    const std::string id = variable("SLURM_NODEID");
+    const unsigned node = positive(id);
+    if (node == 0 && id != "0") return 0;
+    for (const char* name : {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}) {
+        if (const unsigned ranks = slurm_tasks_on_node(variable(name), node)) return ranks;
+    }
+    return 0;
+}
+
+bool was_bound_at_launch(const Lookup& variable) {
+    return !variable("OMPI_MCA_orte_bound_at_launch").empty();
 }
 
 }  // namespace fci

@@ -22,4 +22,13 @@ int rank_in_job(const Lookup& variable);
 /// Its number among the processes of that job on its host, from 0; -1: no launcher told.
 int rank_on_host(const Lookup& variable);
 
+/// Processes of that job on its host; 0: no launcher told.
+unsigned ranks_on_host(const Lookup& variable);
+/// "2(x3),1": tasks on the `node`-th node; 0 where the text does not say.
+unsigned slurm_tasks_on_node(const std::string& text, unsigned node);
+
+/// The launcher has bound this process to a part of the host's cores, where it binds only while
+/// there are cores for all.
+bool was_bound_at_launch(const Lookup& variable);
+
 }  // namespace fci

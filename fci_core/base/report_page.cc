@@ -108,20 +108,20 @@ void ReportPage::open(const std::string& driver, const std::string& protocol,
     put(head.protocol, protocol);
     put(head.wait_policy, wait_policy);
     put(head.summary, summary);
-    flag::publish(head.magic, kReportMagic);
+    flag::store_release(head.magic, kReportMagic);
 }
 
 void ReportPage::update(const ReportFigures& figures) noexcept {
     ReportFigures& shown = report_->head.figures;
-    flag::note(shown.known_peers, figures.known_peers);
-    flag::note(shown.connected_peers, figures.connected_peers);
-    flag::note(shown.memory.shared, figures.memory.shared);
-    flag::note(shown.memory.shared_peers, figures.memory.shared_peers);
-    flag::note(shown.memory.mapped, figures.memory.mapped);
-    flag::note(shown.memory.fixed, figures.memory.fixed);
-    flag::note(shown.memory.known, figures.memory.known);
-    flag::note(shown.memory.connected, figures.memory.connected);
-    flag::note(shown.memory.unexpected, figures.memory.unexpected);
+    flag::store_relaxed(shown.known_peers, figures.known_peers);
+    flag::store_relaxed(shown.connected_peers, figures.connected_peers);
+    flag::store_relaxed(shown.memory.shared, figures.memory.shared);
+    flag::store_relaxed(shown.memory.shared_peers, figures.memory.shared_peers);
+    flag::store_relaxed(shown.memory.mapped, figures.memory.mapped);
+    flag::store_relaxed(shown.memory.fixed, figures.memory.fixed);
+    flag::store_relaxed(shown.memory.known, figures.memory.known);
+    flag::store_relaxed(shown.memory.connected, figures.memory.connected);
+    flag::store_relaxed(shown.memory.unexpected, figures.memory.unexpected);
 }
 
 // --- fork ---

@@ -47,7 +47,7 @@ private:
     std::uint64_t look() noexcept {
         // What the peer says there can only be wrong: it then finds other data in its pieces, or
         // gets no more, and nobody else does.
-        const std::uint64_t now = flag::look(*word_);
+        const std::uint64_t now = flag::load_acquire(*word_);
         if (now <= returned_ || now > sent_) return 0;
         return now - std::exchange(returned_, now);
     }
@@ -196,7 +196,7 @@ public:
     [[nodiscard]] bool owes() const noexcept { return returned_ != told_; }
     void tell() noexcept {
         told_ = returned_;
-        flag::publish(*word_, returned_);
+        flag::store_release(*word_, returned_);
     }
 
 private:

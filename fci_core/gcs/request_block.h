@@ -1,13 +1,13 @@
 // The two typed views of a request block (§2.6.6, §2.6.9): who writes what.
 //
 //   part    | written by            | read by | order
-//   slots   | the peer (RequestOut) | owner   | a line's control word last
-//   ring    | the peer (RequestOut) | owner   | before the line that announces it
-//   credit  | the peer (RequestIn)  | owner   | words grow, each whole by itself
+//   slots   | the peer (LineWriter) | owner   | a line's control word last
+//   ring    | the peer (LineWriter) | owner   | before the line that announces it
+//   credit  | the peer (LineReader)  | owner   | words grow, each whole by itself
 //   claims  | both, see ClaimWord    | both    | -
 //
-// A pair has two blocks. RequestOut writes the one at the peer and reads the credit in the own one;
-// RequestIn reads the own one and writes the credit at the peer. Neither can write the other's.
+// A pair has two blocks. LineWriter writes the one at the peer and reads the credit in the own one;
+// LineReader reads the own one and writes the credit at the peer. Neither can write the other's.
 #pragma once
 
 #include <algorithm>
@@ -56,11 +56,11 @@ constexpr RingPlace ring_place(std::uint64_t position, std::uint64_t bytes,
     return {position, position + ((bytes + kLineBytes - 1) & ~std::uint64_t{kLineBytes - 1})};
 }
 
-class RequestOut {
+class LineWriter {
 public:
-    RequestOut() = default;
-    RequestOut(const RequestOut&) = delete;
-    RequestOut& operator=(const RequestOut&) = delete;
+    LineWriter() = default;
+    LineWriter(const LineWriter&) = delete;
+    LineWriter& operator=(const LineWriter&) = delete;
 
     struct Part {
         const void* from;
@@ -90,12 +90,14 @@ public:
         if (has_room(bytes)) [[likely]] return true;
         return look_for_room(network, bytes);
     }
-    [[nodiscard]] std::uint64_t disposed() const noexcept { return flag::look(credit_->disposed); }
+    [[nodiscard]] std::uint64_t disposed() const noexcept {
+        return flag::load_acquire(credit_->disposed);
+    }
     [[nodiscard]] std::uint64_t sent() const noexcept { return slots_; }
 
     /// The peer sleeps until a request wakes it; false where that cannot be seen.
     [[nodiscard]] bool asleep() const noexcept {
-        return wants_event() && flag::glance(*attention_) != nhi::Link::kAlways;
+        return wants_event() && flag::load_relaxed(*attention_) != nhi::Link::kAlways;
     }
 
     /// The peer's block can be written directly: send() and write_ring() may be used.
@@ -113,7 +115,7 @@ public:
     /// Sends what slot() gave and the caller has filled in. `control`: the lower half of its
     /// control word. Best called last: nothing then need survive the wake-up.
     void send(nhi::NetworkInterface& network, const Slot& slot, std::uint32_t control) noexcept {
-        flag::publish(slot.line->control, control | slot.number << 32);
+        flag::store_release(slot.line->control, control | slot.number << 32);
         slots_ = slot.number;
         next_ = slot.line + 1 != end_ ? slot.line + 1 : lines_;
         flag::compiler_fence();
@@ -165,7 +167,7 @@ public:
 private:
     [[gnu::noinline]] bool look_for_slots() noexcept {
         // What the peer says there can only be wrong; it then loses requests, and nobody else does.
-        const std::uint64_t taken = flag::look(credit_->slots);
+        const std::uint64_t taken = flag::load_acquire(credit_->slots);
         if (slots_ - taken >= layout_.slots) return false;
         slots_until_ = taken + layout_.slots;
         return true;
@@ -185,7 +187,7 @@ private:
             (void)grow_ring(network);
         }
         do {
-            ring_until_ = std::min(flag::look(credit_->ring) + layout_.ring_bytes,
+            ring_until_ = std::min(flag::load_acquire(credit_->ring) + layout_.ring_bytes,
                                    lap_end(next_place(bytes)));
             if (has_room(bytes)) return true;
         } while (grow_ring(network));
@@ -205,12 +207,12 @@ private:
         return true;
     }
     [[nodiscard]] bool wants_event() const noexcept {
-        return (flag::glance(*attention_) & (1u << kWakeEvent)) != 0;
+        return (flag::load_relaxed(*attention_) & (1u << kWakeEvent)) != 0;
     }
     [[gnu::noinline, gnu::cold]] void wake(nhi::NetworkInterface& network) noexcept {
         nhi::Transfer transfer(peer_);
         (void)network.initiate_transfer(transfer.raise(kWakeEvent));
-        if (flag::glance(*attention_) != nhi::Link::kAlways) return;
+        if (flag::load_relaxed(*attention_) != nhi::Link::kAlways) return;
         const nhi::Link link = network.link(peer_);
         if (link.attention != nullptr) attention_ = link.attention;
     }
@@ -245,7 +247,7 @@ private:
     Line staging_{};
 };
 
-class RequestIn {
+class LineReader {
 public:
     /// `unexpected_bytes`: what the peer may use of this process's memory for messages that nobody
     /// asked for.
@@ -278,7 +280,8 @@ public:
     [[nodiscard]] const Line& next() const noexcept { return *next_; }
     /// next() is here.
     [[nodiscard]] bool is_next(const Line& line) const noexcept {
-        return flag::look_at<std::uint32_t>(line.control, 1) == static_cast<std::uint32_t>(number_);
+        return flag::load_part_acquire<std::uint32_t>(line.control, 1) ==
+               static_cast<std::uint32_t>(number_);
     }
     /// The same, of a control word that was read.
     [[nodiscard]] bool is_next(std::uint64_t control) const noexcept {
@@ -315,7 +318,7 @@ public:
     /// Where the `bytes` lie that come with this request. They stay until the credit is returned.
     /// nullptr: they cannot be where it says.
     [[nodiscard]] const std::byte* ring(const Line& line, std::uint64_t bytes) noexcept {
-        const std::uint64_t begin = flag::glance(line.word[kRingWord]);
+        const std::uint64_t begin = flag::load_relaxed(line.word[kRingWord]);
         const std::uint64_t offset = begin & (layout_.ring_bytes - kLineBytes);
         if (begin - ring_ > layout_.ring_bytes || bytes > layout_.ring_bytes - offset)
             [[unlikely]] {

@@ -31,7 +31,7 @@ void MessagePassing::on_active(Peer& peer, Control control, std::uint64_t match,
     if (header_bytes > control.bytes || handler.call == nullptr) return bad_request(peer);
     // First: what the handler does may need the line that is reserved.
     if ((control.flags & kWantsTaken) != 0) tell(peer, Kind::taken, send);
-    Landing none;
+    ReceiveTarget none;
     handler.call(handler.user, peer.rank, data, header_bytes, data + header_bytes,
                  control.bytes - header_bytes, &none);
 }
@@ -46,16 +46,16 @@ void MessagePassing::on_active_announce(Peer& peer, const AnnounceRecord& record
     if (order == nullptr) throw std::bad_alloc();
     // The handler is called once. What it does must not use up what is needed after it.
     WaitingLine& kept = lines_.take();
-    Landing landing;
-    handler.call(handler.user, peer.rank, header, header_bytes, nullptr, record.length, &landing);
+    ReceiveTarget target;
+    handler.call(handler.user, peer.rank, header, header_bytes, nullptr, record.length, &target);
     lines_.give_back(kept);
-    std::unique_ptr<Baggage> baggage;
-    if (landing.to.size() > 1 && (baggage = baggage_for(landing.to)) == nullptr) {
+    std::unique_ptr<OrderExtras> extras;
+    if (target.to.size() > 1 && (extras = extras_for(target.to)) == nullptr) {
         orders_.give_back(*order);
         explain(peer, " sent a message for which there is no memory");
         return fail_peer(peer, true);
     }
-    land(*order, landing.to, landing.completion, std::move(baggage));
+    land(*order, target.to, target.completion, std::move(extras));
     order->match = record.match;
     order->length = record.length;
     begin_long(*order, peer, record.send, record.address);

@@ -12,8 +12,8 @@ namespace fci::mp {
                                                                 const Pattern& pattern, void* data,
                                                                 std::uint64_t bytes,
                                                                 Outcome* outcome) noexcept {
-    const std::uint64_t match = flag::glance(first.line.word[0]);
-    const std::uint64_t length = flag::look_at<std::uint16_t>(first.line.control, 1);
+    const std::uint64_t match = flag::load_relaxed(first.line.word[0]);
+    const std::uint64_t length = flag::load_part_acquire<std::uint16_t>(first.line.control, 1);
     if (!pattern.fits(first.peer.rank, plain_space(kind_of(first.line), 0), match) ||
         length > bytes || length > kInlineBytes + 8 || !posted_.empty() || !arrived_.empty() ||
         (more_ != 0 && !is_all_quiet())) {

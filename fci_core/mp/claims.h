@@ -24,17 +24,17 @@ public:
 
     /// Makes the word fresh; claims of earlier generations fail from now on.
     static std::uint16_t renew(std::uint64_t& word) noexcept {
-        const std::uint64_t old = flag::glance(word);
+        const std::uint64_t old = flag::load_relaxed(word);
         const auto generation =
             static_cast<std::uint16_t>(((old >> kGenerationShift) + 1) % kGenerations);
-        flag::publish(word, std::uint64_t{generation} << kGenerationShift);
+        flag::store_release(word, std::uint64_t{generation} << kGenerationShift);
         return generation;
     }
 
     /// The piece that the caller may copy now, or kNone when all are taken.
     static std::uint64_t take(std::uint64_t& word, std::uint16_t generation, std::uint64_t pieces,
                               bool front) noexcept {
-        std::uint64_t seen = flag::look(word);
+        std::uint64_t seen = flag::load_acquire(word);
         for (;;) {
             const std::uint64_t from_front = seen & kPiecesMost;
             const std::uint64_t from_back = seen >> kBackShift & kPiecesMost;
@@ -42,7 +42,7 @@ public:
                 return kNone;
             }
             const std::uint64_t more = front ? 1 : std::uint64_t{1} << kBackShift;
-            if (flag::replace(word, seen, seen + more)) {
+            if (flag::compare_exchange(word, seen, seen + more)) {
                 return front ? from_front : pieces - 1 - from_back;
             }
         }

@@ -191,7 +191,7 @@ std::uint64_t MessagePassing::piece_in_ring(Peer& peer, const Order& order) {
     if (!peer.out.ring_free(network_, bytes)) return 0;
     peer.out.prepare().word[0] = order.peer_handle;
     const Control control{Kind::piece, kInRing, static_cast<std::uint16_t>(bytes)};
-    const gcs::RequestOut::Part part{order.data + order.moved, bytes};
+    const gcs::LineWriter::Part part{order.data + order.moved, bytes};
     return peer.out.put(network_, control.word(), {&part, 1}, bytes) == Status::ok ? bytes : 0;
 }
 

@@ -186,8 +186,8 @@ public:
     }
     /// It, if it is found without a search: the oldest of all, or the oldest that is not in the
     /// index where nothing in there fits. Else nullptr, and find() knows.
-    [[nodiscard]] PostedNode* at_hand(nhi::Rank source, std::uint32_t space,
-                                      std::uint64_t match) const noexcept {
+    [[nodiscard]] PostedNode* find_head(nhi::Rank source, std::uint32_t space,
+                                        std::uint64_t match) const noexcept {
         PostedNode& first = nodes_.first();
         if (first.pattern.fits(source, space, match)) [[likely]] return &first;
         const bool young = match == absent_.match && source == absent_.source &&
@@ -276,11 +276,11 @@ public:
     [[nodiscard]] ArrivedNode* find(const Pattern& pattern) const noexcept {
         ArrivedNode& first = nodes_.first();
         if (pattern.fits(first.envelope)) return &first;
-        if (surely_lacks(pattern)) return nullptr;
+        if (known_absent(pattern)) return nullptr;
         return search(pattern);
     }
     /// No message fits, and that is known without a search.
-    [[nodiscard]] bool surely_lacks(const Pattern& pattern) const noexcept {
+    [[nodiscard]] bool known_absent(const Pattern& pattern) const noexcept {
         return size_ == 0 || (absent_known_ && pattern == absent_);
     }
 

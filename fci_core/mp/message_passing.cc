@@ -142,7 +142,7 @@ void MessagePassing::depart(Peer& peer) {
 /// waits for anybody must hear of it too, now or as soon as somebody does.
 void MessagePassing::fail_peer(Peer& peer, bool died) {
     peer.lost = true;
-    peer.straight = peer.present = false;
+    peer.fast_path = peer.present = false;
     ++counters_.peers_lost;
     while (WaitingLine* const line = peer.control.pop_front()) lines_.give_back(*line);
     peer.offers.clear();
@@ -215,7 +215,7 @@ void MessagePassing::put_control(Peer& peer, const gcs::Line& line) noexcept {
     WaitingLine& waiting = lines_.take();
     waiting.line = line;
     peer.control.push_back(waiting);
-    peer.straight = false;
+    peer.fast_path = false;
     set_busy();
 }
 
@@ -252,7 +252,7 @@ void MessagePassing::unlink(Order& order) noexcept {
 /// What was received for several ranges goes to them.
 void MessagePassing::unpack_bounce(const Order& order, std::uint64_t bytes) noexcept {
     const std::byte* from = order.data;
-    for (const iovec& range : order.baggage->ranges) {
+    for (const iovec& range : order.extras->ranges) {
         const std::uint64_t n = std::min<std::uint64_t>(bytes, range.iov_len);
         if (n != 0) std::memcpy(range.iov_base, from, n);
         from += n;
@@ -274,7 +274,7 @@ void MessagePassing::finish(Order& order) {
 }
 
 void MessagePassing::finish(Order& order, const Outcome& outcome) {
-    if (order.baggage != nullptr && outcome.error != kCanceled) [[unlikely]] {
+    if (order.extras != nullptr && outcome.error != kCanceled) [[unlikely]] {
         unpack_bounce(order, outcome.received);
     }
     const Completion completion = order.completion;
@@ -296,7 +296,8 @@ void MessagePassing::finish_later(Order& order, int error) {
 void MessagePassing::give_back(Order& order) {
     if (order.offered) [[unlikely]] offer_closed(order);
     if (order.claim_index >= 0) [[unlikely]] release_claim(order);
-    if (order.baggage != nullptr) [[unlikely]] order.baggage.reset();
+    if (order.extras != nullptr) [[unlikely]]
+        order.extras.reset();
     orders_.give_back(order);
 }
 

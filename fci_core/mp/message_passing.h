@@ -37,13 +37,13 @@ struct SendArguments {
     std::span<const std::byte> header{};  // of an active message
 };
 
-struct Landing {
+struct ReceiveTarget {
     std::span<const iovec> to{};
     Completion completion{};
 };
 using ActiveHandler = void (*)(void* user, nhi::Rank source, const void* header,
                                std::size_t header_bytes, const void* data, std::uint64_t bytes,
-                               Landing* landing);
+                               ReceiveTarget* target);
 
 class MessagePassing final : public ddi::PeerListener {
 public:
@@ -59,7 +59,7 @@ public:
 
     /// kDone, kAccepted with *handle, or an error. `handle` may be nullptr.
     int send(const SendArguments& send, const Completion& completion, std::uint32_t* handle);
-    /// The straight paths, send_line() to be tried first: one line, or one line and the ring; no
+    /// The fast paths, send_line() to be tried first: one line, or one line and the ring; no
     /// order, nothing allocated. False: nothing happened, use send().
     bool send_eager(nhi::Rank peer, std::uint32_t space, std::uint32_t flags, std::uint64_t match,
                     std::uint64_t immediate, const void* data, std::uint64_t bytes) noexcept;
@@ -68,10 +68,10 @@ public:
     int receive(const Pattern& pattern, std::span<const iovec> to, const Completion& completion,
                 std::uint32_t* handle, Outcome* outcome);
     /// No message waits that this receive would take, as far as known without a search.
-    [[nodiscard]] bool lacks(const Pattern& pattern) const noexcept {
-        return arrived_.surely_lacks(pattern);
+    [[nodiscard]] bool known_absent(const Pattern& pattern) const noexcept {
+        return arrived_.known_absent(pattern);
     }
-    /// The straight path of receive(), to be tried first where that is so: for one range that is
+    /// The fast path of receive(), to be tried first where that is so: for one range that is
     /// not offered. The order's handle, or 0: nothing happened.
     std::uint32_t post(const Pattern& pattern, void* data, std::uint64_t bytes,
                        const Completion& completion) noexcept;
@@ -247,9 +247,9 @@ private:
     void dispose(Arrived& message);
     void fill(Outcome* outcome, const Arrived& message, std::uint64_t received);
     Order* new_receive(std::span<const iovec> to, const Completion& completion);
-    static std::unique_ptr<Baggage> baggage_for(std::span<const iovec> to) noexcept;
+    static std::unique_ptr<OrderExtras> extras_for(std::span<const iovec> to) noexcept;
     static void land(Order& order, std::span<const iovec> to, const Completion& completion,
-                     std::unique_ptr<Baggage> baggage) noexcept;
+                     std::unique_ptr<OrderExtras> extras) noexcept;
 
     // long_message.cc
     void begin_long(Order& order, Peer& peer, std::uint32_t send, std::uint64_t address);
@@ -358,12 +358,12 @@ private:
     Peer& to = *peers_[rank];
     const std::uint32_t before = (flags & kSendImmediate) * 8;
     const std::uint64_t charge = kSlotCharge + bytes;
-    if (!to.straight || before + bytes > kInlineBytes + 8 || (flags & kSendSynchronous) != 0 ||
+    if (!to.fast_path || before + bytes > kInlineBytes + 8 || (flags & kSendSynchronous) != 0 ||
         charge > to.room || !to.out.slot_known()) [[unlikely]] {
         return false;  // send() looks for room
     }
     // In hand from here on: for all the compiler knows, the data could be written over it.
-    const gcs::RequestOut::Slot slot = to.out.slot();
+    const gcs::LineWriter::Slot slot = to.out.slot();
     slot.line->word[0] = match;
     slot.line->word[1] = immediate;
     copy_short(reinterpret_cast<std::byte*>(slot.line->word + 1) + before,

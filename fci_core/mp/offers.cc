@@ -32,7 +32,7 @@ bool MessagePassing::should_offer(Order& order, Peer& peer) {
 
 void MessagePassing::offer(Order& order, Peer& peer) {
     order.offered = true;
-    order.straight = Order::kNever;
+    order.direct_bytes = Order::kNever;
     ++peer.offers_out;
     ++counters_.receives_announced;
     const std::uint16_t claim =
@@ -127,7 +127,7 @@ void MessagePassing::on_offer(Peer& peer, const gcs::Line& line) {
     }
     if (peer.offers.size() >= Peer::kOffersMost) return decline(peer, record.epoch);
     peer.offers.push_back({pattern, record});  // may throw: the request then comes again
-    peer.straight = false;
+    peer.fast_path = false;
 }
 
 void MessagePassing::on_withdraw(Peer& peer, const gcs::Line& line) {

@@ -48,7 +48,7 @@ struct Completion {
 };
 
 /// What only few orders need, so that the others stay small.
-struct Baggage {
+struct OrderExtras {
     std::unique_ptr<std::byte[]> bounce;  // several ranges are gathered or scattered through it
     std::vector<iovec> ranges;            // receive: where the bounce goes in the end
     std::vector<std::byte> header;        // active message: goes along with the announcement
@@ -65,8 +65,8 @@ enum class OrderState : std::uint8_t {
 
 /// What every order has, and all that a short message needs of a receive: with the place in the
 /// list of receives two cache lines.
-struct alignas(gcs::kLineBytes) StraightOrder : PostedNode {
-    StraightOrder* next_free = nullptr;  // of the pool
+struct alignas(gcs::kLineBytes) OrderHot : PostedNode {
+    OrderHot* next_free = nullptr;  // of the pool
     std::uint32_t handle = 0;
     int error = kSuccess;
     // What reset() sets lies together.
@@ -82,19 +82,19 @@ struct alignas(gcs::kLineBytes) StraightOrder : PostedNode {
     std::uint64_t bytes = 0;     // of it
     // Receive: as many where a message may be put there at once; kNever: it is offered, or not one
     // range, or nobody asks for its end.
-    std::int64_t straight = kNever;
+    std::int64_t direct_bytes = kNever;
     static constexpr std::int64_t kNever = -1;
     Completion completion{};
 };
-static_assert(sizeof(StraightOrder) == 2 * gcs::kLineBytes);
+static_assert(sizeof(OrderHot) == 2 * gcs::kLineBytes);
 
-struct Order : StraightOrder, ListLink {
+struct Order : OrderHot, ListLink {
     nhi::Rank peer = nhi::kNoRank;  // send: destination; receive: the source once matched
     std::uint32_t space = 0;     // of a send
     std::uint64_t match = 0, immediate = 0;
     std::uint64_t length = 0;    // of the message
     std::uint64_t wanted = 0;    // bytes that travel
-    std::unique_ptr<Baggage> baggage;
+    std::unique_ptr<OrderExtras> extras;
 
     // Of a send that waits, and of a message whose data is on its way.
     std::uint32_t send_flags = 0;
@@ -130,7 +130,7 @@ struct Order : StraightOrder, ListLink {
     void set_range(void* at, std::uint64_t size) noexcept {
         data = static_cast<std::byte*>(at);
         bytes = size;
-        straight = static_cast<std::int64_t>(size);
+        direct_bytes = static_cast<std::int64_t>(size);
     }
     void begin_moving() noexcept {
         state = OrderState::moving;

@@ -48,7 +48,7 @@ public:
     /// Nothing of them is here.
     [[nodiscard]] bool are_quiet() const noexcept {
         std::uint64_t sum = 0;
-        for (const std::uint64_t* const word : words_) sum = flag::plus(sum, *word);
+        for (const std::uint64_t* const word : words_) sum = flag::add_relaxed(sum, *word);
         return sum == sum_;
     }
     /// The same. `kWay`: what way() says. Two instructions for each.
@@ -58,7 +58,7 @@ public:
         constexpr unsigned odd = kWay % kTogether;
         std::uint64_t sum = 0;
         if constexpr (odd != 0) {
-            sum = plus(flag::glance(*few_[0]), &few_[1], std::make_index_sequence<odd - 1>());
+            sum = plus(flag::load_relaxed(*few_[0]), &few_[1], std::make_index_sequence<odd - 1>());
         }
         if constexpr (kWay >= kTogether) {
             const std::uint64_t* const* word = words_.data() + odd;
@@ -75,7 +75,7 @@ private:
     [[gnu::always_inline]] static std::uint64_t plus(std::uint64_t sum,
                                                      const std::uint64_t* const* word,
                                                      std::index_sequence<kAt...>) noexcept {
-        ((sum = flag::plus(sum, *word[kAt])), ...);
+        ((sum = flag::add_relaxed(sum, *word[kAt])), ...);
         return sum;
     }
 

@@ -32,12 +32,12 @@ struct Peer {
     static constexpr unsigned kSentNotes = 64;
     static constexpr unsigned kOffersMost = 16;
 
-    gcs::RequestIn in;
-    gcs::RequestOut out;
+    gcs::LineReader in;
+    gcs::LineWriter out;
     std::uint64_t room = 0;      // unexpected memory at the peer that may still be used, at least
     std::uint64_t granted = 0;   // all of it that was ever allowed; `room` is what is left of that
     nhi::Rank rank = nhi::kNoRank;
-    bool straight = false;       // see is_straight()
+    bool fast_path = false;      // see takes_fast_path()
     bool takes_notes = false;    // the peer makes offers
     bool attached = false;
     bool lost = false;
@@ -81,12 +81,12 @@ struct Peer {
     }
     void sever() noexcept {
         lost = true;
-        attached = present = straight = credit_owed = false;
+        attached = present = fast_path = credit_owed = false;
         failure = kUnreachable;
     }
     /// A short message can go out at once, with nothing to look up. Whatever gets in its way clears
-    /// `straight`; the next send that goes out at once asks this again.
-    [[nodiscard]] bool is_straight() const noexcept {
+    /// `fast_path`; the next send that goes out at once asks this again.
+    [[nodiscard]] bool takes_fast_path() const noexcept {
         return attached && out.reachable() && data_with_send_request && !lost && control.empty() &&
                pending.empty() && offers.empty();
     }

@@ -35,37 +35,37 @@ std::uint64_t scatter(std::span<const iovec> to, const std::byte* from,
 
 /// nullptr without memory, and nothing has happened.
 Order* MessagePassing::new_receive(std::span<const iovec> to, const Completion& completion) {
-    std::unique_ptr<Baggage> baggage;
-    if (to.size() > 1 && (baggage = baggage_for(to)) == nullptr) return nullptr;
+    std::unique_ptr<OrderExtras> extras;
+    if (to.size() > 1 && (extras = extras_for(to)) == nullptr) return nullptr;
     Order* const order = orders_.take();
-    if (order != nullptr) land(*order, to, completion, std::move(baggage));
+    if (order != nullptr) land(*order, to, completion, std::move(extras));
     return order;
 }
 
 /// For several ranges. nullptr: there is no memory.
-std::unique_ptr<Baggage> MessagePassing::baggage_for(std::span<const iovec> to) noexcept try {
-    auto baggage = std::make_unique<Baggage>();
-    baggage->bounce = std::make_unique_for_overwrite<std::byte[]>(total(to) + 1);
-    baggage->ranges.assign(to.begin(), to.end());
-    return baggage;
+std::unique_ptr<OrderExtras> MessagePassing::extras_for(std::span<const iovec> to) noexcept try {
+    auto extras = std::make_unique<OrderExtras>();
+    extras->bounce = std::make_unique_for_overwrite<std::byte[]>(total(to) + 1);
+    extras->ranges.assign(to.begin(), to.end());
+    return extras;
 } catch (const std::bad_alloc&) {
     return nullptr;
 }
 
 /// `order` was just taken, and receives there.
 void MessagePassing::land(Order& order, std::span<const iovec> to, const Completion& completion,
-                          std::unique_ptr<Baggage> baggage) noexcept {
+                          std::unique_ptr<OrderExtras> extras) noexcept {
     order.reset(false, OrderState::posted, completion);
     if (to.size() == 1) [[likely]] {
         order.set_range(to[0].iov_base, to[0].iov_len);
-        if (completion.done == nullptr) order.straight = Order::kNever;
+        if (completion.done == nullptr) order.direct_bytes = Order::kNever;
         return;
     }
     order.set_range(nullptr, total(to));
-    order.straight = Order::kNever;
-    if (baggage == nullptr) return;
-    order.data = baggage->bounce.get();
-    order.baggage = std::move(baggage);
+    order.direct_bytes = Order::kNever;
+    if (extras == nullptr) return;
+    order.data = extras->bounce.get();
+    order.extras = std::move(extras);
 }
 
 int MessagePassing::receive(const Pattern& pattern, std::span<const iovec> to,

@@ -75,7 +75,7 @@ struct Control {
 
 /// Kind and flags of the control word.
 inline std::uint32_t kind_of(const gcs::Line& line) noexcept {
-    return flag::look_at<std::uint16_t>(line.control, 0);
+    return flag::load_part_acquire<std::uint16_t>(line.control, 0);
 }
 /// The control word of a whole message. `immediate_bytes`: 8, or 0 without one.
 constexpr std::uint32_t line_control(std::uint32_t space, std::uint32_t immediate_bytes,

@@ -16,8 +16,8 @@ void gather(std::byte* to, std::span<const iovec> from) noexcept {
 }
 
 std::span<const std::byte> header_of(const Order& order) noexcept {
-    return order.baggage != nullptr ? std::span<const std::byte>(order.baggage->header)
-                                    : std::span<const std::byte>();
+    return order.extras != nullptr ? std::span<const std::byte>(order.extras->header)
+                                   : std::span<const std::byte>();
 }
 
 }  // namespace
@@ -37,13 +37,13 @@ bool MessagePassing::send_eager(nhi::Rank rank, std::uint32_t space, std::uint32
     if (rank >= known_) return false;
     Peer& to = *peers_[rank];
     // What fits into a line has been tried there.
-    if (!to.straight || bytes <= kInlineBytes || bytes > limits_.eager_bytes ||
+    if (!to.fast_path || bytes <= kInlineBytes || bytes > limits_.eager_bytes ||
         (flags & kSendSynchronous) != 0 || !may_send_data(to, kSlotCharge + bytes) ||
         !to.out.slot_free() || !to.out.ring_free(network_, bytes)) {
         return false;
     }
     to.out.write_ring(data, bytes);
-    const gcs::RequestOut::Slot slot = to.out.slot();
+    const gcs::LineWriter::Slot slot = to.out.slot();
     slot.line->word[0] = match;
     slot.line->word[1] = immediate;
     to.room -= kSlotCharge + bytes;
@@ -69,7 +69,7 @@ int MessagePassing::send(const SendArguments& send, const Completion& completion
         bytes <= limits_.eager_bytes) {
         status = put_send(*to, send, bytes, nullptr);
         if (status == Status::ok) {
-            to->straight = to->is_straight();
+            to->fast_path = to->takes_fast_path();
             return kDone;
         }
     }
@@ -101,16 +101,16 @@ bool MessagePassing::has_room_for_refused() noexcept {
 
 int MessagePassing::send_order(Peer& peer, const SendArguments& send, std::uint64_t bytes,
                                const Completion& completion, std::uint32_t* handle) {
-    std::unique_ptr<Baggage> baggage;
+    std::unique_ptr<OrderExtras> extras;
     if (send.data.size() > 1 || !send.header.empty()) {
-        baggage.reset(new (std::nothrow) Baggage);
-        if (baggage == nullptr) return kNoMemory;
-        baggage->header.assign(send.header.begin(), send.header.end());
+        extras.reset(new (std::nothrow) OrderExtras);
+        if (extras == nullptr) return kNoMemory;
+        extras->header.assign(send.header.begin(), send.header.end());
     }
     if (send.data.size() > 1) {
-        baggage->bounce.reset(new (std::nothrow) std::byte[bytes + 1]);
-        if (baggage->bounce == nullptr) return kNoMemory;
-        gather(baggage->bounce.get(), send.data);
+        extras->bounce.reset(new (std::nothrow) std::byte[bytes + 1]);
+        if (extras->bounce == nullptr) return kNoMemory;
+        gather(extras->bounce.get(), send.data);
     }
     Order* const order = orders_.take();
     if (order == nullptr) return kAgain;
@@ -121,14 +121,14 @@ int MessagePassing::send_order(Peer& peer, const SendArguments& send, std::uint6
     order->match = send.match;
     order->immediate = send.immediate;
     order->has_immediate = (send.flags & kSendImmediate) != 0;
-    order->data = send.data.size() > 1 ? baggage->bounce.get()
+    order->data = send.data.size() > 1 ? extras->bounce.get()
                   : send.data.empty()  ? nullptr
                                        : static_cast<std::byte*>(send.data[0].iov_base);
     order->bytes = order->length = bytes;
-    order->baggage = std::move(baggage);
+    order->extras = std::move(extras);
     if (handle != nullptr) *handle = order->handle;
     peer.pending.push_back(*order);
-    peer.straight = false;
+    peer.fast_path = false;
     order->in_list = true;
     if (peer.attached && peer.control.empty() && &peer.pending.front() == order &&
         emit(peer, *order) == Status::ok) {
@@ -180,7 +180,7 @@ Status MessagePassing::put_send(Peer& peer, const SendArguments& send, std::uint
 /// The prepared request, and the message in the ring.
 Status MessagePassing::put_in_ring(Peer& peer, const SendArguments& send, Control control,
                                    std::uint64_t bytes) {
-    gcs::RequestOut::Part parts[3]{{send.header.data(), send.header.size()}};
+    gcs::LineWriter::Part parts[3]{{send.header.data(), send.header.size()}};
     std::size_t count = 1;
     if (send.data.size() <= 2) {
         for (const iovec& range : send.data) parts[count++] = {range.iov_base, range.iov_len};
@@ -259,7 +259,7 @@ Status MessagePassing::emit_announce(Peer& peer, Order& order) {
                     static_cast<std::uint16_t>(attached)};
     if (attached != 0) control.flags |= kInRing;
     std::memcpy(peer.out.prepare().word, &record, sizeof record);
-    const gcs::RequestOut::Part part{header.data(), attached};
+    const gcs::LineWriter::Part part{header.data(), attached};
     const Status status = attached != 0
                               ? peer.out.put(network_, control.word(), {&part, 1}, attached)
                               : peer.out.put(network_, control.word());

@@ -16,26 +16,25 @@ constexpr bool has_flag(std::uint32_t kind, std::uint32_t flag) noexcept {
 }
 }  // namespace
 
-/// The straight path: a whole message for a receive that is found at once. False: nothing
+/// The fast path: a whole message for a receive that is found at once. False: nothing
 /// happened, dispatch() knows what it is. Each word of the line is read once, so the peer cannot
 /// change it between a look and a use.
 template <std::uint32_t kFlags>
 [[gnu::always_inline]] inline bool MessagePassing::take_message(Peer& peer, const gcs::Line& line,
                                                                 std::uint32_t kind) {
     constexpr bool in_ring = (kFlags & kInRing) != 0, has_immediate = (kFlags & kImmediate) != 0;
-    const std::uint64_t bytes = flag::look_at<std::uint16_t>(line.control, 1);
+    const std::uint64_t bytes = flag::load_part_acquire<std::uint16_t>(line.control, 1);
     // Filled in as it becomes known: so little need be kept.
     Outcome outcome;
-    outcome.match = flag::glance(line.word[0]);
-    PostedNode* const node =
-        posted_.at_hand(peer.rank, plain_space(kind, kFlags), outcome.match);
+    outcome.match = flag::load_relaxed(line.word[0]);
+    PostedNode* const node = posted_.find_head(peer.rank, plain_space(kind, kFlags), outcome.match);
     if (node == nullptr) [[unlikely]] return false;
     Order& order = static_cast<Order&>(*node);
-    if (static_cast<std::int64_t>(bytes) > order.straight) [[unlikely]] return false;
+    if (static_cast<std::int64_t>(bytes) > order.direct_bytes) [[unlikely]] return false;
     outcome.error = kSuccess;
     outcome.flags = has_immediate ? kSendImmediate : 0;
     outcome.source = peer.rank;
-    outcome.immediate = has_immediate ? flag::glance(line.word[1]) : 0;
+    outcome.immediate = has_immediate ? flag::load_relaxed(line.word[1]) : 0;
     outcome.length = outcome.received = bytes;
     if (in_ring) {
         if (bytes > limits_.eager_bytes) [[unlikely]] return false;
@@ -52,7 +51,7 @@ template <std::uint32_t kFlags>
             copy_short(order.data, from, bytes);
         }
     }
-    static_assert(kSlotCharge + kInlineBytes + 8 <= gcs::RequestIn::kDisposedByLineMost);
+    static_assert(kSlotCharge + kInlineBytes + 8 <= gcs::LineReader::kDisposedByLineMost);
     static_assert(kSlotCharge == gcs::kLineBytes);
     if (peer.in.advance_disposing(bytes)) [[unlikely]] offer_credit(peer);
     ++counters_.received_expected;
@@ -82,7 +81,7 @@ int MessagePassing::turn() noexcept {
 /// Copies the request out first. One for which there is no memory stays where it is: false. So its
 /// handler gets all that it needs before it changes anything, and nothing after that throws.
 [[gnu::noinline]] bool MessagePassing::take_request(Peer& peer) {
-    const gcs::RequestIn::Place place = peer.in.place();
+    const gcs::LineReader::Place place = peer.in.place();
     const gcs::Line line = peer.in.take();
     try {
         lines_.reserve();  // for the answer
@@ -129,7 +128,7 @@ int MessagePassing::turn() noexcept {
     return taken;
 }
 
-/// A message that comes alone is the straight path; with an immediate it has one of its own.
+/// A message that comes alone is the fast path; with an immediate it has one of its own.
 template <std::uint32_t kFlags>
 [[gnu::always_inline]] inline int MessagePassing::take_first(Peer& peer, const gcs::Line& line,
                                                              std::uint32_t kind) noexcept {
@@ -160,8 +159,8 @@ int MessagePassing::take_arrivals(Peer& peer, const gcs::Line& line) noexcept {
     doubt_others();
     if ((more_ & kBusy) != 0) return true;
     for (std::size_t i = 1; i < active_.size(); ++i) {
-        const gcs::RequestIn& in = active_[i]->in;
-        const std::uint64_t control = flag::look(in.next().control);
+        const gcs::LineReader& in = active_[i]->in;
+        const std::uint64_t control = flag::load_acquire(in.next().control);
         if (in.is_next(control)) return true;
         others_.add(in.next().control, control);
     }

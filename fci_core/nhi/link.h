@@ -11,8 +11,8 @@ struct Link {
     /// The block that the peer keeps for this process (LCS addresses below kPairLimit), where it
     /// can be written by plain stores; nullptr: by transfers only. Stores do what
     /// initiate_transfer() would: the bytes in the order in which they must be seen, the last word
-    /// of all by flag::publish; then a look at `attention`, and if a bit of an event that comes
-    /// with them is set, initiate_transfer() with that event alone.
+    /// of all by flag::store_release; then a look at `attention`, and if a bit of an event that
+    /// comes with them is set, initiate_transfer() with that event alone.
     std::byte* block = nullptr;
     std::size_t block_bytes = 0;  // of it, also where it is written by transfers
     /// Its low bits: events that must be raised by a transfer.

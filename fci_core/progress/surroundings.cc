@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "fci_core/base/launcher.h"
 #include "fci_core/progress/cpu_set.h"
 
 namespace fci::progress {
@@ -34,7 +35,7 @@ unsigned scheduled_cores() {
         }
     }
     // Open MPI binds only while there are cores for all, and says so; there may be a shell between.
-    if (std::getenv("OMPI_MCA_orte_bound_at_launch") != nullptr && online > count) {
+    if (was_bound_at_launch(own_variable) && online > count) {
         return static_cast<unsigned>(online);
     }
     return static_cast<unsigned>(count);
@@ -87,16 +88,6 @@ bool lists(std::string_view controllers, std::string_view wanted) {
     }
 }
 
-/// A positive number, or 0.
-unsigned number(const char* text) {
-    if (text == nullptr) return 0;
-    char* end = nullptr;
-    const long value = std::strtol(text, &end, 10);
-    return end != text && *end == '\0' && value > 0 && value < 1 << 20
-               ? static_cast<unsigned>(value)
-               : 0;
-}
-
 }  // namespace
 
 unsigned cores_by_quota(const std::string& groups, const std::string& root) {
@@ -129,40 +120,6 @@ unsigned usable_cores() {
     const unsigned scheduled = std::max(scheduled_cores(), 1u);
     const unsigned quota = cores_by_quota(groups.str(), "/sys/fs/cgroup");
     return quota != 0 ? std::min(scheduled, quota) : scheduled;
-}
-
-unsigned slurm_tasks_on_node(const std::string& text, unsigned node) {
-    std::istringstream groups(text);
-    for (std::string group; std::getline(groups, group, ',');) {  // "2(x3)" or "1"
-        const std::size_t bracket = group.find("(x");
-        const unsigned tasks = number(group.substr(0, bracket).c_str());
-        unsigned nodes = 1;
-        if (bracket != std::string::npos) {
-            if (group.back() != ')') return 0;
-            nodes = number(group.substr(bracket + 2, group.size() - bracket - 3).c_str());
-        }
-        if (tasks == 0 || nodes == 0) return 0;
-        if (node < nodes) return tasks;
-        node -= nodes;
-    }
-    return 0;
-}
-
-unsigned local_ranks_from_launcher() {
-    for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE",
-                             "MV2_COMM_WORLD_LOCAL_SIZE"}) {
-        if (const unsigned ranks = number(std::getenv(name)); ranks != 0) return ranks;
-    }
-    if (std::getenv("SLURM_PROCID") == nullptr) return 0;  // in an allocation, not started by it
-    const char* const id = std::getenv("SLURM_NODEID");
-    const unsigned node = number(id);
-    if (id == nullptr || (node == 0 && std::string_view(id) != "0")) return 0;
-    for (const char* name : {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}) {
-        const char* const text = std::getenv(name);
-        const unsigned ranks = text != nullptr ? slurm_tasks_on_node(text, node) : 0;
-        if (ranks != 0) return ranks;
-    }
-    return 0;
 }
 
 }  // namespace fci::progress

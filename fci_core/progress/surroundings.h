@@ -1,5 +1,4 @@
-// Surroundings: how many cores there are for how many processes, as far as the host and the
-// launcher tell.
+// Surroundings: how many cores there are, as far as the host and the launcher tell.
 #pragma once
 
 #include <string>
@@ -10,12 +9,6 @@ namespace fci::progress {
 /// the CPU quota of the container. A process that its launcher bound to a part of the launcher's
 /// cores counts them all, because its neighbours were bound to the others. At least 1.
 unsigned usable_cores();
-
-/// Processes of this job on this host; 0: no launcher told.
-unsigned local_ranks_from_launcher();
-
-/// "2(x3),1": tasks on the `node`-th node; 0 where the text does not say.
-unsigned slurm_tasks_on_node(const std::string& text, unsigned node);
 
 /// Whole cores that the CPU quota of a control group allows, rounded up; 0: no limit. `groups` is
 /// the text of /proc/self/cgroup, `root` where the hierarchies are mounted.

@@ -54,7 +54,7 @@ fi_ops_cq CompletionQueue::operations() noexcept {
             blocking_read,     blocking_read_from, signal,    error_text};
 }
 
-void CompletionQueue::became_childs() noexcept {
+void CompletionQueue::enter_fork_child() noexcept {
     static fi_ops_cq operations{sizeof(fi_ops_cq), in_child, in_child, in_child,
                                 in_child,          in_child, in_child, error_text};
     ops = &operations;

@@ -91,7 +91,7 @@ public:
     [[nodiscard]] Domain& domain() noexcept { return domain_; }
     unsigned users = 0;  // endpoints bound to it
     /// This process is a child of fork().
-    void became_childs() noexcept;
+    void enter_fork_child() noexcept;
 
 private:
     CompletionQueue(Domain& domain, const fi_cq_attr& attributes, void* context);

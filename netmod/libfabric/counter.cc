@@ -25,7 +25,7 @@ Counter::Counter(Domain& domain, void* context) : waiter_(domain.lock()), domain
     ops = &operations;
 }
 
-void Counter::became_childs() noexcept {
+void Counter::enter_fork_child() noexcept {
     static fi_ops_cntr operations{sizeof(fi_ops_cntr), in_child, in_child, in_child,
                                   in_child,            in_child, in_child, in_child};
     ops = &operations;

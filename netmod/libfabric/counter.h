@@ -36,7 +36,7 @@ public:
     [[nodiscard]] Domain& domain() noexcept { return domain_; }
     unsigned users = 0;
     /// This process is a child of fork().
-    void became_childs() noexcept;
+    void enter_fork_child() noexcept;
 
 private:
     Counter(Domain& domain, void* context);

@@ -18,20 +18,7 @@ namespace fci::libfabric {
 
 namespace {
 
-constexpr std::int64_t kDefaultLingerMs = 5000;
 constexpr std::int64_t kLookEveryNs = 50'000'000;
-
-/// The core's option; closing takes it as an argument.
-std::int64_t linger_ns() noexcept {
-    std::int64_t milliseconds = kDefaultLingerMs;
-    struct fci_icl_option option;
-    for (unsigned i = 0; fci_icl_option(i, &option) == FCI_ICL_OK; ++i) {
-        if (std::strcmp(option.name, "linger_ms") == 0 && option.value != nullptr) {
-            milliseconds = std::strtoll(option.value, nullptr, 10);
-        }
-    }
-    return milliseconds * 1'000'000;
-}
 
 }  // namespace
 
@@ -233,15 +220,15 @@ bool Endpoint::wait(std::int64_t timeout_ns) noexcept {
 }
 
 /// What the core holds stays untouched, and is never freed: it belongs to the parent.
-void Endpoint::became_childs() noexcept {
+void Endpoint::enter_fork_child() noexcept {
     parents_icl_ = std::exchange(icl_, nullptr);
-    msg = &childs_message;
-    tagged = &childs_tagged;
+    msg = &fork_child_message;
+    tagged = &fork_child_tagged;
     for (Direction* direction : {&transmit_, &receive_}) {
-        if (direction->queue != nullptr) direction->queue->became_childs();
+        if (direction->queue != nullptr) direction->queue->enter_fork_child();
     }
-    for (Counter* counter : counters_) counter->became_childs();
-    for (Counter* counter : domain_.region_counters()) counter->became_childs();
+    for (Counter* counter : counters_) counter->enter_fork_child();
+    for (Counter* counter : domain_.region_counters()) counter->enter_fork_child();
 }
 
 int Endpoint::learn(fi_addr_t number, const Card& card) {
@@ -296,7 +283,7 @@ void Endpoint::release() noexcept {
     }
     for (Counter* counter : counters_) counter->waiter().remove(*this);
     if (icl_ != nullptr) {
-        fci_icl_close(icl_, linger_ns());
+        fci_icl_close(icl_, FCI_ICL_LINGER);
         icl_ = nullptr;
     }
     free_copies();

@@ -68,7 +68,7 @@ public:
     int learn(fi_addr_t number, const Card& card);
     void forget(fi_addr_t number) noexcept;
     /// This process is a child of fork().
-    void became_childs() noexcept;
+    void enter_fork_child() noexcept;
     ForkLinks fork_links;
 
 private:
@@ -216,8 +216,8 @@ private:
                       bool report) noexcept;
     static fi_ops_msg message_operations;
     static fi_ops_tagged tagged_operations;
-    static fi_ops_msg childs_message;
-    static fi_ops_tagged childs_tagged;
+    static fi_ops_msg fork_child_message;
+    static fi_ops_tagged fork_child_tagged;
 
     // receive.cc
     ssize_t receive(Space space, const ReceiveCall& call, bool report) noexcept;
@@ -258,7 +258,7 @@ private:
     const bool locked_;                // the domain's lock is needed
     /// A receive of one range goes straight to the core, its order is noted in the context, and
     /// this ends it. nullptr: not so.
-    std::array<fci_icl_done_fn, FCI_ICL_SPACES> straight_{};
+    std::array<fci_icl_done_fn, FCI_ICL_SPACES> direct_done_{};
     fci_icl_completion injected_[FCI_ICL_SPACES];
     fci_icl_context* parents_icl_ = nullptr;  // in a child of fork(): what it must not touch
     std::vector<fci_icl_peer> peers_;  // by the program's number

@@ -23,7 +23,7 @@ void before() { list_lock.lock(); }
 void in_parent() { list_lock.unlock(); }
 void in_the_child() {
     for (Endpoint* endpoint = first; endpoint != nullptr; endpoint = endpoint->fork_links.next) {
-        endpoint->became_childs();
+        endpoint->enter_fork_child();
     }
     list_lock.unlock();
 }

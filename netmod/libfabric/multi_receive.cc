@@ -124,10 +124,9 @@ void Endpoint::update_slow() noexcept {
     const bool always = (receive_.op_flags & FI_MULTI_RECV) != 0;
     for (std::uint32_t space = 0; space < FCI_ICL_SPACES; ++space) {
         slow_[space] = always || covering_[space] != nullptr || !held_[space].empty();
-        const bool straight = !slow_[space] && in_context_ && !locked_;
-        straight_[space] = straight ? received_call(static_cast<Space>(space), receive_.report,
-                                                    true)
-                                    : nullptr;
+        const bool direct = !slow_[space] && in_context_ && !locked_;
+        direct_done_[space] =
+            direct ? received_call(static_cast<Space>(space), receive_.report, true) : nullptr;
     }
 }
 

@@ -11,12 +11,12 @@ fi_ops_msg Endpoint::message_operations{
     Sends::plain_data,    Sends::plain_inject_data,
 };
 
-fi_ops_msg Endpoint::childs_message{
+fi_ops_msg Endpoint::fork_child_message{
     sizeof(fi_ops_msg), post_in_child, post_in_child, post_in_child, post_in_child,
     post_in_child,      post_in_child, post_in_child, post_in_child, post_in_child,
 };
 
-fi_ops_tagged Endpoint::childs_tagged{
+fi_ops_tagged Endpoint::fork_child_tagged{
     sizeof(fi_ops_tagged), post_in_child, post_in_child, post_in_child, post_in_child,
     post_in_child,         post_in_child, post_in_child, post_in_child, post_in_child,
 };

@@ -50,12 +50,12 @@ ssize_t Endpoint::answered(Space space, int result, fci_icl_peer source, void* c
     return 0;
 }
 
-/// The straight path of receive() for one range.
+/// The fast path of receive() for one range.
 inline ssize_t Endpoint::receive_range(Space space, void* data, std::size_t bytes, fi_addr_t from,
                                        std::uint64_t tag, std::uint64_t ignore,
                                        void* context) noexcept {
     const fci_icl_peer source = source_wanted(from);
-    const fci_icl_done_fn done = straight_[space];
+    const fci_icl_done_fn done = direct_done_[space];
     if (done == nullptr || context == nullptr || source == kNobody) [[unlikely]] {
         const iovec range{data, bytes};
         return receive(space, {&range, 1, from, tag, ignore, context}, receive_.report);

@@ -9,8 +9,6 @@
  * strangers at a reused place are told by the incarnation in their card. */
 #define JOB UINT64_C(0x4f4d504946434949)
 
-#define LINGER_NS INT64_C(10000000000)
-
 pml_fci_state pml_fci;
 
 static int register_parameters(void);
@@ -150,7 +148,7 @@ static int finalize(void)
     if (mca_pml_base_selected_component.pmlm_init == init)
         pml_fci_stop_btls();
     opal_progress_unregister(pml_fci_progress);
-    (void) fci_icl_close(pml_fci.context, LINGER_NS);
+    (void) fci_icl_close(pml_fci.context, FCI_ICL_LINGER);
     pml_fci.context = NULL;
     pml_fci_requests_fini();
     pthread_mutex_destroy(&pml_fci.lock);

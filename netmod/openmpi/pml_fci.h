@@ -30,7 +30,7 @@
 
 #include "netmod/openmpi/compat.h"
 
-#define PML_FCI_APART __attribute__((noinline))  /* of a straight path */
+#define PML_FCI_APART __attribute__((noinline)) /* of a fast path */
 
 /* Nothing of this leaves the component, and the compiler is told so before it is used. */
 #pragma GCC visibility push(hidden)

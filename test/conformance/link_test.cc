@@ -41,7 +41,7 @@ TEST_P(Nhi, is_idle__once_all_has_arrived) {
     for (std::uint64_t word = 1; word <= 20; ++word) {
         ASSERT_EQ(initiate(0, Transfer(b).put(LcsAddress{0}, &word, 8)), Status::ok);
         ASSERT_TRUE(world_->until([&] { return network(0).is_idle(); }));
-        EXPECT_EQ(flag::look(*words(1, a)), word);
+        EXPECT_EQ(flag::load_acquire(*words(1, a)), word);
     }
 }
 
@@ -55,18 +55,19 @@ TEST_P(Nhi, link__stores_keep_their_order) {
     if (network(0).link(b).block == nullptr) GTEST_SKIP() << "transfers only";
     std::uint64_t* const there = reinterpret_cast<std::uint64_t*>(network(0).link(b).block);
     for (std::uint64_t round = 1; round <= kRounds; ++round) {
-        for (std::uint64_t i = 0; i < 64; ++i) flag::publish(there[kData + i], round);
-        for (std::uint64_t i = 0; i < 7; ++i) flag::publish(there[i], round);
-        flag::publish(there[7], round);
+        for (std::uint64_t i = 0; i < 64; ++i) flag::store_release(there[kData + i], round);
+        for (std::uint64_t i = 0; i < 7; ++i) flag::store_release(there[i], round);
+        flag::store_release(there[7], round);
         flag::full_fence();
-        if ((flag::look(*network(0).link(b).attention) & 8) != 0) {
+        if ((flag::load_acquire(*network(0).link(b).attention) & 8) != 0) {
             ASSERT_EQ(network(0).initiate_transfer(Transfer(b).raise(3)), Status::ok);
         }
         const std::uint64_t* const here = words(1, a);
         const auto arrived = [&] {
-            const std::uint64_t seen = flag::look(here[7]);
-            for (std::uint64_t i = 0; i < 7; ++i) EXPECT_GE(flag::look(here[i]), seen);
-            for (std::uint64_t i = 0; i < 64; ++i) EXPECT_GE(flag::look(here[kData + i]), seen);
+            const std::uint64_t seen = flag::load_acquire(here[7]);
+            for (std::uint64_t i = 0; i < 7; ++i) EXPECT_GE(flag::load_acquire(here[i]), seen);
+            for (std::uint64_t i = 0; i < 64; ++i)
+                EXPECT_GE(flag::load_acquire(here[kData + i]), seen);
             return seen == round;
         };
         if (round % 8 != 0) continue;
@@ -84,8 +85,8 @@ TEST_P(Nhi, map__is_the_destination_memory) {
         GTEST_SKIP() << "the driver has no such thing";
     }
     ASSERT_NE(there, nullptr);
-    flag::publish(*reinterpret_cast<std::uint64_t*>(there), std::uint64_t{21});
-    EXPECT_EQ(flag::look(words(1, a)[32]), 21u);
+    flag::store_release(*reinterpret_cast<std::uint64_t*>(there), std::uint64_t{21});
+    EXPECT_EQ(flag::load_acquire(words(1, a)[32]), 21u);
     EXPECT_EQ(network(0).map(b, LcsAddress{kBlockBytes - 8}, 16), nullptr);
     EXPECT_EQ(network(0).map(b, LcsAddress{nhi::kPairLimit}, 8), nullptr);
     EXPECT_EQ(network(0).map(99, LcsAddress{0}, 8), nullptr);

@@ -53,8 +53,8 @@ TEST_P(Nhi, connect__crossing_gives_one_peer) {
     const std::uint64_t one = 1, two = 2;
     ASSERT_EQ(put(0, b, 0, &one, sizeof one), Status::ok);
     ASSERT_EQ(put(1, a, 0, &two, sizeof two), Status::ok);
-    EXPECT_TRUE(world_->until([&] { return flag::look(*words(1, a)) == 1; }));
-    EXPECT_TRUE(world_->until([&] { return flag::look(*words(0, b)) == 2; }));
+    EXPECT_TRUE(world_->until([&] { return flag::load_acquire(*words(1, a)) == 1; }));
+    EXPECT_TRUE(world_->until([&] { return flag::load_acquire(*words(0, b)) == 2; }));
 }
 
 TEST_P(Nhi, connect__repeated_is_harmless) {
@@ -146,8 +146,9 @@ TEST_P(Nhi, block__as_large_as_its_owner_says) {
                                       there - kBlockFirstBytes), Status::ok);
         EXPECT_EQ(put(at, other[at], there - 8, &word, sizeof word), Status::ok);
         EXPECT_EQ(network(at).map(other[at], LcsAddress{there}, sizeof word), nullptr);
-        EXPECT_TRUE(world_->until(
-            [&] { return flag::look(words(1 - at, other[1 - at])[there / 8 - 1]) == word; }));
+        EXPECT_TRUE(world_->until([&] {
+            return flag::load_acquire(words(1 - at, other[1 - at])[there / 8 - 1]) == word;
+        }));
     }
 }
 
@@ -161,8 +162,8 @@ TEST_P(Nhi, provide__the_rest_of_a_block) {
         ASSERT_EQ(put(0, to, 8 * at, &word, sizeof word), Status::ok);
     }
     EXPECT_TRUE(world_->until([&] {
-        return flag::look(words(1, rank_of(1, 0))[at]) == 42 &&
-               flag::look(words(0, nhi::kSelf)[at]) == 42;
+        return flag::load_acquire(words(1, rank_of(1, 0))[at]) == 42 &&
+               flag::load_acquire(words(0, nhi::kSelf)[at]) == 42;
     }));
 }
 
@@ -173,7 +174,7 @@ TEST_P(Nhi, self__is_attached_from_the_start) {
     ASSERT_EQ(device(0).block(nhi::kSelf).size(), kBlockBytes);
     const std::uint64_t word = 42;
     ASSERT_EQ(put(0, nhi::kSelf, 8, &word, sizeof word), Status::ok);
-    EXPECT_TRUE(world_->until([&] { return flag::look(words(0, nhi::kSelf)[1]) == 42; }));
+    EXPECT_TRUE(world_->until([&] { return flag::load_acquire(words(0, nhi::kSelf)[1]) == 42; }));
     world_->settle();
     EXPECT_TRUE(ear(0).attached.empty());
 }
@@ -245,7 +246,7 @@ TEST_P(Nhi, transfer__parts_and_bounds) {
 /// The reader of a line whose last word counts rounds must find that round in all of it.
 bool line_is_whole(const std::uint64_t* line, std::size_t words, std::uint64_t round) {
     for (std::size_t i = 0; i + 1 < words; ++i) {
-        if (flag::glance(line[i]) < round) return false;
+        if (flag::load_relaxed(line[i]) < round) return false;
     }
     return true;
 }
@@ -257,11 +258,11 @@ TEST_P(Nhi, transfer__last_word_comes_last) {
         const std::size_t count = length / 8;
         std::vector<std::uint64_t> line(count);
         const std::uint64_t* const there = words(1, a) + 1024;
-        const std::uint64_t first = flag::look(there[count - 1]) + 1;
+        const std::uint64_t first = flag::load_acquire(there[count - 1]) + 1;
         const std::uint64_t last = first + 300;
         bool whole = true;
         const auto read = [&] {
-            const std::uint64_t round = flag::look(there[count - 1]);
+            const std::uint64_t round = flag::load_acquire(there[count - 1]);
             whole = whole && line_is_whole(there, count, round);
             return round;
         };
@@ -302,11 +303,11 @@ TEST_P(Nhi, transfer__order_of_issue) {
     const auto read = [&] {
         std::uint64_t ahead = 0;
         for (std::size_t i = kWords; i-- > 0;) {
-            const std::uint64_t now = flag::look(words(1, a)[i * 512]);
+            const std::uint64_t now = flag::load_acquire(words(1, a)[i * 512]);
             in_order = in_order && now >= ahead;
             ahead = now;
         }
-        return flag::look(words(1, a)[(kWords - 1) * 512]);
+        return flag::load_acquire(words(1, a)[(kWords - 1) * 512]);
     };
     const auto write = [&](std::uint64_t round, std::size_t i) {
         Transfer transfer(b);
@@ -342,9 +343,9 @@ TEST_P(Nhi, transfer__words_appear_whole) {
     bool whole = true;
     std::atomic<bool> done = false;
     const auto read = [&] {
-        const std::uint64_t word = flag::look(words(1, a)[8]);
+        const std::uint64_t word = flag::load_acquire(words(1, a)[8]);
         whole = whole && static_cast<std::uint32_t>(word) == word >> 32;
-        const std::uint32_t half = flag::look(halves[33]);
+        const std::uint32_t half = flag::load_acquire(halves[33]);
         whole = whole && (half & 0xffff) == half >> 16;
     };
     const auto write = [&](std::uint32_t i) {
@@ -386,7 +387,7 @@ TEST_P(Nhi, window__written_until_closed) {
     std::uint64_t word = 5;
     ASSERT_EQ(put(0, b, base + 16, &word, 8), Status::ok);
     ASSERT_EQ(put(0, b, base + 8184, &word, 8), Status::ok);
-    EXPECT_TRUE(world_->until([&] { return flag::look(seen[1023]) == 5 && seen[2] == 5; }));
+    EXPECT_TRUE(world_->until([&] { return flag::load_acquire(seen[1023]) == 5 && seen[2] == 5; }));
     // Past the end, and before the begin: no effect, whether the writer is told or not.
     word = 6;
     (void)put(0, b, base + 8188, &word, 8);
@@ -450,7 +451,8 @@ TEST_P(Nhi, index__each_receiver_has_its_own_address) {
     for (unsigned i = 0; i < 3; ++i) {
         const auto* const memory =
             reinterpret_cast<const std::uint64_t*>(device(i).communication_memory().data());
-        EXPECT_TRUE(world_->until([&] { return flag::look(memory[128 * (i + 1) + 1]) == 12; }));
+        EXPECT_TRUE(
+            world_->until([&] { return flag::load_acquire(memory[128 * (i + 1) + 1]) == 12; }));
         EXPECT_EQ(memory[128 * (i + 1)], 11u);
     }
     Transfer unset(group);
@@ -471,9 +473,9 @@ TEST_P(Nhi, group__includes_the_sender) {
     const std::uint64_t word = 9;
     ASSERT_EQ(put(0, group, 128, &word, 8), Status::ok);
     EXPECT_TRUE(world_->until([&] {
-        return flag::look(words(0, nhi::kSelf)[16]) == 9 &&
-               flag::look(words(1, rank_of(1, 0))[16]) == 9 &&
-               flag::look(words(2, rank_of(2, 0))[16]) == 9;
+        return flag::load_acquire(words(0, nhi::kSelf)[16]) == 9 &&
+               flag::load_acquire(words(1, rank_of(1, 0))[16]) == 9 &&
+               flag::load_acquire(words(2, rank_of(2, 0))[16]) == 9;
     }));
     const nhi::Rank two[] = {b, nhi::kSelf};
     nhi::GroupId second = 0;
@@ -563,9 +565,9 @@ TEST_P(Nhi, sleep__no_wake_up_is_lost) {
             if (serves) {
                 EXPECT_EQ(net.initiate_transfer(transfer), Status::ok);
             }
-            while (flag::look(*in) < round && late == 0) {
+            while (flag::load_acquire(*in) < round && late == 0) {
                 EXPECT_EQ(net.mask_event_interrupt(0, false), Status::ok);
-                if (flag::look(*in) < round) {
+                if (flag::load_acquire(*in) < round) {
                     const Nanoseconds before = own.now();
                     own.sleep(kTooLong);
                     ++slept;
@@ -609,7 +611,7 @@ TEST_P(Nhi, sleep__stream_to_a_sleeper) {
     std::uint64_t seen = 0;
     while (seen < kMessages && late == 0) {
         ASSERT_EQ(network(1).mask_event_interrupt(0, false), Status::ok);
-        const std::uint64_t now = flag::look(*in);
+        const std::uint64_t now = flag::load_acquire(*in);
         if (now == seen) {
             const Nanoseconds before = device(1).now();
             device(1).sleep(kTooLong);

@@ -14,7 +14,7 @@ using Completion = Pair;
 
 // Trap: the size is a hint; nothing is dropped and nothing waits for room.
 TEST_F(Completion, overflow__never_drops) {
-    Wishes wishes;
+    OpenOptions wishes;
     wishes.cq_size = 100;
     start(wishes);
     acquaint();
@@ -114,7 +114,7 @@ TEST_F(Completion, formats__each_its_entry) {
     for (const fi_cq_format format : {FI_CQ_FORMAT_CONTEXT, FI_CQ_FORMAT_MSG, FI_CQ_FORMAT_DATA,
                                       FI_CQ_FORMAT_TAGGED}) {
         SCOPED_TRACE(format);
-        Wishes wishes;
+        OpenOptions wishes;
         wishes.format = format;
         start(wishes);
         int context = 0;
@@ -140,7 +140,7 @@ TEST_F(Completion, formats__each_its_entry) {
 
 // Trap: success is suppressed where FI_COMPLETION is missing, an error never.
 TEST_F(Completion, selective__successes_only_when_asked) {
-    Wishes wishes;
+    OpenOptions wishes;
     wishes.selective = true;
     wishes.counters = true;
     start(wishes);
@@ -164,7 +164,7 @@ TEST_F(Completion, selective__successes_only_when_asked) {
 }
 
 TEST_F(Completion, selective__defaults_from_op_flags) {
-    Wishes wishes;
+    OpenOptions wishes;
     wishes.selective = true;
     wishes.tx_flags = FI_COMPLETION | FI_DELIVERY_COMPLETE;
     wishes.rx_flags = FI_COMPLETION;
@@ -183,7 +183,7 @@ TEST_F(Completion, selective__defaults_from_op_flags) {
 }
 
 TEST_F(Completion, counter__waits_for_threshold) {
-    Wishes wishes;
+    OpenOptions wishes;
     wishes.counters = true;
     start(wishes);
     acquaint();
@@ -203,7 +203,7 @@ TEST_F(Completion, counter__waits_for_threshold) {
 }
 
 TEST_F(Completion, sread__times_out) {
-    Wishes wishes;
+    OpenOptions wishes;
     wishes.wait = FI_WAIT_UNSPEC;
     start(wishes);
     fi_cq_tagged_entry entry;
@@ -218,7 +218,7 @@ TEST_F(Completion, sread__times_out) {
 TEST_F(Completion, sread__woken_by_a_message) {
     for (const fi_threading threading : {FI_THREAD_DOMAIN, FI_THREAD_SAFE}) {
         SCOPED_TRACE(threading);
-        Wishes wishes;
+        OpenOptions wishes;
         wishes.wait = FI_WAIT_FD;
         wishes.threading = threading;
         start(wishes);
@@ -241,7 +241,7 @@ TEST_F(Completion, sread__woken_by_a_message) {
 }
 
 TEST_F(Completion, sread__ended_by_signal) {
-    Wishes wishes;
+    OpenOptions wishes;
     wishes.wait = FI_WAIT_FD;
     wishes.threading = FI_THREAD_SAFE;
     start(wishes);
@@ -257,7 +257,7 @@ TEST_F(Completion, sread__ended_by_signal) {
 }
 
 TEST_F(Completion, wait_descriptor__readable_when_something_comes) {
-    Wishes wishes;
+    OpenOptions wishes;
     wishes.wait = FI_WAIT_FD;
     start(wishes);
     acquaint();
@@ -300,7 +300,7 @@ TEST_F(Completion, wait_objects__those_not_offered) {
 
 // Trap: several threads under FI_THREAD_SAFE.
 TEST_F(Completion, threads__share_an_endpoint) {
-    Wishes wishes;
+    OpenOptions wishes;
     wishes.threading = FI_THREAD_SAFE;
     start(wishes);
     acquaint();

@@ -9,8 +9,8 @@ namespace {
 /// Every test runs with contexts that are ours to write into, and without.
 class Matching : public Pair, public ::testing::WithParamInterface<std::uint64_t> {
 protected:
-    static Wishes wishes() {
-        Wishes wishes;
+    static OpenOptions wishes() {
+        OpenOptions wishes;
         wishes.mode = GetParam();
         return wishes;
     }

@@ -320,7 +320,7 @@ TEST_F(Message, directed_receive__by_number) {
 }
 
 TEST_F(Message, undirected__source_argument_without_meaning) {
-    Wishes wishes;
+    OpenOptions wishes;
     wishes.caps = FI_MSG;
     start(wishes);
     char in[8];

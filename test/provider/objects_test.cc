@@ -12,7 +12,7 @@ using Objects = Pair;
 // Trap: numbers count up in the order of insertion, for repeated addresses and for maps too.
 TEST_F(Objects, address_vector__sequential_numbers) {
     for (const fi_av_type type : {FI_AV_TABLE, FI_AV_MAP}) {
-        Wishes wishes;
+        OpenOptions wishes;
         wishes.av_type = type;
         Side side(wishes), other(wishes);
         char names[4][16];
@@ -152,7 +152,7 @@ TEST_F(Objects, closing__busy_while_used) {
 }
 
 TEST_F(Objects, enabling__needs_its_parts) {
-    Wishes wishes;
+    OpenOptions wishes;
     wishes.enable = false;
     Side side(wishes);
     char name[64];

@@ -16,7 +16,7 @@ class Processes : public ::testing::Test {
 protected:
     /// `work` runs in the child, with its endpoint and our number there.
     void spawn(const std::function<void(Side&, fi_addr_t)>& work,
-               const std::function<void(Wishes&)>& change = {}) {
+               const std::function<void(OpenOptions&)>& change = {}) {
         int to_child[2], to_parent[2];
         ASSERT_EQ(pipe(to_child), 0);
         ASSERT_EQ(pipe(to_parent), 0);
@@ -27,7 +27,7 @@ protected:
             alarm(60);
             int result = 1;
             {
-                Wishes wishes;
+                OpenOptions wishes;
                 if (change) change(wishes);
                 Side side(wishes);
                 Side* const here = &side;
@@ -45,7 +45,7 @@ protected:
         }
         char name[16];
         read_all(to_parent[0], name, sizeof name);
-        Wishes wishes;
+        OpenOptions wishes;
         if (change) change(wishes);
         if (!side_) side_ = std::make_unique<Side>(wishes);
         ASSERT_EQ(fi_av_insert(side_->av, name, 1, &number_, 0, nullptr), 1);
@@ -207,7 +207,7 @@ TEST_F(Processes, death__ends_what_is_pending) {
 }
 
 TEST_F(Processes, death__ends_accesses_to_its_memory) {
-    const auto change = [](Wishes& wishes) { wishes.caps |= FI_RMA; };
+    const auto change = [](OpenOptions& wishes) { wishes.caps |= FI_RMA; };
     spawn([](Side& side, fi_addr_t parent) {
         insist(side, [&] { return fi_tinject(side.ep, nullptr, 0, parent, 1); });
         char none;
@@ -329,18 +329,20 @@ TEST_F(Processes, fork__the_parent_keeps_its_endpoint) {
 // Trap: a child that goes on with its parent's endpoint is told so, may close it, and does not
 // touch the parent's messages.
 TEST_F(Processes, fork__a_child_cannot_send_for_its_parent) {
-    spawn([](Side& side, fi_addr_t parent) {
-        for (unsigned i = 0; i < 2; ++i) {
-            unsigned in = 99;
-            ASSERT_EQ(fi_trecv(side.ep, &in, sizeof in, nullptr, parent, 1, 0, nullptr), 0);
-            ASSERT_FALSE(side.next().error);
-            EXPECT_EQ(in, i);
-            insist(side, [&] { return fi_tinject(side.ep, nullptr, 0, parent, 2); });
-        }
-    }, [](Wishes& wishes) {
-        wishes.counters = true;
-        wishes.wait = FI_WAIT_UNSPEC;
-    });
+    spawn(
+        [](Side& side, fi_addr_t parent) {
+            for (unsigned i = 0; i < 2; ++i) {
+                unsigned in = 99;
+                ASSERT_EQ(fi_trecv(side.ep, &in, sizeof in, nullptr, parent, 1, 0, nullptr), 0);
+                ASSERT_FALSE(side.next().error);
+                EXPECT_EQ(in, i);
+                insist(side, [&] { return fi_tinject(side.ep, nullptr, 0, parent, 2); });
+            }
+        },
+        [](OpenOptions& wishes) {
+            wishes.counters = true;
+            wishes.wait = FI_WAIT_UNSPEC;
+        });
     unsigned i = 0;
     const auto exchange = [&] {
         ASSERT_EQ(fi_trecv(side_->ep, nullptr, 0, nullptr, number_, 2, 0, nullptr), 0);

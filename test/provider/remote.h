@@ -10,8 +10,8 @@ namespace fci::test {
 
 inline constexpr std::uint64_t kBoth = FI_REMOTE_READ | FI_REMOTE_WRITE;
 
-inline Wishes remote_wishes() {
-    Wishes wishes;
+inline OpenOptions remote_wishes() {
+    OpenOptions wishes;
     wishes.caps |= FI_RMA | FI_ATOMIC | FI_RMA_EVENT;
     return wishes;
 }
@@ -42,7 +42,7 @@ protected:
     static constexpr std::uint64_t kKey = 0xfedcba9876543210;
 
     void start() { start(remote_wishes()); }
-    void start(const Wishes& wishes) { Pair::start(wishes); }
+    void start(const OpenOptions& wishes) { Pair::start(wishes); }
 
     /// What `call` started at `a` has ended; 0 or its error.
     template <class Call>

@@ -122,7 +122,7 @@ TEST_F(Remote, refused__with_the_reason_and_nothing_touched) {
 }
 
 TEST_F(Remote, refused__by_an_endpoint_without_the_capability) {
-    Wishes messages_only;
+    OpenOptions messages_only;
     Pair::start(remote_wishes(), messages_only);
     char byte = 0;
     EXPECT_EQ(write(&byte, 1, 0), FI_EOPNOTSUPP);
@@ -178,7 +178,7 @@ TEST_F(Remote, injected__the_buffer_is_free_at_once) {
 }
 
 TEST_F(Remote, selective__success_is_silent_and_errors_are_not) {
-    Wishes wishes = remote_wishes();
+    OpenOptions wishes = remote_wishes();
     wishes.selective = true;
     start(wishes);
     std::uint64_t memory = 0, data = 5;
@@ -197,7 +197,7 @@ TEST_F(Remote, selective__success_is_silent_and_errors_are_not) {
 }
 
 TEST_F(Remote, counters__of_both_sides_and_of_a_region) {
-    Wishes wishes = remote_wishes();
+    OpenOptions wishes = remote_wishes();
     wishes.enable = false;
     a = std::make_unique<Side>(wishes);
     b = std::make_unique<Side>(wishes);

@@ -20,7 +20,7 @@ void close_fid(Fid*& object) {
 
 }  // namespace
 
-Side::Side(const Wishes& wanted, fid_fabric* shared) : wishes(wanted), owns_fabric_(!shared) {
+Side::Side(const OpenOptions& wanted, fid_fabric* shared) : wishes(wanted), owns_fabric_(!shared) {
     Info hints = new_hints();
     hints->caps = wanted.caps;
     hints->mode = wanted.mode;
@@ -97,7 +97,7 @@ Entry Side::next(const std::function<void()>& meanwhile) {
     return entry.value_or(Entry{});
 }
 
-void Pair::start(const Wishes& of_a, const Wishes& of_b) {
+void Pair::start(const OpenOptions& of_a, const OpenOptions& of_b) {
     a = std::make_unique<Side>(of_a);
     b = std::make_unique<Side>(of_b);
     to_b = a->insert(*b);

@@ -57,7 +57,7 @@ inline bool two_sided() {
     return protocol != nullptr && std::string_view(protocol) == "two-sided";
 }
 
-struct Wishes {
+struct OpenOptions {
     std::uint64_t caps = FI_MSG | FI_TAGGED | FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE;
     std::uint64_t mode = 0;
     fi_threading threading = FI_THREAD_DOMAIN;
@@ -81,7 +81,7 @@ struct Entry {
 /// One endpoint with everything around it.
 class Side {
 public:
-    explicit Side(const Wishes& wishes = {}, fid_fabric* fabric = nullptr);
+    explicit Side(const OpenOptions& wishes = {}, fid_fabric* fabric = nullptr);
     ~Side() { close(); }
     Side(const Side&) = delete;
     Side& operator=(const Side&) = delete;
@@ -97,7 +97,7 @@ public:
     /// Progress without taking a completion.
     void progress() { fi_cq_read(cq, nullptr, 0); }
 
-    Wishes wishes;
+    OpenOptions wishes;
     Info info;
     fid_fabric* fabric = nullptr;
     fid_domain* domain = nullptr;
@@ -116,8 +116,8 @@ private:
 /// Two endpoints that know each other, in one process and one thread.
 class Pair : public ::testing::Test {
 protected:
-    void start(const Wishes& wishes = {}) { start(wishes, wishes); }
-    void start(const Wishes& of_a, const Wishes& of_b);
+    void start(const OpenOptions& wishes = {}) { start(wishes, wishes); }
+    void start(const OpenOptions& of_a, const OpenOptions& of_b);
 
     /// Sends until it is taken; both sides progress.
     template <class Call>

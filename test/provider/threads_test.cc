@@ -35,7 +35,7 @@ private:
 class Threads : public Pair {
 protected:
     void start_threads(fi_wait_obj wait = FI_WAIT_UNSPEC) {
-        Wishes wishes;
+        OpenOptions wishes;
         wishes.threading = FI_THREAD_SAFE;
         wishes.wait = wait;
         wishes.counters = true;

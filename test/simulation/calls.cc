@@ -333,7 +333,7 @@ void Simulation::cancel(unsigned at) {
 // --- active messages ---
 
 void Simulation::handle(unsigned at, nhi::Rank source, const void* header, std::size_t header_bytes,
-                        const void* data, std::uint64_t bytes, mp::Landing* landing) {
+                        const void* data, std::uint64_t bytes, mp::ReceiveTarget* landing) {
     std::uint64_t number = 0;
     if (header_bytes < 8) return fail("an active message lost its header");
     std::memcpy(&number, header, 8);

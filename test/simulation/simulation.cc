@@ -43,7 +43,7 @@ Simulation::Simulation(std::uint64_t seed, bool mixed)
         end.mp->set_handler(
             kHandler,
             [](void* user, nhi::Rank source, const void* header, std::size_t header_bytes,
-               const void* data, std::uint64_t bytes, mp::Landing* landing) {
+               const void* data, std::uint64_t bytes, mp::ReceiveTarget* landing) {
                 const auto* const ticket = static_cast<Ticket*>(user);
                 ticket->simulation->handle(static_cast<unsigned>(ticket->number), source, header,
                                            header_bytes, data, bytes, landing);

@@ -77,7 +77,7 @@ private:
     void send_completed(std::size_t message, const mp::Outcome* outcome);
     void receive_completed(std::size_t receive, const mp::Outcome* outcome);
     void handle(unsigned at, nhi::Rank source, const void* header, std::size_t header_bytes,
-                const void* data, std::uint64_t bytes, mp::Landing* landing);
+                const void* data, std::uint64_t bytes, mp::ReceiveTarget* landing);
     void check_data(std::size_t message, const std::byte* data, std::uint64_t bytes);
     [[nodiscard]] unsigned partner_of(const Receive& receive, const mp::Outcome& outcome) const;
     void check_outcome(const Receive& receive, const mp::Outcome& outcome);

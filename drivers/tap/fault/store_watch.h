@@ -49,7 +49,7 @@ public:
         for (const Store& store : stores) {
             Line& line = block[store.number];
             for (std::size_t word = 0; word < line.size(); ++word) {
-                flag::publish(line[word], store.line[word]);
+                flag::store_release(line[word], store.line[word]);
             }
         }
     }

@@ -53,7 +53,7 @@ typedef struct {
  * reaches what it sees declared by one more instruction: too many in calls that have a hundred. */
 #ifdef MPL_HAVE_GCC_ATTRIBUTE
 #define FCI_HIDDEN __attribute__((visibility("hidden")))
-#define FCI_APART __attribute__((noinline))     /* of a straight path */
+#define FCI_APART __attribute__((noinline)) /* of a fast path */
 #else
 #define FCI_HIDDEN
 #define FCI_APART

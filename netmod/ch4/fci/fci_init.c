@@ -40,7 +40,6 @@ cvars:
  * them; strangers at a reused place are told by the incarnation in their card. */
 #define JOB UINT64_C(0x4d50494348464349)
 
-#define LINGER_NS INT64_C(10000000000)
 
 static int open_context(void)
 {
@@ -88,7 +87,7 @@ static int open_context(void)
 static void close_context(void)
 {
     if (MPIDI_FCI_global.context != NULL)
-        (void) fci_icl_close(MPIDI_FCI_global.context, LINGER_NS);
+        (void) fci_icl_close(MPIDI_FCI_global.context, FCI_ICL_LINGER);
     MPL_free(MPIDI_FCI_global.gpids);
     memset(&MPIDI_FCI_global, 0, sizeof MPIDI_FCI_global);
 }

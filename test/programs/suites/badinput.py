@@ -100,7 +100,7 @@ def different_protocols(settings):
         return loss(crowd, ["same", "pid"])
 
 
-# The start of every record of every version of the shm driver, and a refusal (greeting.h).
+# The start of every record of every version of the shm driver, and a refusal (handshake.h).
 PROLOGUE = struct.Struct("<QIHH")
 REFUSAL_TAIL = struct.Struct("<IIQQ")
 MAGIC = 0x4D48532049434631

@@ -19,12 +19,12 @@ struct Job {
     explicit Job(unsigned size) {
         setenv("FCI_COPY", "ring", 1);
         for (unsigned i = 0; i < size; ++i) {
-            Wishes wishes;
-            wishes.job = 0x4712;
-            wishes.local_ranks = size;
+            OpenOptions options;
+            options.job = 0x4712;
+            options.local_ranks = size;
             Status status;
             std::string error;
-            all.push_back(open_process(wishes, &status, &error));
+            all.push_back(open_process(options, &status, &error));
             EXPECT_NE(all.back(), nullptr) << error;
         }
         for (auto& process : all) {

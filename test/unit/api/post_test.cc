@@ -1,4 +1,4 @@
-// fci_icl_post(): the straight path of a receive, and when it leaves the receive to others.
+// fci_icl_post(): the fast path of a receive, and when it leaves the receive to others.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -18,16 +18,17 @@ TEST(flag, publish__makes_the_bytes_before_it_visible) {
     Limit limit("the other thread");
     std::thread writer([&] {
         for (std::uint64_t round = 1; round <= kRounds; ++round) {
-            while (flag::look(credit) != round - 1 && limit.holds()) std::this_thread::yield();
+            while (flag::load_acquire(credit) != round - 1 && limit.holds())
+                std::this_thread::yield();
             for (std::uint64_t& word : data) word = round;
-            flag::publish(sequence, round);
+            flag::store_release(sequence, round);
         }
     });
     bool intact = true;
     for (std::uint64_t round = 1; round <= kRounds; ++round) {
-        while (flag::look(sequence) != round && limit.holds()) std::this_thread::yield();
+        while (flag::load_acquire(sequence) != round && limit.holds()) std::this_thread::yield();
         for (const std::uint64_t word : data) intact = intact && word == round;
-        flag::publish(credit, round);
+        flag::store_release(credit, round);
     }
     writer.join();
     EXPECT_TRUE(intact);
@@ -35,29 +36,30 @@ TEST(flag, publish__makes_the_bytes_before_it_visible) {
 
 TEST(flag, look_at__is_the_part_and_as_good_as_a_look_at_the_word) {
     const std::uint64_t word = 0x1122334455667788;
-    EXPECT_EQ(flag::look_at<std::uint32_t>(word, 0), 0x55667788u);
-    EXPECT_EQ(flag::look_at<std::uint32_t>(word, 1), 0x11223344u);
-    EXPECT_EQ(flag::look_at<std::uint16_t>(word, 0), 0x7788u);
-    EXPECT_EQ(flag::look_at<std::uint16_t>(word, 1), 0x5566u);
+    EXPECT_EQ(flag::load_part_acquire<std::uint32_t>(word, 0), 0x55667788u);
+    EXPECT_EQ(flag::load_part_acquire<std::uint32_t>(word, 1), 0x11223344u);
+    EXPECT_EQ(flag::load_part_acquire<std::uint16_t>(word, 0), 0x7788u);
+    EXPECT_EQ(flag::load_part_acquire<std::uint16_t>(word, 1), 0x5566u);
 
     alignas(64) std::uint64_t line[8] = {}, credit = 0;
     constexpr std::uint64_t kRounds = 20'000;
     Limit limit("the other thread");
     std::thread writer([&] {
         for (std::uint64_t round = 1; round <= kRounds; ++round) {
-            while (flag::look(credit) != round - 1 && limit.holds()) std::this_thread::yield();
+            while (flag::load_acquire(credit) != round - 1 && limit.holds())
+                std::this_thread::yield();
             line[0] = round;
-            flag::publish(line[7], round << 32 | (round & 0xffff));
+            flag::store_release(line[7], round << 32 | (round & 0xffff));
         }
     });
     bool intact = true;
     for (std::uint64_t round = 1; round <= kRounds; ++round) {
-        while (flag::look_at<std::uint32_t>(line[7], 1) != round && limit.holds()) {
+        while (flag::load_part_acquire<std::uint32_t>(line[7], 1) != round && limit.holds()) {
             std::this_thread::yield();
         }
         intact = intact && line[0] == round &&
-                 flag::look_at<std::uint16_t>(line[7], 0) == (round & 0xffff);
-        flag::publish(credit, round);
+                 flag::load_part_acquire<std::uint16_t>(line[7], 0) == (round & 0xffff);
+        flag::store_release(credit, round);
     }
     writer.join();
     EXPECT_TRUE(intact);
@@ -70,8 +72,8 @@ TEST(flag, replace__lets_one_win) {
     const auto compete = [&](unsigned self) {
         for (std::uint32_t turn = 0; turn < 20'000; ++turn) {
             std::uint32_t expected = turn;
-            wins[self] += flag::replace(word, expected, turn + 1);
-            while (flag::look(word) <= turn && limit.holds()) std::this_thread::yield();
+            wins[self] += flag::compare_exchange(word, expected, turn + 1);
+            while (flag::load_acquire(word) <= turn && limit.holds()) std::this_thread::yield();
         }
     };
     std::thread other(compete, 1u);
@@ -83,10 +85,10 @@ TEST(flag, replace__lets_one_win) {
 
 TEST(flag, replace__tells_what_is_there) {
     std::uint32_t word = 5, expected = 4;
-    EXPECT_FALSE(flag::replace(word, expected, 6u));
+    EXPECT_FALSE(flag::compare_exchange(word, expected, 6u));
     EXPECT_EQ(expected, 5u);
-    EXPECT_EQ(flag::glance(word), 5u);
-    flag::note(word, 9u);
+    EXPECT_EQ(flag::load_relaxed(word), 5u);
+    flag::store_relaxed(word, 9u);
     EXPECT_EQ(word, 9u);
 }
 

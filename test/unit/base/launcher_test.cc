@@ -63,5 +63,36 @@ TEST(Launcher, own_variable__is_empty_where_it_is_not_set) {
     EXPECT_EQ(own_variable("FCI_TEST_OF_LAUNCHER"), "");
 }
 
+TEST(Launcher, slurm_tasks_on_node__runs_and_lists) {
+    EXPECT_EQ(slurm_tasks_on_node("4", 0), 4u);
+    EXPECT_EQ(slurm_tasks_on_node("4", 1), 0u);
+    EXPECT_EQ(slurm_tasks_on_node("2(x3),1", 0), 2u);
+    EXPECT_EQ(slurm_tasks_on_node("2(x3),1", 2), 2u);
+    EXPECT_EQ(slurm_tasks_on_node("2(x3),1", 3), 1u);
+    EXPECT_EQ(slurm_tasks_on_node("2(x3),1", 4), 0u);
+    EXPECT_EQ(slurm_tasks_on_node("16,8(x2)", 2), 8u);
+    for (const char* bad : {"", ",", "x", "2(x", "2(x3", "2(x0)", "-3", "(x3)", "2(3)"}) {
+        EXPECT_EQ(slurm_tasks_on_node(bad, 0), 0u) << bad;
+    }
+}
+
+TEST(Launcher, ranks_on_host__who_tells) {
+    const auto with = [](const char* name, const char* value) {
+        return ranks_on_host(in({{name, value}}));
+    };
+    EXPECT_EQ(with("FCI_NOBODY", "1"), 0u);
+    EXPECT_EQ(with("OMPI_COMM_WORLD_LOCAL_SIZE", "8"), 8u);
+    EXPECT_EQ(with("MPI_LOCALNRANKS", "3"), 3u);
+    EXPECT_EQ(with("MPI_LOCALNRANKS", "three"), 0u);
+    EXPECT_EQ(with("MPI_LOCALNRANKS", "-1"), 0u);
+    EXPECT_EQ(with("MPI_LOCALNRANKS", ""), 0u);
+    // In an allocation, but not started by srun.
+    EXPECT_EQ(with("SLURM_TASKS_PER_NODE", "5"), 0u);
+    EXPECT_EQ(ranks_on_host(in({{"SLURM_PROCID", "9"},
+                                {"SLURM_NODEID", "1"},
+                                {"SLURM_TASKS_PER_NODE", "4,6"}})),
+              6u);
+}
+
 }  // namespace
 }  // namespace fci

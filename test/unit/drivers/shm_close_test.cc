@@ -205,7 +205,7 @@ int pretend_to_copy(const ddi::Card& card, const Steps& steps) {
     peer.meet(card);
     if (!peer.until([&] { return !peer.attached.empty(); })) return 1;
     auto* const hub = peer.device->communication_memory().data() - kHubBytes;
-    flag::publish(reinterpret_cast<Hub*>(hub)->copying, card.incarnation);
+    flag::store_release(reinterpret_cast<Hub*>(hub)->copying, card.incarnation);
     steps.child_goes_on();
     for (;;) pause();
 }

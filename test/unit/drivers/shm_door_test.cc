@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdio>
 
-#include "drivers/shm/greeting.h"
+#include "drivers/shm/handshake.h"
 #include "drivers/shm/socket.h"
 #include "test/unit/drivers/calls.h"
 #include "test/unit/drivers/shm_party.h"
@@ -134,7 +134,7 @@ TEST(ShmDoor, connect__to_one_who_reads_and_does_not_answer) {
         << self.lost[0].reason;
 }
 
-// It has been let go in the middle of the greeting; whoever let it go still lives.
+// It has been let go in the middle of the handshake; whoever let it go still lives.
 TEST(ShmDoor, connect__comes_again_when_it_was_sent_away) {
     OddHost host;
     Party self;

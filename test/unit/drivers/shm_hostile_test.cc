@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "drivers/shm/greeting.h"
+#include "drivers/shm/handshake.h"
 #include "drivers/shm/hub.h"
 #include "drivers/shm/socket.h"
 #include "fci_core/base/prng.h"

@@ -76,7 +76,8 @@ struct Party final : ddi::PeerListener {
         return device->network().initiate_transfer(transfer);
     }
     std::uint64_t word(nhi::Rank rank, std::uint64_t at) {
-        return flag::look(*reinterpret_cast<std::uint64_t*>(device->block(rank).data() + at));
+        return flag::load_acquire(
+            *reinterpret_cast<std::uint64_t*>(device->block(rank).data() + at));
     }
 
     std::string error;

@@ -55,7 +55,7 @@ struct Crew {
         return devices[0]->network().initiate_transfer(transfer);
     }
     std::uint64_t word(unsigned at) {
-        return flag::look(*reinterpret_cast<std::uint64_t*>(devices[at]->block(1).data()));
+        return flag::load_acquire(*reinterpret_cast<std::uint64_t*>(devices[at]->block(1).data()));
     }
 };
 

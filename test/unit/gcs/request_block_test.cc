@@ -78,8 +78,8 @@ struct Pair {
     std::vector<std::byte> at_sender = std::vector<std::byte>(kLayout.block_bytes());
     std::vector<std::byte> at_receiver = std::vector<std::byte>(kLayout.block_bytes());
     Wire to_receiver{at_receiver}, to_sender{at_sender};
-    gcs::RequestOut out;
-    gcs::RequestIn in;
+    gcs::LineWriter out;
+    gcs::LineReader in;
     Pair() {
         out.attach(1, kLayout, at_sender, {});
         in.attach(1, kLayout, at_receiver, kUnexpected);
@@ -92,7 +92,7 @@ struct Pair {
     }
 };
 
-Status put_with(Pair& p, const Line& l, std::span<const gcs::RequestOut::Part> parts,
+Status put_with(Pair& p, const Line& l, std::span<const gcs::LineWriter::Part> parts,
                 std::uint64_t bytes) {
     std::memcpy(p.out.prepare().word, l.word, sizeof l.word);
     return p.out.put(p.to_receiver, static_cast<std::uint32_t>(l.control), parts, bytes);
@@ -163,7 +163,7 @@ TEST(ring_place, piece__never_wraps) {
     }
 }
 
-TEST(request_out, put__arrives_with_its_sequence) {
+TEST(line_writer, put__arrives_with_its_sequence) {
     Pair p;
     EXPECT_FALSE(p.in.ready());
     for (std::uint64_t tag = 1; tag <= 3; ++tag) {
@@ -181,7 +181,7 @@ TEST(request_out, put__arrives_with_its_sequence) {
     EXPECT_EQ(p.to_receiver.events, 1u << gcs::kWakeEvent);
 }
 
-TEST(request_out, slots__end_until_credit_returns) {
+TEST(line_writer, slots__end_until_credit_returns) {
     Pair p;
     for (unsigned i = 0; i < 8; ++i) {
         ASSERT_TRUE(p.out.slot_free());
@@ -197,7 +197,7 @@ TEST(request_out, slots__end_until_credit_returns) {
     EXPECT_FALSE(p.in.credit_due());
 }
 
-TEST(request_out, again__leaves_no_trace) {
+TEST(line_writer, again__leaves_no_trace) {
     Pair p;
     p.to_receiver.refuse = true;
     Line l = p.line(5);
@@ -210,7 +210,7 @@ TEST(request_out, again__leaves_no_trace) {
     EXPECT_EQ(p.in.take().word[0], 5u);
 }
 
-TEST(request_out, data__is_one_transfer_and_found_by_both) {
+TEST(line_writer, data__is_one_transfer_and_found_by_both) {
     Pair p;
     std::vector<std::byte> data(1500);
     for (unsigned round = 0; round < 50; ++round) {
@@ -219,7 +219,7 @@ TEST(request_out, data__is_one_transfer_and_found_by_both) {
         Line l = p.line(round);
         ASSERT_TRUE(p.out.slot_free());
         ASSERT_TRUE(p.out.ring_free(p.to_receiver, bytes)) << round;
-        const gcs::RequestOut::Part parts[2] = {{data.data(), 60}, {data.data() + 60, bytes - 60}};
+        const gcs::LineWriter::Part parts[2] = {{data.data(), 60}, {data.data() + 60, bytes - 60}};
         const unsigned before = p.to_receiver.transfers;
         ASSERT_EQ(put_with(p, l, parts, bytes), Status::ok);
         EXPECT_EQ(p.to_receiver.transfers, before + 1);
@@ -233,13 +233,13 @@ TEST(request_out, data__is_one_transfer_and_found_by_both) {
     }
 }
 
-TEST(request_out, ring__is_never_overrun) {
+TEST(line_writer, ring__is_never_overrun) {
     Pair p;
     unsigned put = 0;
     const std::vector<std::byte> data(1000);
     while (p.out.slot_free() && p.out.ring_free(p.to_receiver, 1000)) {
         Line l = p.line(put++);
-        const gcs::RequestOut::Part part{data.data(), 1000};
+        const gcs::LineWriter::Part part{data.data(), 1000};
         ASSERT_EQ(put_with(p, l, {&part, 1}, 1000), Status::ok);
     }
     EXPECT_EQ(put, 4u);  // 4 x 1024 = the whole ring
@@ -258,15 +258,15 @@ struct LargeRing {
     std::vector<std::byte> near = std::vector<std::byte>(kLayout.block_bytes());
     std::vector<std::byte> far = std::vector<std::byte>(kLayout.block_bytes());
     Wire there{far}, back{near};
-    gcs::RequestOut out;
-    gcs::RequestIn in;
+    gcs::LineWriter out;
+    gcs::LineReader in;
     LargeRing() {
         out.attach(1, kLayout, near, {});
         in.attach(1, kLayout, far, kUnexpected);
     }
     bool put(std::uint64_t bytes, std::uint8_t content) {
         const std::vector<std::byte> data(bytes, std::byte{content});
-        const gcs::RequestOut::Part part{data.data(), bytes};
+        const gcs::LineWriter::Part part{data.data(), bytes};
         return out.slot_free() && out.ring_free(there, bytes) &&
                out.put(there, 7, {&part, 1}, bytes) == Status::ok;
     }
@@ -298,7 +298,7 @@ struct LargeRing {
 
 }  // namespace
 
-TEST(request_out, ring__grows_with_what_went_through_where_messages_are_taken_as_they_come) {
+TEST(line_writer, ring__grows_with_what_went_through_where_messages_are_taken_as_they_come) {
     for (const std::uint64_t bytes : {49u, 1000u, 1024u, 4096u, 8192u, 9000u}) {
         LargeRing ring;
         std::uint64_t sent = 0, before = std::max(ring.memory(), std::bit_ceil(bytes));
@@ -314,7 +314,7 @@ TEST(request_out, ring__grows_with_what_went_through_where_messages_are_taken_as
     }
 }
 
-TEST(request_out, ring__grows_by_doubling_as_far_as_it_is_needed) {
+TEST(line_writer, ring__grows_by_doubling_as_far_as_it_is_needed) {
     LargeRing ring;
     unsigned put = 0, taken = 0;
     for (const unsigned ahead : {30u, 50u, 5u}) {
@@ -338,7 +338,7 @@ TEST(request_out, ring__grows_by_doubling_as_far_as_it_is_needed) {
     EXPECT_EQ(ring.there.provided.size(), 6u);  // 4, 8, ... 128 KiB more
 }
 
-TEST(request_in, ring__takes_no_place_that_cannot_be) {
+TEST(line_reader, ring__takes_no_place_that_cannot_be) {
     LargeRing ring;
     ASSERT_TRUE(ring.put(100, 1));
     Line line = ring.in.take();
@@ -353,7 +353,7 @@ TEST(request_in, ring__takes_no_place_that_cannot_be) {
     EXPECT_EQ(ring.in.ring(line, 100), ring.ring_begin());
 }
 
-TEST(request_in, sequence__of_an_old_lap_is_not_taken) {
+TEST(line_reader, sequence__of_an_old_lap_is_not_taken) {
     Pair p;
     for (unsigned i = 0; i < 24; ++i) {  // three laps
         Line l = p.line(i);
@@ -368,7 +368,7 @@ TEST(request_in, sequence__of_an_old_lap_is_not_taken) {
     }
 }
 
-TEST(request_in, disposed__makes_credit_due) {
+TEST(line_reader, disposed__makes_credit_due) {
     Pair p;
     EXPECT_FALSE(p.in.credit_due());
     p.in.dispose(499);

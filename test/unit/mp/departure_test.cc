@@ -112,9 +112,8 @@ TEST_P(departure, on_death__after_what_the_dead_sent) {
     } story;
     p.ends[0]->set_handler(
         9,
-        [](void* user, nhi::Rank, const void*, std::size_t, const void*, std::uint64_t, Landing*) {
-            static_cast<Story*>(user)->events.push_back(1);
-        },
+        [](void* user, nhi::Rank, const void*, std::size_t, const void*, std::uint64_t,
+           ReceiveTarget*) { static_cast<Story*>(user)->events.push_back(1); },
         &story);
     p.ends[0]->on_death(
         [](void* user, nhi::Rank dead) {

@@ -20,8 +20,8 @@ struct Forger {
     std::unique_ptr<ddi::Device> bad = world.open(settings_for(limits()));
     MessagePassing mp{*device, kEnhancedMixed, limits()};
     nhi::Rank there = 0, here = 0;  // the forger as the process knows it, and the reverse
-    gcs::RequestOut out;
-    gcs::RequestIn in;
+    gcs::LineWriter out;
+    gcs::LineReader in;
     Recorder recorder;
     std::vector<std::byte> data = pattern(100'000), to = std::vector<std::byte>(100'000);
     int handled = 0;
@@ -46,9 +46,9 @@ struct Forger {
         mp.set_handler(
             5,
             [](void* self, nhi::Rank, const void*, std::size_t, const void*, std::uint64_t,
-               Landing* landing) {
+               ReceiveTarget* target) {
                 ++static_cast<Forger*>(self)->handled;
-                *landing = {};
+                *target = {};
             },
             this);
     }
@@ -70,7 +70,7 @@ struct Forger {
         ASSERT_TRUE(out.ring_free(bad->network(), bytes));
         const gcs::Line line = pack(Control{kind, flags, bytes}, record);
         std::memcpy(out.prepare().word, line.word, sizeof line.word);
-        const gcs::RequestOut::Part part{data.data(), bytes};
+        const gcs::LineWriter::Part part{data.data(), bytes};
         ASSERT_EQ(out.put(bad->network(), static_cast<std::uint32_t>(line.control), {&part, 1},
                           bytes),
                   Status::ok);
@@ -373,10 +373,10 @@ TEST(hostile, goodbye__of_one_who_goes_on_writing) {
     f.mp.set_handler(
         6,
         [](void* self, nhi::Rank, const void*, std::size_t, const void*, std::uint64_t,
-           Landing* landing) {
+           ReceiveTarget* target) {
             auto& writer = *static_cast<Endless*>(self);
             if (++writer.handled < 10'000) writer.write();
-            *landing = {};
+            *target = {};
         },
         &f);
     f.write();

@@ -70,9 +70,10 @@ void run_posted(std::uint64_t seed, const Mix& mix) {
             const auto at = std::find_if(reference.begin(), reference.end(),
                                          [&](auto* n) { return n->pattern.fits(message); });
             PostedNode* const expected = at == reference.end() ? nullptr : *at;
-            PostedNode* const at_hand = list.at_hand(message.source, message.space, message.match);
-            if (at_hand != nullptr) {
-                ASSERT_EQ(at_hand, expected) << "seed " << seed << " step " << step;
+            PostedNode* const find_head =
+                list.find_head(message.source, message.space, message.match);
+            if (find_head != nullptr) {
+                ASSERT_EQ(find_head, expected) << "seed " << seed << " step " << step;
             }
             ASSERT_EQ(list.find(message), expected) << "seed " << seed << " step " << step;
             ASSERT_EQ(list.take(message), expected);

@@ -30,10 +30,10 @@ TEST(posted_list, visits__on_top_of_10000_others_one_each) {
             list.append(node);
         }
         for (auto& node : nodes) {
-            ASSERT_EQ(list.at_hand(1, 0, 5), &node);
+            ASSERT_EQ(list.find_head(1, 0, 5), &node);
             ASSERT_EQ(list.take({1, 0, 5}), &node);
         }
-        ASSERT_EQ(list.at_hand(1, 0, 5), nullptr);
+        ASSERT_EQ(list.find_head(1, 0, 5), nullptr);
     }
     EXPECT_LE(list.visits() - before, 1000 * std::size(nodes));
 }

@@ -256,25 +256,25 @@ TEST_P(messages, self__is_a_peer_like_others) {
 namespace {
 struct Active {
     std::vector<std::string> heard;
-    std::vector<std::byte> landing;
+    std::vector<std::byte> target;
     iovec range{};
     bool landed = false;
     static void handle(void* user, nhi::Rank, const void* header, std::size_t header_bytes,
-                       const void* data, std::uint64_t bytes, Landing* landing) {
+                       const void* data, std::uint64_t bytes, ReceiveTarget* target) {
         auto& self = *static_cast<Active*>(user);
         self.heard.emplace_back(static_cast<const char*>(header), header_bytes);
-        self.landing.assign(bytes, std::byte{});
+        self.target.assign(bytes, std::byte{});
         if (data != nullptr || bytes == 0) {
-            if (bytes != 0) std::memcpy(self.landing.data(), data, bytes);
+            if (bytes != 0) std::memcpy(self.target.data(), data, bytes);
             self.landed = true;
             return;
         }
-        self.range = {self.landing.data(), bytes};
-        landing->to = {&self.range, 1};
-        landing->completion = {[](void* me, void*, const Outcome* outcome) {
-                                   static_cast<Active*>(me)->landed = outcome->error == kSuccess;
-                               },
-                               &self, nullptr};
+        self.range = {self.target.data(), bytes};
+        target->to = {&self.range, 1};
+        target->completion = {[](void* me, void*, const Outcome* outcome) {
+                                  static_cast<Active*>(me)->landed = outcome->error == kSuccess;
+                              },
+                              &self, nullptr};
     }
 };
 }  // namespace
@@ -296,7 +296,7 @@ TEST_P(messages, active__any_size_in_order) {
             ASSERT_EQ(active.heard.size(), 1u) << bytes << " " << header;
             EXPECT_EQ(active.heard[0], std::string(reinterpret_cast<char*>(head.data()), header));
             EXPECT_TRUE(active.landed);
-            EXPECT_EQ(active.landing, data);
+            EXPECT_EQ(active.target, data);
         }
     }
     EXPECT_EQ(p.ends[0]->orders() + p.ends[1]->orders(), 0u);
@@ -311,7 +311,7 @@ TEST(received_bytes, random_lines__are_refused_without_harm) {
         Prng chance(seed);
         std::vector<std::byte> to(100);
         p.receive(1, 7, to, 1);
-        gcs::RequestOut forged;
+        gcs::LineWriter forged;
         forged.attach(p.there[0], small_limits().layout, p.devices[0]->block(p.there[0]), {});
         // The forger goes on where the honest sender stopped.
         const std::uint64_t honest = p.ends[0]->counters().sent_inline;

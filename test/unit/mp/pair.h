@@ -115,19 +115,19 @@ struct Pair {
              int number, std::uint32_t* handle = nullptr) {
         return send_to(from, there[from], flags, match, data, number, handle);
     }
-    /// False: neither of the straight paths takes it.
-    bool send_straight(int from, nhi::Rank rank, std::uint32_t flags, std::uint64_t match,
-                       std::uint64_t immediate, std::span<const std::byte> data) {
+    /// False: neither of the fast paths takes it.
+    bool send_fast(int from, nhi::Rank rank, std::uint32_t flags, std::uint64_t match,
+                   std::uint64_t immediate, std::span<const std::byte> data) {
         MessagePassing& end = *ends[from];
         return end.send_line(rank, 0, flags, match, immediate, data.data(), data.size()) ||
                end.send_eager(rank, 0, flags, match, immediate, data.data(), data.size());
     }
-    /// As a plug does: the straight path, if it can be taken.
+    /// As a plug does: the fast path, if it can be taken.
     int send_to(int from, nhi::Rank rank, std::uint32_t flags, std::uint64_t match,
                 std::span<std::byte> data, int number, std::uint32_t* handle = nullptr) {
         MessagePassing& end = *ends[from];
         flags &= ~1u;
-        if (send_straight(from, rank, flags, match, 0, data)) return kDone;
+        if (send_fast(from, rank, flags, match, 0, data)) return kDone;
         const iovec range{data.data(), data.size()};
         return end.send({rank, 0, flags, match, 0, {&range, 1}}, recorder.on(number), handle);
     }

@@ -52,7 +52,7 @@ TEST(records, control_flags__of_every_send) {
     }
 }
 
-// The straight path writes and knows by a single word what the general one spells out.
+// The fast path writes and knows by a single word what the general one spells out.
 TEST(records, line_control__says_the_same_as_a_control) {
     for (std::uint32_t space = 0; space <= kActiveSpace; ++space) {
         for (const std::uint32_t flags : {0u, kSendImmediate}) {

@@ -162,7 +162,7 @@ struct Program {
         message.asked_for = true;
     }
     static void arrived(void*, nhi::Rank, const void* header, std::size_t, const void* data,
-                        std::uint64_t bytes, Landing* landing) {
+                        std::uint64_t bytes, ReceiveTarget* target) {
         Message* message = nullptr;
         std::memcpy(&message, header, sizeof message);
         message->asked_for = true;
@@ -174,8 +174,8 @@ struct Program {
         }
         static thread_local iovec range;
         range = {message->to.data(), message->to.size()};
-        landing->to = {&range, 1};
-        if (bytes != 0) landing->completion = told_received(*message);
+        target->to = {&range, 1};
+        if (bytes != 0) target->completion = told_received(*message);
     }
     void begin(Vain& it) {
         const iovec range{it.data.data(), it.data.size()};

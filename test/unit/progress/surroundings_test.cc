@@ -32,45 +32,6 @@ void forget_launchers() {
     }
 }
 
-TEST(Surroundings, slurm_tasks_on_node__runs_and_lists) {
-    EXPECT_EQ(slurm_tasks_on_node("4", 0), 4u);
-    EXPECT_EQ(slurm_tasks_on_node("4", 1), 0u);
-    EXPECT_EQ(slurm_tasks_on_node("2(x3),1", 0), 2u);
-    EXPECT_EQ(slurm_tasks_on_node("2(x3),1", 2), 2u);
-    EXPECT_EQ(slurm_tasks_on_node("2(x3),1", 3), 1u);
-    EXPECT_EQ(slurm_tasks_on_node("2(x3),1", 4), 0u);
-    EXPECT_EQ(slurm_tasks_on_node("16,8(x2)", 2), 8u);
-    for (const char* bad : {"", ",", "x", "2(x", "2(x3", "2(x0)", "-3", "(x3)", "2(3)"}) {
-        EXPECT_EQ(slurm_tasks_on_node(bad, 0), 0u) << bad;
-    }
-}
-
-TEST(Surroundings, local_ranks_from_launcher__who_tells) {
-    const auto with = [](const char* name, const char* value) {
-        return in_child([&] {
-            forget_launchers();
-            setenv(name, value, 1);
-            return local_ranks_from_launcher();
-        });
-    };
-    EXPECT_EQ(with("FCI_NOBODY", "1"), 0u);
-    EXPECT_EQ(with("OMPI_COMM_WORLD_LOCAL_SIZE", "8"), 8u);
-    EXPECT_EQ(with("MPI_LOCALNRANKS", "3"), 3u);
-    EXPECT_EQ(with("MPI_LOCALNRANKS", "three"), 0u);
-    EXPECT_EQ(with("MPI_LOCALNRANKS", "-1"), 0u);
-    EXPECT_EQ(with("MPI_LOCALNRANKS", ""), 0u);
-    // In an allocation, but not started by srun.
-    EXPECT_EQ(with("SLURM_TASKS_PER_NODE", "5"), 0u);
-    EXPECT_EQ(in_child([] {
-                  forget_launchers();
-                  setenv("SLURM_PROCID", "9", 1);
-                  setenv("SLURM_NODEID", "1", 1);
-                  setenv("SLURM_TASKS_PER_NODE", "4,6", 1);
-                  return local_ranks_from_launcher();
-              }),
-              6u);
-}
-
 struct Groups : testing::Test {
     std::filesystem::path root =
         std::filesystem::temp_directory_path() / ("fci-groups-" + std::to_string(getpid()));

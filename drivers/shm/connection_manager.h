@@ -1,7 +1,7 @@
-// Attacher: meets other processes and notices when they go (§3.2.3, §2.7.3). All of it happens in
-// its turn and in connect(); nothing here is on the path of a message.
+// ConnectionManager: meets other processes and notices when they go (§3.2.3, §2.7.3). All of it
+// happens in its turn and in connect(); nothing here is on the path of a message.
 //
-// Two meet by five records (greeting.h), and before the last one either may let the link go:
+// Two meet by five records (handshake.h), and before the last one either may let the link go:
 // whoever connected says so by a Bye, and tries again. Two that connect to each other at the same
 // time get two links; the first that comes to its end attaches. A process is dead when a link on
 // which it was met ends without a Bye, or when the kernel says so, also of one that has only
@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "drivers/shm/descriptor.h"
-#include "drivers/shm/greeting.h"
+#include "drivers/shm/handshake.h"
 #include "drivers/shm/peer.h"
 #include "drivers/shm/region.h"
 #include "drivers/shm/shm_interface.h"
@@ -53,12 +53,12 @@ struct Own {
 
 Nanoseconds monotonic_now() noexcept;
 
-class Attacher final : public Turn {
+class ConnectionManager final : public Pollable {
 public:
-    Attacher(Roster& roster, Own& own, const Tuning& tuning);
-    ~Attacher();
-    Attacher(const Attacher&) = delete;
-    Attacher& operator=(const Attacher&) = delete;
+    ConnectionManager(PeerTable& peers, Own& own, const Tuning& tuning);
+    ~ConnectionManager();
+    ConnectionManager(const ConnectionManager&) = delete;
+    ConnectionManager& operator=(const ConnectionManager&) = delete;
 
     void set_network(ShmInterface* network) noexcept { network_ = network; }
     void set_listener(ddi::PeerListener* listener) noexcept { listener_ = listener; }
@@ -173,7 +173,7 @@ private:
     [[nodiscard]] Nanoseconds first_until(const std::vector<int>& links) noexcept;
     [[nodiscard]] int overdue(const std::vector<int>& links);
 
-    Roster& roster_;
+    PeerTable& peers_;
     Own& own_;
     Tuning tuning_;
     ShmInterface* network_ = nullptr;

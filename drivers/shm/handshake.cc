@@ -1,4 +1,4 @@
-#include "drivers/shm/greeting.h"
+#include "drivers/shm/handshake.h"
 
 #include <cinttypes>
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace {
 template <class Record>
 Record start(Kind kind) noexcept {
     Record record{};
-    record.prologue = {kGreetingMagic, kVersion, kind, sizeof(Record)};
+    record.prologue = {kHandshakeMagic, kVersion, kind, sizeof(Record)};
     return record;
 }
 
@@ -53,7 +53,7 @@ Word make_word(Kind kind) noexcept { return start<Word>(kind); }
 bool read_prologue(const void* bytes, std::size_t length, Prologue* prologue) noexcept {
     if (length < sizeof *prologue) return false;
     std::memcpy(prologue, bytes, sizeof *prologue);
-    return prologue->magic == kGreetingMagic && prologue->bytes == length;
+    return prologue->magic == kHandshakeMagic && prologue->bytes == length;
 }
 
 Objection check_hello(const void* bytes, std::size_t length, const ddi::Settings& settings,

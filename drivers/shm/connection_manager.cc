@@ -1,5 +1,5 @@
 // The turn, the sleep, and what is common to meeting and leaving.
-#include "drivers/shm/attacher.h"
+#include "drivers/shm/connection_manager.h"
 
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -39,27 +39,27 @@ Nanoseconds monotonic_now() noexcept {
 
 /// It grows with each try: where so many share a core that nobody comes back in time, all would
 /// turn each other away for ever.
-Nanoseconds Attacher::patience(std::uint64_t tries) noexcept {
+Nanoseconds ConnectionManager::patience(std::uint64_t tries) noexcept {
     return kPatienceFirst << std::min<std::uint64_t>(tries, kPatienceDoubles);
 }
 
 /// How many may send descriptors to this process at a time, of those who came in, and again of
 /// those whom it wants to meet, so that all ranks together stay below the limit.
-std::size_t Attacher::share() const noexcept {
+std::size_t ConnectionManager::share() const noexcept {
     rlimit files{};
     if (getrlimit(RLIMIT_NOFILE, &files) != 0) return 1;
-    const rlim_t mine = files.rlim_cur / (2 * kHelloFiles * std::max<rlim_t>(roster_.size(), 1));
+    const rlim_t mine = files.rlim_cur / (2 * kHelloFiles * std::max<rlim_t>(peers_.size(), 1));
     return static_cast<std::size_t>(std::clamp<rlim_t>(mine, 1, kShareMost));
 }
 
-Nanoseconds Attacher::first_until(const std::vector<int>& links) noexcept {
+Nanoseconds ConnectionManager::first_until(const std::vector<int>& links) noexcept {
     Nanoseconds first = kNever;
     for (const int fd : links) first = std::min(first, link_of(fd).until);
     return first;
 }
 
 /// One that has not gone on for longer than it may, or -1.
-int Attacher::overdue(const std::vector<int>& links) {
+int ConnectionManager::overdue(const std::vector<int>& links) {
     const Nanoseconds now = monotonic_now();
     for (const int fd : std::vector<int>(links)) {
         if (!link_of(fd).open || now < link_of(fd).until) continue;
@@ -69,8 +69,8 @@ int Attacher::overdue(const std::vector<int>& links) {
     return -1;
 }
 
-Attacher::Attacher(Roster& roster, Own& own, const Tuning& tuning)
-    : roster_(roster),
+ConnectionManager::ConnectionManager(PeerTable& peers, Own& own, const Tuning& tuning)
+    : peers_(peers),
       own_(own),
       tuning_(tuning),
       timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
@@ -82,7 +82,7 @@ Attacher::Attacher(Roster& roster, Own& own, const Tuning& tuning)
     watch(timer_.get(), Source::timer, 0);
 }
 
-Attacher::~Attacher() {
+ConnectionManager::~ConnectionManager() {
     if (getpid() != owner_) return;  // the sockets belong to the parent of this child
     for (int link = 0; link < static_cast<int>(links_.size()); ++link) {
         if (link_of(link).open) (void)send_word(link, Kind::bye);
@@ -95,8 +95,8 @@ Attacher::~Attacher() {
     for (int link = 0; link < static_cast<int>(links_.size()); ++link) drop(link);
 }
 
-Status Attacher::attach_self(bool fence, std::string* error) {
-    Entry& entry = roster_[nhi::kSelf];
+Status ConnectionManager::attach_self(bool fence, std::string* error) {
+    Entry& entry = peers_[nhi::kSelf];
     Peer& self = peer_of(entry);
     const Status status =
         Region::create_private(own_.settings.block_bytes, &self.own_block, error);
@@ -113,39 +113,39 @@ Status Attacher::attach_self(bool fence, std::string* error) {
     self.pid = owner_;
     self.incarnation = own_.card.incarnation;
     self.guard_address = reinterpret_cast<std::uint64_t>(own_.guard.data());
-    self.greeted = true;
+    self.connected = true;
     entry.state = State::attached;
     return Status::ok;
 }
 
-std::string Attacher::describe(nhi::Rank rank) const {
-    if (rank >= roster_.size()) return "no known process";
-    const Entry& entry = roster_[rank];
+std::string ConnectionManager::describe(nhi::Rank rank) const {
+    if (rank >= peers_.size()) return "no known process";
+    const Entry& entry = peers_[rank];
     const pid_t pid = entry.peer ? entry.peer->pid : 0;
     return (pid > 0 ? "pid " + std::to_string(pid) : std::string("the process")) + " at " +
            place_text(entry.card);
 }
 
 /// Of a block, that are there from the start.
-std::size_t Attacher::block_first_bytes() const noexcept {
+std::size_t ConnectionManager::block_first_bytes() const noexcept {
     const ddi::Settings& settings = own_.settings;
     const bool all = settings.block_first_bytes == 0 || !Region::provides();
     return page_round(all ? settings.block_bytes : settings.block_first_bytes);
 }
 
-MemoryUse Attacher::memory() const noexcept {
+MemoryUse ConnectionManager::memory() const noexcept {
     MemoryUse use = peers_memory_;
     const bool later = own_.settings.communication_later && Region::provides();
     use.shared = (later ? page_round(kHubBytes) : own_.hub.size()) + use.shared_peers;
     use.fixed += sizeof *this;
-    use.known += roster_.memory();
+    use.known += peers_.memory();
     use.connected += links_.capacity() * sizeof(Link);
     return use;
 }
 
 // --- the turn ---
 
-bool Attacher::due(Nanoseconds now) noexcept {
+bool ConnectionManager::due(Nanoseconds now) noexcept {
     if (!hurry_ && unsettled_ == 0 && notices_.empty() && now - last_turn_ < kTurnEvery &&
         now >= last_turn_ && skipped_ < kSkipsMost) {
         ++skipped_;
@@ -157,7 +157,7 @@ bool Attacher::due(Nanoseconds now) noexcept {
     return getpid() == owner_;  // a child would take away what the parent waits for
 }
 
-unsigned Attacher::turn(Nanoseconds now) noexcept {
+unsigned ConnectionManager::turn(Nanoseconds now) noexcept {
     if (!due(now)) return 0;
     unsigned work = 0;
     epoll_event happened[kEventsPerTurn];
@@ -173,7 +173,7 @@ unsigned Attacher::turn(Nanoseconds now) noexcept {
 }
 
 /// What is due by time, and whose turn it is now.
-void Attacher::tend() noexcept {
+void ConnectionManager::tend() noexcept {
     accept_invitations();
     if (unsettled_ != 0) look_for_silence();
     if (!guests_.empty() || rest_until_ != 0 || !door_open_) tend_door(monotonic_now());
@@ -181,9 +181,9 @@ void Attacher::tend() noexcept {
 }
 
 /// So that a sleeper, or whoever watches Device::wait_fd(), comes back in time.
-void Attacher::set_timer() noexcept {
+void ConnectionManager::set_timer() noexcept {
     Nanoseconds first = kNever;
-    for (const nhi::Rank rank : waiting_) first = std::min(first, roster_[rank].peer->next_try);
+    for (const nhi::Rank rank : waiting_) first = std::min(first, peers_[rank].peer->next_try);
     if (!door_open_) {
         const bool full = guests_.size() >= share();
         first = std::min(first, std::max(rest_until_, full ? first_until(guests_) : 0));
@@ -203,7 +203,7 @@ void Attacher::set_timer() noexcept {
 
 /// Events may be stale: what they named was dropped by one before them. Everything is looked up,
 /// and a look that finds nothing is harmless.
-unsigned Attacher::handle(std::uint64_t what) noexcept {
+unsigned ConnectionManager::handle(std::uint64_t what) noexcept {
     const auto detail = static_cast<std::uint32_t>(what);
     switch (static_cast<Source>(what >> 32)) {
         case Source::listening: return answer_door();
@@ -216,12 +216,12 @@ unsigned Attacher::handle(std::uint64_t what) noexcept {
 }
 
 /// The listener may connect, transfer and add peers; what comes of it waits for the next turn.
-unsigned Attacher::tell() noexcept {
+unsigned ConnectionManager::tell() noexcept {
     unsigned told = 0;
     for (std::size_t count = notices_.size(); count != 0; --count, ++told) {
         const Notice notice = std::move(notices_.front());
         notices_.pop_front();
-        Entry& entry = roster_[notice.rank];
+        Entry& entry = peers_[notice.rank];
         if (notice.why == Status::ok) {
             entry.state = State::attached;
             if (listener_ != nullptr) listener_->peer_attached(notice.rank);
@@ -230,7 +230,7 @@ unsigned Attacher::tell() noexcept {
         entry.state = State::lost;
         entry.peer->wake_fd = -1;
         entry.peer->wake.close();
-        if (!entry.peer->greeted && entry.peer->own_block.data() != nullptr) {
+        if (!entry.peer->connected && entry.peer->own_block.data() != nullptr) {
             peers_memory_.shared_peers -= block_first_bytes();
             entry.peer->own_block = Region();
             entry.peer->own_block_fd.close();
@@ -240,7 +240,7 @@ unsigned Attacher::tell() noexcept {
     return told;
 }
 
-void Attacher::sleep(Nanoseconds timeout) noexcept {
+void ConnectionManager::sleep(Nanoseconds timeout) noexcept {
     if (network_->take_woken() || !notices_.empty() || getpid() != owner_) return;
     epoll_event happened[4];
     const timespec limit{timeout / 1'000'000'000, timeout % 1'000'000'000};
@@ -260,29 +260,29 @@ void Attacher::sleep(Nanoseconds timeout) noexcept {
 
 // --- descriptors ---
 
-void Attacher::watch(int fd, Source source, std::uint32_t detail, bool edge) noexcept {
+void ConnectionManager::watch(int fd, Source source, std::uint32_t detail, bool edge) noexcept {
     epoll_event event{};
     event.events = EPOLLIN | (edge ? EPOLLET : 0u);
     event.data.u64 = std::uint64_t{static_cast<std::uint32_t>(source)} << 32 | detail;
     (void)epoll_ctl(own_.epoll.get(), EPOLL_CTL_ADD, fd, &event);
 }
 
-void Attacher::open_link(Descriptor socket, nhi::Rank rank, Step step,
-                         const Identity& identity) {
+void ConnectionManager::open_link(Descriptor socket, nhi::Rank rank, Step step,
+                                  const Identity& identity) {
     const int fd = socket.release();  // drop() closes it
     const auto at = static_cast<std::size_t>(fd);
     if (links_.size() <= at) links_.resize(at + 16);
     links_[at] = {true, step == Step::knocked, step, rank, nhi::kNoRank, identity};
-    if (rank != nhi::kNoRank) roster_[rank].peer->links.push_back(fd);
+    if (rank != nhi::kNoRank) peers_[rank].peer->links.push_back(fd);
     watch(fd, Source::link, static_cast<std::uint32_t>(fd));
 }
 
 /// Closing alone would not do: a child of fork() may hold the same socket, and the kernel would
 /// go on reporting it.
-void Attacher::drop(int fd) {
+void ConnectionManager::drop(int fd) {
     Link& link = link_of(fd);
     if (!link.open) return;
-    if (link.rank != nhi::kNoRank) std::erase(roster_[link.rank].peer->links, fd);
+    if (link.rank != nhi::kNoRank) std::erase(peers_[link.rank].peer->links, fd);
     std::erase(guests_, fd);
     std::erase(awaited_, fd);
     answered_.erase(fd);
@@ -291,8 +291,8 @@ void Attacher::drop(int fd) {
     close(fd);
 }
 
-bool Attacher::watch_process_of(nhi::Rank rank, pid_t pid) {
-    Peer& peer = *roster_[rank].peer;
+bool ConnectionManager::watch_process_of(nhi::Rank rank, pid_t pid) {
+    Peer& peer = *peers_[rank].peer;
     if (peer.pid != pid) forget_process(peer);
     peer.pid = pid;
     if (pid == owner_) return true;
@@ -304,7 +304,7 @@ bool Attacher::watch_process_of(nhi::Rank rank, pid_t pid) {
     return !is_readable(peer.pidfd.get());
 }
 
-void Attacher::forget_process(Peer& peer) noexcept {
+void ConnectionManager::forget_process(Peer& peer) noexcept {
     if (peer.pidfd) (void)epoll_ctl(own_.epoll.get(), EPOLL_CTL_DEL, peer.pidfd.get(), nullptr);
     peer.pidfd.close();
     peer.pid = 0;
@@ -312,13 +312,13 @@ void Attacher::forget_process(Peer& peer) noexcept {
 
 // --- going away ---
 
-void Attacher::settle(Peer& peer) noexcept {
+void ConnectionManager::settle(Peer& peer) noexcept {
     if (peer.asked) --unsettled_;
     peer.asked = false;
 }
 
-void Attacher::lose(nhi::Rank rank, Status why, std::string reason) {
-    Entry& entry = roster_[rank];
+void ConnectionManager::lose(nhi::Rank rank, Status why, std::string reason) {
+    Entry& entry = peers_[rank];
     Peer& peer = peer_of(entry);
     if (peer.gone) return;
     peer.gone = true;
@@ -333,15 +333,15 @@ void Attacher::lose(nhi::Rank rank, Status why, std::string reason) {
     notices_.push_back({rank, why, std::move(reason)});
 }
 
-void Attacher::on_closed(int fd, bool in_order) {
+void ConnectionManager::on_closed(int fd, bool in_order) {
     const Link link = link_of(fd);
     if (!link.open) return;
     const nhi::Rank rank = link.rank;
     drop(fd);
     if (link.step == Step::silent) note_stranger();  // left without a word
-    if (rank == nhi::kNoRank || roster_[rank].peer->gone) return;
+    if (rank == nhi::kNoRank || peers_[rank].peer->gone) return;
     const bool met = link.step == Step::met;
-    if (!met && (!in_order || roster_[rank].card.incarnation == 0)) return on_unmet(rank);
+    if (!met && (!in_order || peers_[rank].card.incarnation == 0)) return on_unmet(rank);
     // In good order: whoever waits for others only need not hear of it.
     if (in_order) {
         return lose(rank, Status::not_found, describe(rank) + " has closed its connection");
@@ -350,14 +350,14 @@ void Attacher::on_closed(int fd, bool in_order) {
          describe(rank) + " has died: it was killed, crashed, or ended without closing");
 }
 
-void Attacher::on_exit(nhi::Rank rank) {
-    if (rank >= roster_.size() || !roster_[rank].peer) return;
-    Peer& peer = *roster_[rank].peer;
+void ConnectionManager::on_exit(nhi::Rank rank) {
+    if (rank >= peers_.size() || !peers_[rank].peer) return;
+    Peer& peer = *peers_[rank].peer;
     if (peer.gone || !is_readable(peer.pidfd.get())) return;
     // It may have said goodbye before, and the sockets may be held open by a child of it.
     for (const int link : std::vector<int>(peer.links)) on_link(link);
     while (!peer.gone && !peer.links.empty()) on_closed(peer.links.back());
-    if (!peer.gone && !peer.greeted && peer.pidfd) on_unmet(rank);
+    if (!peer.gone && !peer.connected && peer.pidfd) on_unmet(rank);
 }
 
 }  // namespace fci::shm

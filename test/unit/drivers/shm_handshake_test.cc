@@ -1,4 +1,4 @@
-#include "drivers/shm/greeting.h"
+#include "drivers/shm/handshake.h"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ ddi::Card card_of(std::uint16_t port, std::uint64_t incarnation) {
     return card;
 }
 
-struct Greeting : testing::Test {
+struct Handshake : testing::Test {
     ddi::Settings settings = settings_of(1);
     ddi::Card own = card_of(10, 100), other = card_of(20, 200);
     Hello hello = make_hello(settings, other, 100, &settings);
@@ -37,14 +37,14 @@ struct Greeting : testing::Test {
     }
 };
 
-TEST_F(Greeting, check_hello__fits) {
+TEST_F(Handshake, check_hello__fits) {
     EXPECT_EQ(check(), Objection::none);
     EXPECT_EQ(std::memcmp(&hello, &copy, sizeof hello), 0);
     hello.expects = 0;  // whoever is there
     EXPECT_EQ(check(), Objection::none);
 }
 
-TEST_F(Greeting, check_hello__each_difference) {
+TEST_F(Handshake, check_hello__each_difference) {
     hello.job = 2;
     EXPECT_EQ(check(), Objection::job);
     hello.job = 1;
@@ -68,7 +68,7 @@ TEST_F(Greeting, check_hello__each_difference) {
     EXPECT_EQ(check(), Objection::none);
 }
 
-TEST_F(Greeting, check_hello__another_version_of_any_length) {
+TEST_F(Handshake, check_hello__another_version_of_any_length) {
     hello.prologue.version = kVersion + 1;
     EXPECT_EQ(check(), Objection::version);
     std::vector<std::byte> longer(sizeof hello + 40);
@@ -77,7 +77,7 @@ TEST_F(Greeting, check_hello__another_version_of_any_length) {
     EXPECT_EQ(check_hello(longer.data(), longer.size(), settings, own, &copy), Objection::version);
 }
 
-TEST_F(Greeting, check_hello__cut_at_every_length) {
+TEST_F(Handshake, check_hello__cut_at_every_length) {
     for (std::size_t length = 0; length < sizeof hello; ++length) {
         const std::vector<std::byte> cut(reinterpret_cast<const std::byte*>(&hello),
                                          reinterpret_cast<const std::byte*>(&hello) + length);
@@ -85,7 +85,7 @@ TEST_F(Greeting, check_hello__cut_at_every_length) {
     }
 }
 
-TEST_F(Greeting, check_hello__every_damaged_bit_of_what_must_agree) {
+TEST_F(Handshake, check_hello__every_damaged_bit_of_what_must_agree) {
     const std::size_t agreed_bytes = offsetof(Hello, hub_bytes) + sizeof hello.hub_bytes;
     for (std::size_t bit = 0; bit < 8 * agreed_bytes; ++bit) {
         if (bit / 8 >= offsetof(Hello, card) && bit / 8 < offsetof(Hello, expects)) continue;
@@ -96,7 +96,7 @@ TEST_F(Greeting, check_hello__every_damaged_bit_of_what_must_agree) {
     }
 }
 
-TEST_F(Greeting, objection_text__names_both_values_and_a_remedy) {
+TEST_F(Handshake, objection_text__names_both_values_and_a_remedy) {
     Refusal refusal = make_refusal(settings_of(2), Objection::layout);
     refusal.layout_digest = 0x123456;
     const auto text = [&](Objection objection) {
@@ -114,7 +114,7 @@ TEST_F(Greeting, objection_text__names_both_values_and_a_remedy) {
     }
 }
 
-TEST_F(Greeting, read_refusal__tolerates_more_and_not_less) {
+TEST_F(Handshake, read_refusal__tolerates_more_and_not_less) {
     Refusal refusal = make_refusal(settings, Objection::job), read{};
     EXPECT_TRUE(read_refusal(&refusal, sizeof refusal, &read));
     EXPECT_EQ(read.objection, Objection::job);

@@ -1,7 +1,7 @@
-// How the Attacher meets: what is common to going out and coming in.
+// How the ConnectionManager meets: what is common to going out and coming in.
 #include <utility>
 
-#include "drivers/shm/attacher.h"
+#include "drivers/shm/connection_manager.h"
 #include "fci_core/base/log.h"
 
 namespace fci::shm {
@@ -14,7 +14,7 @@ constexpr std::size_t kHubMost = std::size_t{1} << 46;
 }  // namespace
 
 /// The block in which the peer will write, once.
-Status Attacher::prepare(Entry& entry, std::string* error) {
+Status ConnectionManager::prepare(Entry& entry, std::string* error) {
     Peer& peer = peer_of(entry);
     if (peer.own_block.data() != nullptr) return Status::ok;
     const Status status = Region::create("fci-block", own_.settings.block_bytes, &peer.own_block,
@@ -26,7 +26,7 @@ Status Attacher::prepare(Entry& entry, std::string* error) {
 }
 
 /// False, and errno: it was not sent.
-bool Attacher::send_hello(int fd, Entry& entry, bool with_files) {
+bool ConnectionManager::send_hello(int fd, Entry& entry, bool with_files) {
     const Hello hello = make_hello(own_.settings, own_.card, entry.card.incarnation,
                                    own_.guard.data(), entry.peer->tries);
     if (!with_files) return send_record(fd, &hello, sizeof hello, {});
@@ -53,12 +53,12 @@ bool Attacher::send_hello(int fd, Entry& entry, bool with_files) {
     return false;
 }
 
-bool Attacher::send_word(int fd, Kind kind) noexcept {
+bool ConnectionManager::send_word(int fd, Kind kind) noexcept {
     const Word word = make_word(kind);
     return send_record(fd, &word, sizeof word, {});
 }
 
-void Attacher::on_link(int fd) {
+void ConnectionManager::on_link(int fd) {
     for (int i = 0; i < kRecordsPerLook; ++i) {
         if (static_cast<std::size_t>(fd) >= links_.size() || !link_of(fd).open) return;
         Received received;
@@ -71,12 +71,12 @@ void Attacher::on_link(int fd) {
 }
 
 /// All that was said has been heard. The dead say no more, whoever still holds their sockets.
-void Attacher::on_silence(int fd) {
+void ConnectionManager::on_silence(int fd) {
     const nhi::Rank rank = link_of(fd).rank;
-    if (rank != nhi::kNoRank && roster_[rank].peer->ended) on_closed(fd);
+    if (rank != nhi::kNoRank && peers_[rank].peer->ended) on_closed(fd);
 }
 
-void Attacher::on_record(int fd, Received& received) {
+void ConnectionManager::on_record(int fd, Received& received) {
     Link& link = link_of(fd);
     link.read_at = 0;
     Prologue prologue{};
@@ -97,7 +97,7 @@ void Attacher::on_record(int fd, Received& received) {
              " does not speak the protocol of this driver; is it another program?");
 }
 
-void Attacher::on_hello(int fd, Received& received) {
+void ConnectionManager::on_hello(int fd, Received& received) {
     const Step step = link_of(fd).step;
     if (step == Step::met || step == Step::answered) return;  // said twice
     Hello hello{};
@@ -114,10 +114,10 @@ void Attacher::on_hello(int fd, Received& received) {
     on_visitor(fd, received, hello, objection);
 }
 
-void Attacher::on_refusal(int fd, const Received& received) {
+void ConnectionManager::on_refusal(int fd, const Received& received) {
     const nhi::Rank rank = link_of(fd).rank;
     Refusal refusal{};
-    if (roster_[rank].peer->greeted ||
+    if (peers_[rank].peer->connected ||
         !read_refusal(received.bytes.data(), received.length, &refusal)) {
         return;
     }
@@ -125,15 +125,15 @@ void Attacher::on_refusal(int fd, const Received& received) {
          objection_text(refusal, own_.settings, describe(rank)));
 }
 
-void Attacher::refuse(int fd, Objection objection) {
+void ConnectionManager::refuse(int fd, Objection objection) {
     const Refusal refusal = make_refusal(own_.settings, objection);
     (void)send_record(fd, &refusal, sizeof refusal, {});
     drop(fd);
 }
 
 /// Nothing is believed before this has looked at it.
-Status Attacher::examine(const Hello& hello, Received& received, Arrival* arrival,
-                         std::string* error) {
+Status ConnectionManager::examine(const Hello& hello, Received& received, Arrival* arrival,
+                                  std::string* error) {
     const std::size_t block = page_round(hello.block_bytes);
     Status status =
         Region::adopt(received.files[0].get(), kHubBytes, kHubMost, &arrival->hub, error,
@@ -156,9 +156,9 @@ Status Attacher::examine(const Hello& hello, Received& received, Arrival* arriva
 }
 
 /// From here on it counts as attached, as soon as that is told.
-void Attacher::attach(nhi::Rank rank, const Hello& hello, Arrival arrival,
-                      const Identity& identity) {
-    Peer& peer = *roster_[rank].peer;
+void ConnectionManager::attach(nhi::Rank rank, const Hello& hello, Arrival arrival,
+                               const Identity& identity) {
+    Peer& peer = *peers_[rank].peer;
     peer.its_hub = std::move(arrival.hub);
     peer.its_block = std::move(arrival.block);
     peer.wake = std::move(arrival.wake);
@@ -170,10 +170,10 @@ void Attacher::attach(nhi::Rank rank, const Hello& hello, Arrival arrival,
     peer.communication = peer.its_hub.data() + kHubBytes;
     peer.communication_bytes = peer.its_hub.size() - kHubBytes;
     peer.wake_fd = peer.wake.get();
-    peer.fence = peer.hub->senders_fence != 0 || roster_[nhi::kSelf].peer->fence;
+    peer.fence = peer.hub->senders_fence != 0 || peers_[nhi::kSelf].peer->fence;
     peer.incarnation = hello.card.incarnation;
     peer.guard_address = hello.guard_address;
-    peer.greeted = true;
+    peer.connected = true;
     settle(peer);
     // What else was begun is not needed, and it costs a descriptor at either end.
     for (const int link : std::vector<int>(peer.links)) {

@@ -1,4 +1,4 @@
-// Greeting: the records that two processes exchange when they meet and when one leaves, and the
+// Handshake: the records that two processes exchange when they meet and when one leaves, and the
 // check that both mean the same job, the same version and the same layout (house rules of §3.2.3).
 //
 //   record   | from whom       | what it does
@@ -26,7 +26,7 @@
 
 namespace fci::shm {
 
-inline constexpr std::uint64_t kGreetingMagic = 0x4d48532049434631ull;
+inline constexpr std::uint64_t kHandshakeMagic = 0x4d48532049434631ull;
 inline constexpr std::uint32_t kVersion = 4;  // of everything in this directory that is shared
 inline constexpr unsigned kHelloFiles = 3;
 

@@ -1,4 +1,4 @@
-// The straight paths, each for itself: what they take they take whole, and what is not theirs they
+// The fast paths, each for itself: what they take they take whole, and what is not theirs they
 // leave as it is.
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ void open_way(Pair& p) {
     p.recorder.outcomes.clear();
 }
 
-/// A line is sent straight only where it is known to have room: another send looks for that.
+/// A line takes the fast path only where it is known to have room: another send looks for that.
 void look_for_room(Pair& p) {
     auto data = pattern(60);
     std::vector<std::byte> to(60);
@@ -53,7 +53,7 @@ struct Posted {
     }
 };
 
-TEST(straight, every_length_with_and_without_an_immediate) {
+TEST(fast_path, every_length_with_and_without_an_immediate) {
     Pair p(kEnhancedMixed, kReachable);
     open_way(p);
     int number = 0;
@@ -67,7 +67,7 @@ TEST(straight, every_length_with_and_without_an_immediate) {
                 const Posted posted(p, 1, source, match, bytes + 3, ++number);
                 ASSERT_NE(posted.handle, 0u);
                 look_for_room(p);
-                ASSERT_TRUE(p.send_straight(0, p.there[0], flags, match, kImmediateWord, data))
+                ASSERT_TRUE(p.send_fast(0, p.there[0], flags, match, kImmediateWord, data))
                     << bytes << ' ' << flags;
                 p.settle();
                 ASSERT_TRUE(p.recorder.has(number)) << bytes << ' ' << flags;
@@ -87,7 +87,7 @@ TEST(straight, every_length_with_and_without_an_immediate) {
     EXPECT_GT(p.ends[0]->counters().sent_inline, 0u);
 }
 
-TEST(straight, a_message_that_is_too_long_is_cut) {
+TEST(fast_path, a_message_that_is_too_long_is_cut) {
     Pair p(kEnhancedMixed, kReachable);
     open_way(p);
     int number = 0;
@@ -106,7 +106,7 @@ TEST(straight, a_message_that_is_too_long_is_cut) {
     }
 }
 
-TEST(straight, post__leaves_alone_what_is_not_its) {
+TEST(fast_path, post__leaves_alone_what_is_not_its) {
     Pair p(kEnhancedMixed, kReachable);
     std::byte memory[64];
     const auto post = [&](nhi::Rank source, std::uint64_t bytes, const Completion& completion) {
@@ -135,7 +135,7 @@ int receive(Pair& p, std::span<const iovec> to, const Completion& completion) {
 }
 
 // Nobody asks: such a receive ends in silence, at once or later.
-TEST(straight, a_receive_that_nobody_asks_for_is_filled) {
+TEST(fast_path, a_receive_that_nobody_asks_for_is_filled) {
     Pair p(kEnhancedMixed, kReachable);
     open_way(p);
     for (const std::size_t bytes : {8, 1000}) {
@@ -143,15 +143,15 @@ TEST(straight, a_receive_that_nobody_asks_for_is_filled) {
         std::vector<std::byte> to(bytes);
         const iovec range{to.data(), to.size()};
         ASSERT_EQ(receive(p, {&range, 1}, {}), kAccepted);
-        ASSERT_TRUE(p.send_straight(0, p.there[0], 0, 7, 0, data));
+        ASSERT_TRUE(p.send_fast(0, p.there[0], 0, 7, 0, data));
         p.settle();
         EXPECT_EQ(to, data);
         EXPECT_EQ(p.ends[1]->orders(), 0u);
     }
 }
 
-// A receive of several ranges goes through a bounce, which the straight path knows nothing of.
-TEST(straight, a_receive_of_several_ranges_gets_each) {
+// A receive of several ranges goes through a bounce, which the fast path knows nothing of.
+TEST(fast_path, a_receive_of_several_ranges_gets_each) {
     Pair p(kEnhancedMixed, kReachable);
     open_way(p);
     for (const std::size_t bytes : {12, 100}) {
