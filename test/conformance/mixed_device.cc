@@ -205,7 +205,8 @@ Status MixedDevice::create_group(std::span<const nhi::Rank> ranks, nhi::GroupId*
         if (rank >= peers_.size()) return Status::invalid;
         members[peers_[rank].side].push_back(peers_[rank].rank);
     }
-    Group made{.used = true};
+    Group made;
+    made.used = true;
     for (unsigned side = 0; side < kSides; ++side) {
         if (members[side].empty()) continue;
         nhi::GroupId part;
