@@ -176,11 +176,10 @@ nhi::Rank ConnectionManager::seat(int fd, const Hello& hello) {
     if (before != nhi::kNoRank) {
         // Which of the two is the new one? The one that lives.
         if (is_hung_up(fd)) return nhi::kNoRank;
-        // Who was met may have said goodbye, unheard yet. Who was never met has not died for us.
+        // It may have met this process and said goodbye, unheard yet. Who was never met has not
+        // died for us.
+        if (peers_[before].peer) hear(before);
         const bool met = peers_[before].peer && peers_[before].peer->connected;
-        if (met) {
-            for (const int link : std::vector<int>(peers_[before].peer->links)) on_link(link);
-        }
         lose(before, met ? Status::lost : Status::unreachable,
              describe(before) + " has exited; another process took its place");
     }

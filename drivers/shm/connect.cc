@@ -70,6 +70,16 @@ void ConnectionManager::on_link(int fd) {
     }
 }
 
+/// What it has said so far on any link. One that has met this process, transferred and gone may
+/// have said the last word first where that is read first.
+void ConnectionManager::hear(nhi::Rank rank) {
+    std::vector<int> links = peers_[rank].peer->links;
+    for (const auto& [fd, visitor] : answered_) {
+        if (visitor.rank == rank) links.push_back(fd);
+    }
+    for (const int fd : links) on_link(fd);
+}
+
 /// All that was said has been heard. The dead say no more, whoever still holds their sockets.
 void ConnectionManager::on_silence(int fd) {
     const nhi::Rank rank = link_of(fd).rank;

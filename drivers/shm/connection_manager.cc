@@ -340,8 +340,11 @@ void ConnectionManager::on_closed(int fd, bool in_order) {
     drop(fd);
     if (link.step == Step::silent) note_stranger();  // left without a word
     if (rank == nhi::kNoRank || peers_[rank].peer->gone) return;
-    const bool met = link.step == Step::met;
-    if (!met && (!in_order || peers_[rank].card.incarnation == 0)) return on_unmet(rank);
+    if (link.step != Step::met) {
+        if (!in_order || peers_[rank].card.incarnation == 0) return on_unmet(rank);
+        hear(rank);
+        if (peers_[rank].peer->connected) return;  // and goes by the link on which it was met
+    }
     // In good order: whoever waits for others only need not hear of it.
     if (in_order) {
         return lose(rank, Status::not_found, describe(rank) + " has closed its connection");
@@ -355,7 +358,7 @@ void ConnectionManager::on_exit(nhi::Rank rank) {
     Peer& peer = *peers_[rank].peer;
     if (peer.gone || !is_readable(peer.pidfd.get())) return;
     // It may have said goodbye before, and the sockets may be held open by a child of it.
-    for (const int link : std::vector<int>(peer.links)) on_link(link);
+    hear(rank);
     while (!peer.gone && !peer.links.empty()) on_closed(peer.links.back());
     if (!peer.gone && !peer.connected && peer.pidfd) on_unmet(rank);
 }

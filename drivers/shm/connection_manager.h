@@ -145,6 +145,7 @@ private:
     bool send_hello(int link, Entry& entry, bool with_files);
     bool send_word(int link, Kind kind) noexcept;
     void on_link(int link);
+    void hear(nhi::Rank rank);
     void on_silence(int link);
     void on_record(int link, Received& received);
     void on_hello(int link, Received& received);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace fci {
 
@@ -49,4 +50,11 @@ extern "C" int accept4(int fd, sockaddr* address, socklen_t* bytes, int flags) {
     const auto accepted = static_cast<int>(syscall(SYS_accept4, fd, address, bytes, flags));
     fci::calls.accepted += accepted >= 0;
     return accepted;
+}
+
+extern "C" int connect(int fd, const sockaddr* address, socklen_t bytes) {
+    const auto failed = static_cast<int>(syscall(SYS_connect, fd, address, bytes));
+    const auto then = std::exchange(fci::calls.connected, {});
+    if (failed == 0 && then) then();
+    return failed;
 }

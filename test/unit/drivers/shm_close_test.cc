@@ -9,6 +9,7 @@
 
 #include "drivers/shm/guard.h"
 #include "drivers/shm/hub.h"
+#include "test/unit/drivers/calls.h"
 #include "test/unit/drivers/shm_party.h"
 #include "test/unit/steps.h"
 
@@ -198,6 +199,29 @@ TEST_P(ShmCloseRace, close__while_a_peer_copies) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, ShmCloseRace, testing::Values(Direction::read, Direction::write));
+
+// It came, was answered, transferred and closed, all while this process was on its way to it: on
+// that way the goodbye is read first.
+TEST(ShmCloseOfVisitor, close__while_one_is_on_the_way_to_it) {
+    Party self, visitor;
+    const long before = calls.files_sent;
+    const nhi::Rank there = visitor.meet(self.device->card());
+    ASSERT_TRUE(self.until([&] {
+        if (calls.files_sent < before + 6) visitor.turn();
+        return calls.files_sent == before + 6;  // three each: visitor was answered
+    }));
+    calls.connected = [&] {
+        EXPECT_TRUE(visitor.until([&] { return !visitor.attached.empty(); }));
+        EXPECT_EQ(visitor.put(there, 64, 4711), Status::ok);
+        visitor.device.reset();
+    };
+    const nhi::Rank rank = self.meet(visitor.device->card());
+    EXPECT_FALSE(calls.connected) << "nothing was connected";
+    ASSERT_TRUE(self.until([&] { return !self.lost.empty(); }));
+    EXPECT_EQ(self.attached, std::vector{rank});
+    EXPECT_EQ(self.lost.front().why, Status::not_found) << self.lost.front().reason;
+    EXPECT_EQ(self.word(rank, 64), 4711u);
+}
 
 /// A peer that says for ever that it copies the memory of the process that `card` names.
 int pretend_to_copy(const ddi::Card& card, const Steps& steps) {
