@@ -115,7 +115,6 @@ test_mp_SOURCES = \
 	test/unit/mp/matching_young_test.cc \
 	test/unit/mp/message_passing_test.cc \
 	test/unit/mp/offers_test.cc \
-	test/unit/mp/others_test.cc \
 	test/unit/mp/pair.h \
 	test/unit/mp/pool_test.cc \
 	test/unit/mp/records_test.cc \

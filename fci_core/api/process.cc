@@ -67,7 +67,6 @@ Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
       messages_(*device_, protocol, limits) {
     FCI_ASSERT(&messages_.counters() == &report_.report().counters);
     messages_.mark_credit(&alert_);
-    messages_.set_rests(kRests);
     nhi::NetworkInterface& network = device_->network();
     // Failing here would only mean that a sleeper is not woken at once; sleeps are bounded.
     (void)network.configure_event(gcs::kWakeEvent, {false, true});
@@ -113,7 +112,6 @@ Process::~Process() {
 
 /// The network's own work: arrivals, departures. Not in every turn where that costs a system call.
 unsigned Process::poll_network() {
-    messages_.doubt_others();
     const Nanoseconds now = polled_ = device_->now();
     nhi::NetworkInterface& network = device_->network();
     const unsigned work = network.poll(now);
@@ -179,32 +177,7 @@ int Process::take_alerted(mp::Peer& peer, const gcs::Line& line) noexcept {
     return work;
 }
 
-/// A turn that found nothing of the peer that sent last.
-template <unsigned kWay>
-int Process::look(void* process, const mp::Peer& first) noexcept {
-    auto& self = *static_cast<Process*>(process);
-    // A line and the piece of ring that it announces then come together. Among many peers that is
-    // not worth the turn's time.
-    if constexpr (kWay < mp::Others::kTogether) __builtin_prefetch(first.in.ring_next());
-    if (!self.messages_.others().are_quiet<kWay>()) [[unlikely]] return self.take_due();
-    return self.count_idle();
-}
-
-template <unsigned... kWays>
-constexpr mp::MessagePassing::Rests Process::rests(
-    std::integer_sequence<unsigned, kWays...>) noexcept {
-    return {look<kWays>...,
-            [](void* process, const mp::Peer&) noexcept {
-                return static_cast<Process*>(process)->look_closely();
-            }};
-}
-constinit const mp::MessagePassing::Rests Process::kRests =
-    rests(std::make_integer_sequence<unsigned, mp::Others::kWays>());
-
-int Process::look_closely() noexcept {
-    return messages_.is_more_due() ? take_due() : count_idle();
-}
-
+/// A turn that found nothing of the peer that sent last, and something else to do.
 [[gnu::noinline]] int Process::take_due() noexcept {
     const int work = messages_.take_more();
     if (work == 0) return count_idle();

@@ -56,7 +56,9 @@ public:
             return alert_ != 0 ? take_alerted(first.peer, first.line)
                                : messages_.take_arrivals(first.peer, first.line);
         }
-        return messages_.rest()(this, first.peer);
+        // A line and the piece of ring that it announces then come together.
+        __builtin_prefetch(first.peer.in.ring_next());
+        return messages_.is_more_due() ? take_due() : count_idle();
     }
     /// The shortest path of a receive that is waited for: the message, if it is here or, where
     /// each rank has a core and the same peer sent last, in a moment. False: nothing happened.
@@ -127,13 +129,6 @@ private:
     static constexpr unsigned kMoment = 256;  // looks: less than a microsecond
 
     int take_alerted(mp::Peer& peer, const gcs::Line& line) noexcept;
-    [[gnu::noinline]] int look_closely() noexcept;
-    template <unsigned kWay>
-    static int look(void* process, const mp::Peer& first) noexcept;
-    template <unsigned... kWays>
-    static constexpr mp::MessagePassing::Rests rests(
-        std::integer_sequence<unsigned, kWays...>) noexcept;
-    static const mp::MessagePassing::Rests kRests;
     int take_due() noexcept;
     int idle() noexcept;
     int count_idle() noexcept { return --until_idle_ != 0 ? 0 : idle(); }

@@ -38,18 +38,6 @@ template <class Part>
 #endif
 }
 
-/// `sum` and the word, loaded without ordering, in one instruction, which compilers do not make of
-/// the two.
-[[nodiscard]] inline std::uint64_t add_relaxed(std::uint64_t sum,
-                                               const std::uint64_t& word) noexcept {
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-    asm volatile("addq %1, %0" : "+r"(sum) : "m"(word) : "cc");
-    return sum;
-#else
-    return sum + load_relaxed(word);
-#endif
-}
-
 template <class T>
 inline void store_relaxed(T& word, T value) noexcept {
     std::atomic_ref<T>(word).store(value, std::memory_order_relaxed);

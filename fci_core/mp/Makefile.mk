@@ -19,7 +19,6 @@ libfci_mp_la_SOURCES = \
 	%D%/message_passing.h \
 	%D%/offers.cc \
 	%D%/order.h \
-	%D%/others.h \
 	%D%/peer.h \
 	%D%/peers.cc \
 	%D%/protocol.h \

@@ -16,7 +16,7 @@ namespace fci::mp {
     const std::uint64_t length = flag::load_part_acquire<std::uint16_t>(first.line.control, 1);
     if (!pattern.fits(first.peer.rank, plain_space(kind_of(first.line), 0), match) ||
         length > bytes || length > kInlineBytes + 8 || !posted_.empty() || !arrived_.empty() ||
-        (more_ != 0 && !is_all_quiet())) {
+        is_more_due()) {
         return false;
     }
     copy_short(static_cast<std::byte*>(data),

@@ -8,8 +8,6 @@
 namespace fci::mp {
 
 namespace {
-constexpr MessagePassing::Rests kNobodys{};  // of an owner that calls turn() only
-
 /// What operations end with.
 int failure_of(Status departure) noexcept {
     return departure == Status::unreachable ? kUnreachable
@@ -20,7 +18,7 @@ int failure_of(Status departure) noexcept {
 
 MessagePassing::MessagePassing(ddi::Device& device, const Protocol& protocol, const Limits& limits)
     : device_(device), network_(device.network()), protocol_(protocol), limits_(limits),
-      nobody_(std::make_unique<Peer>()), first_(nobody_.get()), rests_(&kNobodys) {
+      nobody_(std::make_unique<Peer>()), first_(nobody_.get()) {
     FCI_ASSERT(limits_.eager_bytes <= kEagerMost);
     FCI_ASSERT(has_room(limits_.layout));
     FCI_ASSERT(limits_.layout.pool_bytes % gcs::Layout::kPieceBytes == 0);
@@ -90,16 +88,6 @@ void MessagePassing::attach(nhi::Rank rank) {
     set_busy();  // what waited for the connection
 }
 
-void MessagePassing::set_rests(const Rests& rests) noexcept {
-    rests_ = &rests;
-    rest_ = rests.back();
-}
-
-void MessagePassing::set_busy() noexcept {
-    more_ |= kBusy;
-    rest_ = rests_->back();
-}
-
 /// Something must wait until there is memory again. The turn says so, and the next one tries again.
 void MessagePassing::set_starved() noexcept {
     more_ |= kStarved;
@@ -108,7 +96,6 @@ void MessagePassing::set_starved() noexcept {
 
 /// `active_` has changed.
 void MessagePassing::order_peers() noexcept {
-    doubt_others();
     first_ = active_.empty() ? nobody_.get() : active_.front();
     more_ = static_cast<std::uint8_t>((more_ & ~kSeveral) | (active_.size() > 1 ? kSeveral : 0));
 }

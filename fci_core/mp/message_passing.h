@@ -23,7 +23,6 @@
 #include "fci_core/mp/line_pool.h"
 #include "fci_core/mp/matching.h"
 #include "fci_core/mp/order.h"
-#include "fci_core/mp/others.h"
 #include "fci_core/mp/peer.h"
 #include "fci_core/mp/protocol.h"
 
@@ -119,21 +118,8 @@ public:
         const gcs::Line& line = first_->in.next();
         return {*first_, line, first_->in.is_next(line)};
     }
-    /// Where there may be more: it is here now. If not, others() and rest() know how they look.
-    [[nodiscard]] bool is_more_due() noexcept;
-    /// What a turn does that finds nothing of the first peer: one of the owner's functions, the one
-    /// for Others::way() while all is quiet, and the last one of them where is_more_due() must be
-    /// asked. `first`: as arrival() has it.
-    using Rest = int (*)(void* owner, const Peer& first) noexcept;
-    using Rests = std::array<Rest, Others::kWays + 1>;
-    void set_rests(const Rests& rests) noexcept;
-    [[nodiscard]] Rest rest() const noexcept { return rest_; }
-    [[nodiscard]] const Others& others() const noexcept { return others_; }
-    /// The next turn looks closely.
-    void doubt_others() noexcept {
-        others_.clear();
-        rest_ = rests_->back();
-    }
+    /// There is something of the other things.
+    [[nodiscard]] bool is_more_due() const noexcept { return more_ != 0 && look_closely(); }
     int take_arrivals(Peer& peer, const gcs::Line& line) noexcept;
     int take_more() noexcept;
     /// Whenever credit goes back, now and then among arrivals, kCreditReturned is set in *word.
@@ -180,7 +166,7 @@ private:
     bool posted_before(Question question) const noexcept;
 
     // turn.cc
-    [[nodiscard]] bool is_all_quiet() const noexcept;
+    [[nodiscard]] bool look_closely() const noexcept;
     int go_on();
     template <std::uint32_t kFlags>
     bool take_message(Peer& peer, const gcs::Line& line, std::uint32_t kind);
@@ -198,7 +184,7 @@ private:
     unsigned tell_finished();
 
     // message_passing.cc
-    void set_busy() noexcept;
+    void set_busy() noexcept { more_ |= kBusy; }
     bool has_room(const gcs::Layout& layout) const noexcept;
     void order_peers() noexcept;
     void attach(nhi::Rank rank);
@@ -310,9 +296,6 @@ private:
     Peer* first_;                             // of the active ones, or nobody_
     std::uint8_t more_ = 0;                   // kBusy, kSeveral, kStarved
     bool missed_ = false;                     // there was no memory for a peer that attached
-    Rest rest_ = nullptr;
-    const Rests* rests_;
-    Others others_;
     nhi::Rank known_ = 0;                     // peers_.size()
     unsigned here_ = 1;                       // see local_ranks()
     std::vector<Peer*> peers_;                // by rank; nobody_ where nothing is known

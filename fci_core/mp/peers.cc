@@ -23,7 +23,6 @@ Peer* MessagePassing::peer(nhi::Rank rank) {
     }
     // So that a peer that is known can attach without more.
     if (made_.size() == active_.capacity()) active_.reserve(2 * made_.size());
-    others_.reserve(active_.capacity());
     made_.push_back(std::make_unique<Peer>());
     Peer* const made = peers_[rank] = made_.back().get();
     made->rank = rank;
@@ -102,7 +101,7 @@ MemoryUse MessagePassing::memory() const noexcept {
     use.fixed = scratch_.capacity() + orders_.memory() + pool_.memory();
     use.known = peers_.capacity() * sizeof peers_[0] + reasons_.capacity() * sizeof reasons_[0];
     use.known += made_.capacity() * sizeof made_[0];
-    use.connected = active_.capacity() * sizeof active_[0] + others_.memory();
+    use.connected = active_.capacity() * sizeof active_[0];
     use.connected += made_.size() * sizeof(Peer) + lines_.memory();
     for (const Peer* const peer : active_) use.connected += peer->offers.capacity() * sizeof(Offer);
     use.unexpected = arrived_pool_.memory();

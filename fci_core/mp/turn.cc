@@ -65,16 +65,16 @@ template <std::uint32_t kFlags>
     if (peer.in.credit_due()) return_credit(peer);
 }
 
-/// But for the first peer; as far as known without a close look.
-bool MessagePassing::is_all_quiet() const noexcept {
-    if (more_ != kSeveral) return more_ == 0;
-    return others_.count() + 1 == active_.size() && others_.are_quiet();
+/// At all peers but the one that sent last.
+[[gnu::noinline]] bool MessagePassing::look_closely() const noexcept {
+    if ((more_ & kBusy) != 0) return true;
+    return std::any_of(active_.begin() + 1, active_.end(),
+                       [](const Peer* peer) { return peer->in.ready(); });
 }
 
 int MessagePassing::turn() noexcept {
     const Arrival first = arrival();
     if (first.is_here) return take_arrivals(first.peer, first.line);
-    if (is_all_quiet()) return 0;
     return is_more_due() ? take_more() : 0;
 }
 
@@ -150,26 +150,12 @@ int MessagePassing::take_arrivals(Peer& peer, const gcs::Line& line) noexcept {
 
 [[gnu::noinline]] int MessagePassing::take_rest(Peer& peer) {
     const auto taken = static_cast<int>(1 + drain(peer, kRequestsPerTurn - 1));
-    if (is_all_quiet()) return taken;
+    if (!is_more_due()) return taken;
     const int more = take_more();
     return more < 0 ? more : taken + more;
 }
 
-[[gnu::noinline]] bool MessagePassing::is_more_due() noexcept {
-    doubt_others();
-    if ((more_ & kBusy) != 0) return true;
-    for (std::size_t i = 1; i < active_.size(); ++i) {
-        const gcs::LineReader& in = active_[i]->in;
-        const std::uint64_t control = flag::load_acquire(in.next().control);
-        if (in.is_next(control)) return true;
-        others_.add(in.next().control, control);
-    }
-    rest_ = (*rests_)[others_.way()];
-    return false;
-}
-
 [[gnu::noinline]] int MessagePassing::take_more() noexcept {
-    doubt_others();
     unsigned work = 0;
     // By index: a callback may attach peers, and a peer may be lost on the way.
     for (std::size_t i = 1; i < active_.size(); ++i) {
