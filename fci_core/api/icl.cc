@@ -9,10 +9,12 @@
 #include "fci_core/api/icl_context.h"
 #include "fci_core/api/version.h"
 
+using fci::api::engine_of;
 using fci::api::guarded;
 using fci::api::messages_of;
 using fci::api::Process;
 using fci::api::process_of;
+namespace fast = fci::mp::fast;
 namespace mp = fci::mp;
 
 // A claimed message is mp's own object under another name.
@@ -68,7 +70,8 @@ char* duplicate(const std::string& text) noexcept { return strdup(text.c_str());
                                       const void* buffer, size_t bytes,
                                       const fci_icl_completion* const& completion,
                                       fci_icl_order* const& order) noexcept {
-    if (messages_of(context).send_eager(peer, space, flags, match, immediate, buffer, bytes)) {
+    mp::Engine& engine = engine_of(context);
+    if (fast::send_eager(engine, peer, space, flags, match, immediate, buffer, bytes)) {
         return FCI_ICL_DONE;
     }
     return guarded([&]() -> int {
@@ -156,18 +159,18 @@ void fci_icl_card(const fci_icl_context* context, unsigned char card[FCI_ICL_CAR
 }
 
 void fci_icl_limits(const fci_icl_context* context, struct fci_icl_limits* limits) {
-    const mp::MessagePassing& messages = messages_of(context);
-    const mp::Limits& known = messages.limits();
+    const mp::Engine& engine = engine_of(context);
+    const mp::Limits& known = engine.limits;
     limits->inline_bytes = mp::kInlineBytes;
     // Under a protocol that asks before it sends, nothing leaves the buffer at once.
-    limits->inject_bytes = messages.protocol().data_with_send_request ? known.eager_bytes : 0;
+    limits->inject_bytes = engine.protocol.data_with_send_request ? known.eager_bytes : 0;
     limits->eager_bytes = known.eager_bytes;
     limits->announce_bytes = known.announce_bytes;
     limits->am_header_bytes = mp::kHeaderMost;
     limits->unexpected_bytes = known.unexpected_bytes;
     limits->cores = process_of(context).cores();
     limits->driver = process_of(context).driver();
-    limits->protocol = messages.protocol().name;
+    limits->protocol = engine.protocol.name;
     limits->wait_policy = process_of(context).kept_wait_policy();
 }
 
@@ -175,29 +178,8 @@ const char* fci_icl_summary(const fci_icl_context* context) {
     return process_of(context).kept_summary();
 }
 
-const char* fci_icl_strerror(int code) {
-    switch (code) {
-        case FCI_ICL_OK: return "success";
-        case FCI_ICL_DONE: return "done at once";
-        case FCI_ICL_EAGAIN: return "no room just now, try again after progress";
-        case FCI_ICL_EINVAL: return "invalid argument";
-        case FCI_ICL_ENOMEM: return "out of memory";
-        case FCI_ICL_EPEER: return "the peer died or closed";
-        case FCI_ICL_EUNREACHABLE: return "the peer cannot be reached";
-        case FCI_ICL_ETRUNC: return "message longer than the receive buffer";
-        case FCI_ICL_ECANCELED: return "cancelled";
-        case FCI_ICL_ENOMSG: return "no such message";
-        case FCI_ICL_ENOENT: return "no such order, peer or option";
-        case FCI_ICL_EUNSUPPORTED: return "not supported here";
-        case FCI_ICL_EMISMATCH: return "versions or settings of the two sides differ";
-        case FCI_ICL_EHELD: return "the peer holds too many messages that nobody asked for";
-        case FCI_ICL_EFAULT: return "a buffer is not accessible";
-        default: return "unknown code";
-    }
-}
-
 const char* fci_icl_peer_reason(const fci_icl_context* context, fci_icl_peer peer) {
-    return messages_of(context).reason(peer);
+    return engine_of(context).peers.reason(peer);
 }
 
 // --- peers ---
@@ -225,7 +207,7 @@ void* fci_icl_board(fci_icl_context* context, fci_icl_peer peer) {
 }
 
 void fci_icl_on_death(fci_icl_context* context, fci_icl_died_fn died, void* user) {
-    messages_of(context).on_death(died, user);
+    messages_of(context).meetings().on_death(died, user);
 }
 
 // --- tagged messages ---
@@ -234,8 +216,8 @@ int fci_icl_send_bytes(fci_icl_context* context, fci_icl_peer peer, uint32_t spa
                        uint64_t match, uint64_t immediate, const void* buffer, size_t bytes,
                        const struct fci_icl_completion* completion, fci_icl_order* order) {
     if (space >= FCI_ICL_SPACES) return FCI_ICL_EINVAL;
-    if (messages_of(context).send_line(peer, space, flags, match, immediate, buffer, bytes))
-        [[likely]] {
+    mp::Engine& engine = engine_of(context);
+    if (fast::send_line(engine, peer, space, flags, match, immediate, buffer, bytes)) [[likely]] {
         return FCI_ICL_DONE;
     }
     return send_with_order(context, peer, space, flags, match, immediate, buffer, bytes,
@@ -244,8 +226,8 @@ int fci_icl_send_bytes(fci_icl_context* context, fci_icl_peer peer, uint32_t spa
 
 int fci_icl_send_short(fci_icl_context* context, fci_icl_peer peer, uint64_t match,
                        const void* buffer, size_t bytes) {
-    if (messages_of(context).send_line(peer, 0, FCI_ICL_BUFFERED, match, 0, buffer, bytes))
-        [[likely]] {
+    mp::Engine& engine = engine_of(context);
+    if (fast::send_line(engine, peer, 0, FCI_ICL_BUFFERED, match, 0, buffer, bytes)) [[likely]] {
         return FCI_ICL_DONE;
     }
     return send_with_order(context, peer, 0, FCI_ICL_BUFFERED, match, 0, buffer, bytes, nullptr,
@@ -285,10 +267,10 @@ int fci_icl_receive_bytes(fci_icl_context* context, fci_icl_peer source, uint32_
                           struct fci_icl_status* status) {
     if (space >= FCI_ICL_SPACES) return FCI_ICL_EINVAL;
     const mp::Pattern pattern{source, space, match, ignore};
-    mp::MessagePassing& messages = messages_of(context);
-    if (completion != nullptr && messages.known_absent(pattern)) [[likely]] {
+    mp::Engine& engine = engine_of(context);
+    if (completion != nullptr && engine.arrived.known_absent(pattern)) [[likely]] {
         const std::uint32_t handle =
-            messages.post(pattern, buffer, bytes, completion_of(completion));
+            fast::post(engine, pattern, buffer, bytes, completion_of(completion));
         if (handle != 0) [[likely]] {
             if (order != nullptr) *order = handle;
             return FCI_ICL_OK;
@@ -302,8 +284,9 @@ fci_icl_order fci_icl_post(fci_icl_context* context, fci_icl_peer source, uint64
                            uint64_t ignore, void* buffer, size_t bytes, fci_icl_done_fn done,
                            void* user, void* owner) {
     const mp::Pattern pattern{source, 0, match, ignore};
-    if (!messages_of(context).known_absent(pattern)) [[unlikely]] return 0;
-    return messages_of(context).post(pattern, buffer, bytes, {done_of(done), user, owner});
+    mp::Engine& engine = engine_of(context);
+    if (!engine.arrived.known_absent(pattern)) [[unlikely]] return 0;
+    return fast::post(engine, pattern, buffer, bytes, {done_of(done), user, owner});
 }
 
 int fci_icl_take(fci_icl_context* context, fci_icl_peer source, uint64_t match, uint64_t ignore,
@@ -369,9 +352,11 @@ int fci_icl_am_send(fci_icl_context* context, fci_icl_peer peer, uint32_t id, ui
     }
     return guarded([&]() -> int {
         std::uint32_t handle = 0;
-        const int result = messages_of(context).send_active(
-            peer, id, flags, {static_cast<const std::byte*>(header), header_bytes},
-            {iov, iov_count}, completion_of(completion), &handle);
+        const int result = messages_of(context).send(
+            mp::active_message(peer, id, flags,
+                               {static_cast<const std::byte*>(header), header_bytes},
+                               {iov, iov_count}),
+            completion_of(completion), &handle);
         return with_order(result, handle, order);
     });
 }

@@ -15,6 +15,9 @@ inline Process& process_of(const fci_icl_context* context) noexcept {
 inline mp::MessagePassing& messages_of(const fci_icl_context* context) noexcept {
     return process_of(context).messages();
 }
+inline mp::Engine& engine_of(const fci_icl_context* context) noexcept {
+    return messages_of(context).engine();
+}
 
 /// Runs what may allocate; running out of memory becomes a code.
 template <class F>

@@ -47,4 +47,25 @@ int fci_icl_driver(unsigned i, struct fci_icl_driver* driver) {
 
 const char* fci_icl_library_version(void) { return FCI_VERSION_TEXT; }
 
+const char* fci_icl_strerror(int code) {
+    switch (code) {
+        case FCI_ICL_OK: return "success";
+        case FCI_ICL_DONE: return "done at once";
+        case FCI_ICL_EAGAIN: return "no room just now, try again after progress";
+        case FCI_ICL_EINVAL: return "invalid argument";
+        case FCI_ICL_ENOMEM: return "out of memory";
+        case FCI_ICL_EPEER: return "the peer died or closed";
+        case FCI_ICL_EUNREACHABLE: return "the peer cannot be reached";
+        case FCI_ICL_ETRUNC: return "message longer than the receive buffer";
+        case FCI_ICL_ECANCELED: return "cancelled";
+        case FCI_ICL_ENOMSG: return "no such message";
+        case FCI_ICL_ENOENT: return "no such order, peer or option";
+        case FCI_ICL_EUNSUPPORTED: return "not supported here";
+        case FCI_ICL_EMISMATCH: return "versions or settings of the two sides differ";
+        case FCI_ICL_EHELD: return "the peer holds too many messages that nobody asked for";
+        case FCI_ICL_EFAULT: return "a buffer is not accessible";
+        default: return "unknown code";
+    }
+}
+
 }  // extern "C"

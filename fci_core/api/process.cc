@@ -65,8 +65,8 @@ Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
       policy_(policy),
       until_poll_(device_->network().idle_poll_every()),
       messages_(*device_, protocol, limits) {
-    FCI_ASSERT(&messages_.counters() == &report_.report().counters);
-    messages_.mark_credit(&alert_);
+    FCI_ASSERT(&messages_.engine().counters == &report_.report().counters);
+    messages_.engine().credit_mark = &alert_;
     nhi::NetworkInterface& network = device_->network();
     // Failing here would only mean that a sleeper is not woken at once; sleeps are bounded.
     (void)network.configure_event(gcs::kWakeEvent, {false, true});
@@ -99,8 +99,8 @@ Process::~Process() {
     fork_watch_.reset();
     if (oversubscribed_) progress::set_slice(0);
     if (!final_report_.asked()) return;
-    final_report_.tell(messages_.counters(),
-                       {driver_, messages_.protocol().name, policy_.describe()});
+    final_report_.tell(messages_.engine().counters,
+                       {driver_, messages_.engine().protocol.name, policy_.describe()});
 }
 
 /// Between two turns that both had work.
@@ -123,7 +123,7 @@ unsigned Process::poll_network() {
     }
     if (policy_.wants_watch(now)) policy_.watch(progress::lost_time(), now);
     if (work == 0) return 0;
-    const unsigned met = messages_.local_ranks();
+    const unsigned met = messages_.engine().peers.on_this_host();
     policy_.set_local_ranks(met);
     // Not before: whoever sleeps until the others have started is woken on the launcher's core.
     if (met > 1 && !placed_) {
@@ -138,7 +138,7 @@ unsigned Process::poll_network() {
 void Process::look_for_strangers() {
     reports_waiting_ = messages_.waits_for_anybody() ? reports_waiting_ + 1 : 0;
     if (reports_waiting_ >= kReportsBeforeMeeting && job_size_ <= kMeetMost) {
-        messages_.meet(job_size_);
+        messages_.meetings().meet(job_size_);
     }
 }
 
@@ -204,7 +204,7 @@ int Process::idle() noexcept try {
         empty_turns_ = 0;
     } else if (oversubscribed_ && empty_turns_ > policy_.spins()) {
         if (empty_turns_ % kLookForSleepersEvery == 0) {
-            policy_.set_asleep(messages_.sleeping_peers());
+            policy_.set_asleep(messages_.engine().peers.sleeping());
         }
         if (policy_.wants_used_time()) policy_.used_time(progress::used_time());
         progress::WaitStep step = policy_.turn(empty_turns_, device_->now());
@@ -222,7 +222,7 @@ int Process::idle() noexcept try {
 
 /// The caller has sent something in a row of empty turns; not at its begin: that is waited for.
 bool Process::went_on() noexcept {
-    const std::uint64_t before = std::exchange(sends_, messages_.sends());
+    const std::uint64_t before = std::exchange(sends_, messages_.engine().sends());
     return sends_ != before && empty_turns_ > kRowBegins;
 }
 
@@ -233,7 +233,7 @@ void Process::follow(const progress::WaitStep& step, Nanoseconds most) {
             flag::pause();
             break;
         case progress::WaitAction::yield:
-            ++messages_.counters().yields;
+            ++messages_.engine().counters.yields;
             progress::give_core_away();
             break;
         case progress::WaitAction::sleep:
@@ -244,7 +244,7 @@ void Process::follow(const progress::WaitStep& step, Nanoseconds most) {
 
 void Process::sleep(Nanoseconds timeout) {
     if (!begin_sleep()) return;
-    ++messages_.counters().sleeps;
+    ++messages_.engine().counters.sleeps;
     device_->sleep(timeout);
     wake_ = Wake::left_on;
     until_poll_ = 1;  // it may have been an arrival or a departure that woke us
@@ -290,7 +290,8 @@ bool Process::drain(Nanoseconds timeout) {
     if (in_fork_child_) return false;
     if (timeout < 0) timeout = linger_;
     const Nanoseconds begin = device_->now();
-    while (!messages_.drained() || !messages_.sends_taken() || !device_->network().is_idle()) {
+    while (!messages_.drained() || !messages_.engine().orders.sends_taken() ||
+           !device_->network().is_idle()) {
         const Nanoseconds left = timeout - (device_->now() - begin);
         if (left <= 0) return false;
         wait(left < 1'000'000 ? left : 1'000'000);
@@ -303,16 +304,17 @@ void Process::enter_fork_child() noexcept {
     wake_ = Wake::off;
     others_sleep_ = false;
     until_idle_ = 1;
-    messages_.sever();
+    messages_.meetings().sever();
 }
 
 void Process::show(std::uint64_t job) {
     update_report();
-    report_.open(driver_, messages_.protocol().name, wait_policy(), summary(), job);
+    report_.open(driver_, messages_.engine().protocol.name, wait_policy(), summary(), job);
 }
 
 void Process::update_report() noexcept {
-    ReportFigures figures{device_->peers() - 1, messages_.connected_peers(), device_->memory()};
+    ReportFigures figures{device_->peers() - 1, messages_.engine().peers.connected(),
+                          device_->memory()};
     figures.memory += messages_.memory();
     figures.memory.fixed += sizeof *this;
     report_.update(figures);
@@ -326,9 +328,9 @@ Status Process::add_peer(const ddi::Card& card, nhi::Rank* rank) {
 
 void Process::set_handler(std::uint32_t id, fci_icl_am_fn handler, void* user) {
     handlers_[id] = {handler, user};
-    if (handler == nullptr) return messages_.set_handler(id, nullptr, nullptr);
+    if (handler == nullptr) return messages_.active_messages().set_handler(id, nullptr, nullptr);
     // The C face and mp name the target differently; this is the one place that translates.
-    messages_.set_handler(
+    messages_.active_messages().set_handler(
         id,
         [](void* self, nhi::Rank source, const void* header, std::size_t header_bytes,
            const void* data, std::uint64_t bytes, mp::ReceiveTarget* target) {
@@ -343,14 +345,14 @@ void Process::set_handler(std::uint32_t id, fci_icl_am_fn handler, void* user) {
 }
 
 std::uint64_t Process::counter(unsigned i) {
-    return counter_value(messages_.counters(), i);
+    return counter_value(messages_.engine().counters, i);
 }
 
 std::string Process::wait_policy() const { return policy_.describe(); }
 
 std::string Process::summary() const {
     return std::string(FCI_VERSION_TEXT) + ", driver " + driver_ + ", protocol " +
-           messages_.protocol().name + ", wait " + wait_policy();
+           messages_.engine().protocol.name + ", wait " + wait_policy();
 }
 
 int code_of(Status status) noexcept {

@@ -18,7 +18,7 @@
 #include "fci_core/base/status.h"
 #include "fci_core/ddi/device.h"
 #include "fci_core/ddi/driver.h"
-#include "fci_core/mp/awaited.h"
+#include "fci_core/mp/fast_path.h"
 #include "fci_core/mp/message_passing.h"
 #include "fci_core/progress/wait_policy.h"
 
@@ -51,27 +51,29 @@ public:
     /// One bounded turn: what was done, or an error. Where there are more ranks than cores, a long
     /// idle caller loses its core for a moment.
     int progress() noexcept {
-        const mp::MessagePassing::Arrival first = messages_.arrival();
+        const mp::Engine::Arrival first = messages_.engine().arrival();
         if (first.is_here) {
             return alert_ != 0 ? take_alerted(first.peer, first.line)
                                : messages_.take_arrivals(first.peer, first.line);
         }
         // A line and the piece of ring that it announces then come together.
         __builtin_prefetch(first.peer.in.ring_next());
-        return messages_.is_more_due() ? take_due() : count_idle();
+        return messages_.engine().is_more_due() ? take_due() : count_idle();
     }
     /// The shortest path of a receive that is waited for: the message, if it is here or, where
     /// each rank has a core and the same peer sent last, in a moment. False: nothing happened.
     [[gnu::always_inline]] bool take_awaited(const mp::Pattern& pattern, void* data,
                                              std::uint64_t bytes, mp::Outcome* outcome) noexcept {
-        const mp::MessagePassing::Arrival first = messages_.arrival();
+        const mp::Engine::Arrival first = messages_.engine().arrival();
         unsigned looks = pattern.source == first.peer.rank && !oversubscribed_ ? kMoment : 1;
         while (!first.peer.in.is_next(first.line)) {
             if (--looks == 0) return false;
         }
         // What a turn with work has to do besides, it does.
         if ((alert_ & kLookUp) != 0 || wake_ != Wake::off) [[unlikely]] return false;
-        if (!messages_.take_awaited(first, pattern, data, bytes, outcome)) return false;
+        if (!mp::fast::take_awaited(messages_.engine(), first, pattern, data, bytes, outcome)) {
+            return false;
+        }
         if (alert_ != 0) [[unlikely]] worked();
         return true;
     }
@@ -176,7 +178,7 @@ private:
     bool oversubscribed_ = false;  // the wait policy asks to hear of every row of empty turns
     std::uint8_t alert_ = 0;  // the next turn with work is not one like others:
     static constexpr std::uint8_t kAlways = 1;  // one of both
-    static constexpr std::uint8_t kLookUp = mp::MessagePassing::kCreditReturned;
+    static constexpr std::uint8_t kLookUp = mp::Engine::kCreditReturned;
     bool in_fork_child_ = false;
     std::optional<ForkWatch> fork_watch_;  // until it begins to end
     bool shared_ = false, stays_awake_ = false;

@@ -1,28 +1,49 @@
 # mp: tagged and active messages, sections 2.6.2-2.6.10.
 noinst_LTLIBRARIES += libfci_mp.la
 libfci_mp_la_SOURCES = \
-	%D%/active.cc \
+	%D%/active_messages.cc \
+	%D%/active_messages.h \
 	%D%/arrived_pool.h \
-	%D%/awaited.h \
-	%D%/cancel.cc \
+	%D%/claim_table.h \
 	%D%/claims.h \
 	%D%/copy.h \
 	%D%/copy_path.h \
+	%D%/engine.cc \
+	%D%/engine.h \
+	%D%/fast_path.h \
 	%D%/key_index.cc \
 	%D%/key_index.h \
 	%D%/limits.h \
-	%D%/line_pool.h \
-	%D%/long_message.cc \
 	%D%/matching.cc \
 	%D%/matching.h \
+	%D%/meetings.cc \
+	%D%/meetings.h \
 	%D%/message_passing.cc \
 	%D%/message_passing.h \
 	%D%/offers.cc \
+	%D%/offers.h \
 	%D%/order.h \
+	%D%/orders.cc \
+	%D%/orders.h \
+	%D%/outbox.cc \
+	%D%/outbox.h \
 	%D%/peer.h \
 	%D%/peers.cc \
+	%D%/peers.h \
 	%D%/protocol.h \
-	%D%/receive.cc \
+	%D%/receives.cc \
+	%D%/receives.h \
 	%D%/records.h \
-	%D%/send.cc \
-	%D%/turn.cc
+	%D%/rendezvous.cc \
+	%D%/rendezvous.h \
+	%D%/sends.cc \
+	%D%/sends.h \
+	%D%/shared_copies.cc \
+	%D%/shared_copies.h \
+	%D%/streams.cc \
+	%D%/streams.h \
+	%D%/transfer.h \
+	%D%/turn.cc \
+	%D%/unexpected_credit.h \
+	%D%/waiting_line.h \
+	%D%/work.h

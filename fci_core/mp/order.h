@@ -114,6 +114,11 @@ struct Order : OrderHot, ListLink {
     [[nodiscard]] std::uint64_t pieces() const noexcept {
         return (wanted + piece_bytes - 1) / piece_bytes;
     }
+    /// What the sender is told of the word from which both sides claim.
+    [[nodiscard]] std::uint16_t claim_name() const noexcept {
+        if (path != Path::shared) return 0;
+        return ClaimWord::name(static_cast<unsigned>(claim_index), claims_generation);
+    }
     /// For a new use; what belongs to moving data is set by begin_moving().
     void reset(bool send, OrderState first, const Completion& told) noexcept {
         error = kSuccess;

@@ -8,9 +8,11 @@
 #include "fci_core/base/intrusive_list.h"
 #include "fci_core/gcs/piece_pool.h"
 #include "fci_core/gcs/request_block.h"
+#include "fci_core/mp/claim_table.h"
 #include "fci_core/mp/copy_path.h"
-#include "fci_core/mp/line_pool.h"
 #include "fci_core/mp/order.h"
+#include "fci_core/mp/unexpected_credit.h"
+#include "fci_core/mp/waiting_line.h"
 
 namespace fci::mp {
 
@@ -34,8 +36,7 @@ struct Peer {
 
     gcs::LineReader in;
     gcs::LineWriter out;
-    std::uint64_t room = 0;      // unexpected memory at the peer that may still be used, at least
-    std::uint64_t granted = 0;   // all of it that was ever allowed; `room` is what is left of that
+    UnexpectedCredit credit;
     nhi::Rank rank = nhi::kNoRank;
     bool fast_path = false;      // see takes_fast_path()
     bool takes_notes = false;    // the peer makes offers
@@ -43,9 +44,9 @@ struct Peer {
     bool lost = false;
     bool present = false;        // attached and not lost
     bool connecting = false;
-    bool mapped = false;         // its memory, and this process's by it (nhi::Link)
     bool credit_owed = false;
     Status departure = Status::ok;  // else: why it will be lost, once all that it wrote is taken
+    std::uint64_t last_request = 0;  // and the number of the last one that is heard after that
     int failure = kPeerLost;     // what operations with a lost peer end with
 
     // Sending.
@@ -58,7 +59,7 @@ struct Peer {
     bool copy_checked = false;         // whether the kernel lets this process copy
     bool copy_allowed = false;
     std::uint32_t copied_in = 0;       // the last push that did a piece of a kernel copy
-    std::uint64_t claims_used = 0;     // bits: claim words in the own block
+    ClaimTable claims;
 
     // One-sided: the peer's offers here, and the sends that they must be checked against.
     std::vector<Offer> offers;
@@ -78,6 +79,17 @@ struct Peer {
         if (!takes_notes) [[likely]] return;
         const auto low = static_cast<std::uint32_t>(number);
         notes[low % kSentNotes] = {match, low, static_cast<std::uint8_t>(space), used};
+    }
+    /// It has room for the message even if nobody asks for it there.
+    [[nodiscard]] bool has_room(std::uint64_t charge) noexcept {
+        if (credit.has(charge)) [[likely]]
+            return true;
+        credit.give(out.disposed());
+        return credit.has(charge);
+    }
+    /// Nothing that was to be written to it waits here.
+    [[nodiscard]] bool is_written() const noexcept {
+        return control.empty() && pending.empty() && streams.empty();
     }
     void sever() noexcept {
         lost = true;

@@ -1,81 +1,127 @@
 // The turn: what has arrived, and what could not go on before (§2.6.10: what a process does while
 // it waits).
-#include <algorithm>
 #include <new>
-#include <utility>
 
+#include "fci_core/mp/fast_path.h"
 #include "fci_core/mp/message_passing.h"
 
 namespace fci::mp {
 
 namespace {
 constexpr unsigned kRequestsPerTurn = 32;  // of one peer, so that no peer starves another
-
-constexpr bool has_flag(std::uint32_t kind, std::uint32_t flag) noexcept {
-    return (kind & flag << 8) != 0;
-}
-}  // namespace
-
-/// The fast path: a whole message for a receive that is found at once. False: nothing
-/// happened, dispatch() knows what it is. Each word of the line is read once, so the peer cannot
-/// change it between a look and a use.
-template <std::uint32_t kFlags>
-[[gnu::always_inline]] inline bool MessagePassing::take_message(Peer& peer, const gcs::Line& line,
-                                                                std::uint32_t kind) {
-    constexpr bool in_ring = (kFlags & kInRing) != 0, has_immediate = (kFlags & kImmediate) != 0;
-    const std::uint64_t bytes = flag::load_part_acquire<std::uint16_t>(line.control, 1);
-    // Filled in as it becomes known: so little need be kept.
-    Outcome outcome;
-    outcome.match = flag::load_relaxed(line.word[0]);
-    PostedNode* const node = posted_.find_head(peer.rank, plain_space(kind, kFlags), outcome.match);
-    if (node == nullptr) [[unlikely]] return false;
-    Order& order = static_cast<Order&>(*node);
-    if (static_cast<std::int64_t>(bytes) > order.direct_bytes) [[unlikely]] return false;
-    outcome.error = kSuccess;
-    outcome.flags = has_immediate ? kSendImmediate : 0;
-    outcome.source = peer.rank;
-    outcome.immediate = has_immediate ? flag::load_relaxed(line.word[1]) : 0;
-    outcome.length = outcome.received = bytes;
-    if (in_ring) {
-        if (bytes > limits_.eager_bytes) [[unlikely]] return false;
-        const std::byte* const from = peer.in.ring(line, bytes);
-        if (from == nullptr) [[unlikely]] return false;
-        copy(order.data, from, bytes);
-    } else {
-        const auto* const from = reinterpret_cast<const std::byte*>(line.word + 1 + has_immediate);
-        // Shorter than any limit, so the commonest need not be compared with it.
-        if (is_word_or_two(bytes)) [[likely]] {
-            copy_word_or_two(order.data, from, bytes);
-        } else {
-            if (bytes > kInlineBytes + 8 - 8 * has_immediate) [[unlikely]] return false;
-            copy_short(order.data, from, bytes);
-        }
-    }
-    static_assert(kSlotCharge + kInlineBytes + 8 <= gcs::LineReader::kDisposedByLineMost);
-    static_assert(kSlotCharge == gcs::kLineBytes);
-    if (peer.in.advance_disposing(bytes)) [[unlikely]] offer_credit(peer);
-    ++counters_.received_expected;
-    posted_.remove(order);
-    orders_.give_back(order);  // which leaves it as it is
-    order.completion.done(order.completion.user, order.completion.owner, &outcome);
-    return true;
-}
-
-[[gnu::noinline]] void MessagePassing::offer_credit(Peer& peer) {
-    if (peer.in.credit_due()) return_credit(peer);
-}
-
-/// At all peers but the one that sent last.
-[[gnu::noinline]] bool MessagePassing::look_closely() const noexcept {
-    if ((more_ & kBusy) != 0) return true;
-    return std::any_of(active_.begin() + 1, active_.end(),
-                       [](const Peer* peer) { return peer->in.ready(); });
 }
 
 int MessagePassing::turn() noexcept {
-    const Arrival first = arrival();
+    const Engine::Arrival first = engine_.arrival();
     if (first.is_here) return take_arrivals(first.peer, first.line);
-    return is_more_due() ? take_more() : 0;
+    return engine_.is_more_due() ? take_more() : 0;
+}
+
+/// Mostly it is one message, alone.
+int MessagePassing::take_arrivals(Peer& peer, const gcs::Line& line) noexcept {
+    if (!fast::take_message<0>(engine_, peer, line, kind_of(line))) [[unlikely]] take_other(peer);
+    if (peer.in.ready() || engine_.work.any()) [[unlikely]] return take_rest(peer);
+    return 1;
+}
+
+[[gnu::noinline]] int MessagePassing::take_rest(Peer& peer) {
+    const auto taken = static_cast<int>(1 + drain(peer, kRequestsPerTurn - 1));
+    if (!engine_.is_more_due()) return taken;
+    const int more = take_more();
+    return more < 0 ? more : taken + more;
+}
+
+[[gnu::noinline]] int MessagePassing::take_more() noexcept {
+    unsigned work = 0;
+    const std::vector<Peer*>& active = engine_.peers.active();
+    // By index: a callback may attach peers, and a peer may be lost on the way.
+    for (std::size_t i = 1; i < active.size(); ++i) {
+        Peer* const from = active[i];
+        if (!from->in.ready()) continue;
+        work += drain(*from, kRequestsPerTurn);
+        if (i < active.size() && active[i] == from) engine_.peers.prefer(i);
+    }
+    const int more = engine_.work.busy() ? go_on() : 0;
+    return more < 0 ? more : static_cast<int>(work) + more;
+}
+
+/// All that is not to look for requests. Running out of memory anywhere in the turn becomes a code.
+[[gnu::noinline]] int MessagePassing::go_on() {
+    const bool all_attached = meetings_.attach_missed();
+    unsigned work = copies_.push();
+    engine_.work.begin();
+    const std::vector<Peer*>& active = engine_.peers.active();
+    for (std::size_t i = 0; i < active.size(); ++i) {
+        Peer* const to = active[i];
+        const std::uint64_t before = to->out.sent();
+        if (!push(*to)) engine_.work.set_busy();
+        work += to->out.sent() != before;
+    }
+    work += engine_.orders.tell_finished();
+    if (!copies_.empty() || engine_.orders.any_to_tell() || !all_attached) {
+        engine_.work.set_busy();
+    }
+    return engine_.work.end_starved() ? kNoMemory : static_cast<int>(work);
+}
+
+/// False: something of this peer waits on.
+bool MessagePassing::push(Peer& peer) {
+    if (peer.departure != Status::ok) [[unlikely]] {
+        if (!hear_out(peer)) return false;
+        if (!peer.lost) meetings_.depart(peer);
+        return false;
+    }
+    if (peer.credit_owed) engine_.return_credit(peer);
+    if (peer.pieces_in.owes()) peer.pieces_in.tell();
+    if (!engine_.outbox.push(peer)) return false;
+    // Messages that somebody waits for, before those that nobody may have asked for yet.
+    streams_.push(peer);
+    return sends_.push(peer) && !peer.credit_owed && peer.is_written();
+}
+
+/// What it wrote before it went. False: there is no memory for it yet.
+bool MessagePassing::hear_out(Peer& peer) {
+    while (!peer.lost && peer.in.ready() && peer.in.taken() < peer.last_request) {
+        if (!take_one(peer)) return false;
+    }
+    return true;
+}
+
+// --- requests ---
+
+/// What more of it is here; `most` at most, so that no peer starves another.
+[[gnu::noinline]] unsigned MessagePassing::drain(Peer& peer, unsigned most) {
+    unsigned taken = 0;
+    while (taken < most && !peer.lost && peer.in.ready() && take_one(peer)) ++taken;
+    return taken;
+}
+
+/// The next request of a peer, which is here. False: it stays where it is.
+bool MessagePassing::take_one(Peer& peer) {
+    const gcs::Line& next = peer.in.next();
+    return fast::take_message<0>(engine_, peer, next, kind_of(next)) || take_other(peer);
+}
+
+/// All that is more than a line with a message. Likewise.
+[[gnu::noinline]] bool MessagePassing::take_other(Peer& peer) {
+    const gcs::Line& next = peer.in.next();
+    const std::uint32_t kind = kind_of(next);
+    bool taken = false;
+    switch (kind >> 8 & (kInRing | kImmediate)) {
+        case 0:
+            break;
+        case kImmediate:
+            taken = fast::take_message<kImmediate>(engine_, peer, next, kind);
+            break;
+        case kInRing:
+            taken = fast::take_message<kInRing>(engine_, peer, next, kind);
+            break;
+        default:
+            taken = fast::take_message<kInRing | kImmediate>(engine_, peer, next, kind);
+    }
+    if (!taken) return take_request(peer);
+    engine_.return_credit_if_due(peer);
+    return true;
 }
 
 /// Copies the request out first. One for which there is no memory stays where it is: false. So its
@@ -84,163 +130,48 @@ int MessagePassing::turn() noexcept {
     const gcs::LineReader::Place place = peer.in.place();
     const gcs::Line line = peer.in.take();
     try {
-        lines_.reserve();  // for the answer
-        dispatch(peer, line);
+        engine_.outbox.reserve();  // for the answer
+        if (!dispatch(peer, line)) meetings_.give_up(peer);
     } catch (const std::bad_alloc&) {
         peer.in.go_back(place);
-        set_starved();
+        engine_.work.set_starved();
         return false;
     }
-    if (peer.in.credit_due() && !peer.lost) return_credit(peer);
+    engine_.return_credit_if_due(peer);
     return true;
 }
 
-/// Whole messages in the ring, and all else. False: it stays where it is.
-[[gnu::noinline]] bool MessagePassing::take_other(Peer& peer) {
-    const gcs::Line& next = peer.in.next();
-    const std::uint32_t kind = kind_of(next);
-    if (!has_flag(kind, kInRing)) return take_request(peer);
-    const bool taken = has_flag(kind, kImmediate)
-                           ? take_message<kInRing | kImmediate>(peer, next, kind)
-                           : take_message<kInRing>(peer, next, kind);
-    if (!taken) return take_request(peer);
-    if (peer.in.credit_due() && !peer.lost) return_credit(peer);
-    return true;
-}
-
-/// The next request of a peer, which is here. False: it stays where it is.
-[[gnu::always_inline]] inline bool MessagePassing::take_one(Peer& peer) {
-    const gcs::Line& next = peer.in.next();
-    const std::uint32_t kind = kind_of(next);
-    const bool taken = has_flag(kind, kImmediate) ? take_message<kImmediate>(peer, next, kind)
-                                                  : take_message<0>(peer, next, kind);
-    if (!taken) [[unlikely]] return take_other(peer);
-    return true;
-}
-
-/// What more of it is here; `most` at most, so that no peer starves another.
-[[gnu::noinline]] unsigned MessagePassing::drain(Peer& peer, unsigned most) {
-    unsigned taken = 0;
-    while (taken < most && !peer.lost && peer.in.ready()) {
-        if (!take_one(peer)) break;
-        ++taken;
+/// False: it fails its checks.
+bool MessagePassing::dispatch(Peer& peer, const gcs::Line& line) {
+    switch (Control::of(line).kind) {
+        case Kind::send:
+            return receives_.on_send(peer, line);
+        case Kind::announce:
+            return receives_.on_announce(peer, line);
+        case Kind::unsend:
+            return receives_.on_unsend(peer, line);
+        case Kind::request:
+            return rendezvous_.on_request(peer, line);
+        case Kind::taken:
+            return rendezvous_.on_taken(peer, line);
+        case Kind::unsent:
+            return rendezvous_.on_unsent(peer, line);
+        case Kind::piece:
+            return streams_.on_piece(peer, line);
+        case Kind::sent:
+            return copies_.on_sent(peer, line);
+        case Kind::offer:
+            return offers_.on_offer(peer, line);
+        case Kind::withdraw:
+            return offers_.on_withdraw(peer, line);
+        case Kind::withdrawn:
+            return offers_.on_withdrawn(peer, line);
+        case Kind::decline:
+            return offers_.on_decline(peer, line);
+        case Kind::none:
+            break;
     }
-    return taken;
-}
-
-/// A message that comes alone is the fast path; with an immediate it has one of its own.
-template <std::uint32_t kFlags>
-[[gnu::always_inline]] inline int MessagePassing::take_first(Peer& peer, const gcs::Line& line,
-                                                             std::uint32_t kind) noexcept {
-    if (!take_message<kFlags>(peer, line, kind)) [[unlikely]] take_other(peer);
-    if (peer.in.ready() || more_ != 0) [[unlikely]] return take_rest(peer);
-    return 1;
-}
-
-[[gnu::noinline]] int MessagePassing::take_first_with_immediate(Peer& peer,
-                                                                const gcs::Line& line) noexcept {
-    return take_first<kImmediate>(peer, line, kind_of(line));
-}
-
-int MessagePassing::take_arrivals(Peer& peer, const gcs::Line& line) noexcept {
-    const std::uint32_t kind = kind_of(line);
-    if (has_flag(kind, kImmediate)) return take_first_with_immediate(peer, line);
-    return take_first<0>(peer, line, kind);
-}
-
-[[gnu::noinline]] int MessagePassing::take_rest(Peer& peer) {
-    const auto taken = static_cast<int>(1 + drain(peer, kRequestsPerTurn - 1));
-    if (!is_more_due()) return taken;
-    const int more = take_more();
-    return more < 0 ? more : taken + more;
-}
-
-[[gnu::noinline]] int MessagePassing::take_more() noexcept {
-    unsigned work = 0;
-    // By index: a callback may attach peers, and a peer may be lost on the way.
-    for (std::size_t i = 1; i < active_.size(); ++i) {
-        Peer* const from = active_[i];
-        if (!from->in.ready()) continue;
-        work += drain(*from, kRequestsPerTurn);
-        if (i < active_.size() && active_[i] == from) {
-            std::swap(active_[i], active_[i - 1]);
-            first_ = active_.front();
-        }
-    }
-    const int more = (more_ & kBusy) != 0 ? go_on() : 0;
-    return more < 0 ? more : static_cast<int>(work) + more;
-}
-
-/// All that is not to look for requests. Running out of memory anywhere in the turn becomes a code.
-[[gnu::noinline]] int MessagePassing::go_on() {
-    if (missed_) [[unlikely]] attach_missed();
-    unsigned work = push();
-    if (!finished_.empty()) work += tell_finished();
-    if (!copies_.empty() || !finished_.empty() || missed_) set_busy();
-    if ((more_ & kStarved) == 0) [[likely]] return static_cast<int>(work);
-    more_ &= static_cast<std::uint8_t>(~kStarved);
-    return kNoMemory;
-}
-
-unsigned MessagePassing::tell_finished() {
-    unsigned told = 0;
-    while (Order* order = finished_.pop_front()) {
-        order->in_list = false;
-        finish(*order);
-        ++told;
-    }
-    return told;
-}
-
-bool MessagePassing::ready() noexcept {
-    return first_->in.ready() || is_more_due() || has_room_for_refused();
-}
-
-unsigned MessagePassing::sleeping_peers() const noexcept {
-    return static_cast<unsigned>(std::count_if(active_.begin(), active_.end(),
-                                               [](const Peer* to) { return to->out.asleep(); }));
-}
-
-/// Goes on with everything that waited for room; and one piece of a kernel copy for
-/// each peer.
-unsigned MessagePassing::push() {
-    unsigned work = 0;
-    ++push_;
-    // The first of each peer: one after the other they end sooner than all at once.
-    copies_.for_each([&](Order& order) {
-        Peer& peer = *peers_[order.peer];
-        if (std::exchange(peer.copied_in, push_) != push_) work += copy_piece(order);
-    });
-    more_ &= kSeveral | kStarved;
-    for (std::size_t i = 0; i < active_.size(); ++i) {
-        Peer* const to = active_[i];
-        const std::uint64_t before = to->out.sent();
-        if (push(*to)) set_busy();
-        work += to->out.sent() != before;
-    }
-    return work;
-}
-
-/// True while something is left.
-bool MessagePassing::push(Peer& peer) {
-    if (peer.departure != Status::ok) [[unlikely]] {
-        depart(peer);
-        if (peer.lost) return true;
-    }
-    if (peer.credit_owed) return_credit(peer);
-    if (peer.pieces_in.owes()) peer.pieces_in.tell();
-    while (!peer.control.empty() && peer.out.slot_free()) {
-        if (peer.out.put(network_, peer.control.front().line) != Status::ok) return true;
-        lines_.give_back(*peer.control.pop_front());
-    }
-    // Messages that somebody waits for, before those that nobody may have asked for yet.
-    peer.streams.for_each([&](Order& order) { stream(peer, order); });
-    while (peer.control.empty() && !peer.pending.empty()) {
-        Order& order = peer.pending.front();
-        if (emit(peer, order) != Status::ok) return true;
-    }
-    return peer.credit_owed || !peer.control.empty() || !peer.pending.empty() ||
-           !peer.streams.empty();
+    return false;
 }
 
 }  // namespace fci::mp

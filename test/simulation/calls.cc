@@ -1,6 +1,7 @@
 // The calls of the random program, and what it makes of the answers.
 #include <cstring>
 
+#include "fci_core/mp/fast_path.h"
 #include "test/simulation/simulation.h"
 
 namespace fci::simulation {
@@ -82,10 +83,10 @@ void Simulation::send(unsigned at) {
     mp::MessagePassing& mp = *ends_[at].mp;
     int result = 0;
     if (prng_.chance(50) &&
-        (mp.send_line(to, message.space, flags, message.match, message.immediate,
-                      message.buffer.data(), message.bytes) ||
-         mp.send_eager(to, message.space, flags, message.match, message.immediate,
-                       message.buffer.data(), message.bytes))) {
+        (mp::fast::send_line(mp.engine(), to, message.space, flags, message.match,
+                             message.immediate, message.buffer.data(), message.bytes) ||
+         mp::fast::send_eager(mp.engine(), to, message.space, flags, message.match,
+                              message.immediate, message.buffer.data(), message.bytes))) {
         result = mp::kDone;
     } else {
         const auto ranges = ranges_of(prng_, message.buffer, message.bytes);
@@ -121,15 +122,15 @@ void Simulation::send_active(unsigned at) {
     for (std::size_t i = 8; i < header.size(); ++i) header[i] = byte_of(number + 1, i);
     const auto ranges = ranges_of(prng_, message.buffer, message.bytes);
     const std::uint32_t flags = message.synchronous ? mp::kSendSynchronous : 0;
-    const int result =
-        ends_[at].mp->send_active(rank_of(at, message.to), kHandler, flags, header, ranges,
-                                  completion(number, true), &message.handle);
+    const int result = ends_[at].mp->send(
+        mp::active_message(rank_of(at, message.to), kHandler, flags, header, ranges),
+        completion(number, true), &message.handle);
     if (result == mp::kDone || (peer_gone(result) && lost_is_fair(at, message.to))) {
         mp::Outcome outcome{};
         if (result != mp::kDone) outcome.error = result;
         send_completed(number, &outcome);
     } else if (result != mp::kAccepted) {
-        fail("send_active answers " + std::to_string(result));
+        fail("an active message answers " + std::to_string(result));
     }
 }
 

@@ -40,7 +40,7 @@ Simulation::Simulation(std::uint64_t seed, bool mixed)
         end.mp = std::make_unique<mp::MessagePassing>(*end.device, *protocol_, limits);
         end.left = operations_;
         tickets_.push_back({this, at});
-        end.mp->set_handler(
+        end.mp->active_messages().set_handler(
             kHandler,
             [](void* user, nhi::Rank source, const void* header, std::size_t header_bytes,
                const void* data, std::uint64_t bytes, mp::ReceiveTarget* landing) {
@@ -70,7 +70,8 @@ Counters Simulation::counters() const {
     auto* const to = reinterpret_cast<std::uint64_t*>(&sum);
     for (const Endpoint& end : ends_) {
         if (end.mp == nullptr) continue;
-        for (unsigned i = 0; i < kCounters; ++i) to[i] += counter_value(end.mp->counters(), i);
+        for (unsigned i = 0; i < kCounters; ++i)
+            to[i] += counter_value(end.mp->engine().counters, i);
     }
     return sum;
 }
@@ -296,10 +297,10 @@ void Simulation::finish() {
     for (unsigned at = 0; at < processes_ && !failed(); ++at) {
         if (dead(at)) continue;
         const std::size_t before = reference_.receives.size();
-        for (std::size_t waiting = ends_[at].mp->waiting_messages(); waiting != 0; --waiting) {
+        for (std::size_t waiting = ends_[at].mp->engine().arrived.size(); waiting != 0; --waiting) {
             probe(at, true);
         }
-        if (ends_[at].mp->waiting_messages() != 0) {
+        if (ends_[at].mp->engine().arrived.size() != 0) {
             return fail("probe misses messages: took " +
                         std::to_string(reference_.receives.size() - before));
         }
@@ -331,9 +332,9 @@ void Simulation::finish() {
     for (unsigned at = 0; at < processes_; ++at) {
         if (dead(at)) continue;
         const Endpoint& end = ends_[at];
-        if (end.mp->orders() != 0) return fail("orders leak");
-        if (end.mp->waiting_messages() != 0) return fail("messages leak");
-        if (end.mp->counters().bad_requests != 0) return fail("a request failed its checks");
+        if (end.mp->engine().orders.used() != 0) return fail("orders leak");
+        if (end.mp->engine().arrived.size() != 0) return fail("messages leak");
+        if (end.mp->engine().counters.bad_requests != 0) return fail("a request failed its checks");
     }
 }
 

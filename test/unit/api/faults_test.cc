@@ -105,10 +105,11 @@ public:
                     EXPECT_EQ(message.received, never ? mp::kUnreachable : mp::kSuccess);
                     EXPECT_TRUE(never || message.to == message.data);
                 }
-                const char* const why = ends_[from]->messages->reason(ends_[from]->there[to]);
+                const char* const why =
+                    ends_[from]->messages->engine().peers.reason(ends_[from]->there[to]);
                 EXPECT_EQ(std::string(why).empty(), !never) << why;
             }
-            EXPECT_EQ(ends_[from]->messages->orders(), 0u) << "something leaks";
+            EXPECT_EQ(ends_[from]->messages->engine().orders.used(), 0u) << "something leaks";
         }
         refusals_ += refusals;
     }

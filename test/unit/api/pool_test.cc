@@ -82,7 +82,7 @@ TEST(pool, memory__nothing_before_the_first_long_message) {
     EXPECT_EQ(job.shared(), 4096u) << "the hub";
     job.exchange(2, 2000);
     EXPECT_LE(job.shared(), 4096u + 2 * 16384u);
-    for (auto& process : job.all) EXPECT_EQ(process->messages().counters().pool_bytes, 0u);
+    for (auto& process : job.all) EXPECT_EQ(process->messages().engine().counters.pool_bytes, 0u);
 }
 
 TEST(pool, memory__grows_with_senders_and_not_with_pairs) {
@@ -98,7 +98,7 @@ TEST(pool, memory__grows_with_senders_and_not_with_pairs) {
     for (int round = 0; round < 3; ++round) job.exchange(kSize - 1, kBytes);
     EXPECT_LE(job.shared(), 4096 + (kSize - 1) * kPair + most);
     for (auto& process : job.all) {
-        const Counters& counters = process->messages().counters();
+        const Counters& counters = process->messages().engine().counters;
         EXPECT_EQ(counters.ring_bytes, 2 * kBytes * (1 + 4 * (kSize - 1)));
         EXPECT_EQ(counters.pool_bytes, counters.ring_bytes);
     }

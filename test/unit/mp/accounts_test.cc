@@ -37,7 +37,7 @@ TEST(accounts, unexpected__is_what_it_was_once_all_is_received) {
             ASSERT_EQ(to, data);
         }
     }
-    EXPECT_EQ(p.ends[0]->orders() + p.ends[1]->orders(), 0u);
+    EXPECT_EQ(p.ends[0]->engine().orders.used() + p.ends[1]->engine().orders.used(), 0u);
     EXPECT_GT(sent, 20 * 600);
 }
 
@@ -46,14 +46,14 @@ TEST(accounts, credit__is_returned_twice_in_every_lap) {
     p.attach();
     auto data = pattern(8);
     std::vector<std::byte> to(8);
-    const std::uint64_t before = p.ends[1]->counters().credits_returned;
+    const std::uint64_t before = p.ends[1]->engine().counters.credits_returned;
     const std::uint64_t slots = small_limits().layout.slots;
     for (std::uint64_t i = 0; i < 16 * slots; ++i) {
         p.receive(1, 7, to, static_cast<int>(10'000 + i));
         ASSERT_EQ(p.send(0, 0, 7, data, 0), kDone) << i;
         p.settle();
     }
-    EXPECT_EQ(p.ends[1]->counters().credits_returned - before, 2u * 16);
+    EXPECT_EQ(p.ends[1]->engine().counters.credits_returned - before, 2u * 16);
 }
 
 // The credit comes between the refusal and the sleep: who then looks whether anything is there must
@@ -104,7 +104,7 @@ TEST(accounts, offers__used_up_by_short_messages_are_no_offers_any_more) {
     std::vector<std::byte> to(kLong);
     for (int i = 0; i < 3 * static_cast<int>(Peer::kOffersMost); ++i) {
         p.receive(1, 5, to, i);
-        ASSERT_EQ(p.ends[1]->counters().receives_announced, static_cast<unsigned>(i + 1));
+        ASSERT_EQ(p.ends[1]->engine().counters.receives_announced, static_cast<unsigned>(i + 1));
         p.both(20);
         ASSERT_EQ(p.send(0, 0, 5, tiny, 1000 + i), kDone);
         p.both(20);
@@ -125,9 +125,9 @@ TEST(accounts, paths__of_long_messages_are_all_tried) {
             p.settle();
             ASSERT_TRUE(std::equal(data.begin(), data.end(), to.begin()));
         }
-        EXPECT_GT(p.ends[1]->counters().ring_bytes, 0u);
-        EXPECT_GT(p.ends[1]->counters().kernel_bytes, 0u);
-        EXPECT_GT(p.ends[0]->counters().kernel_bytes, 0u);  // shared
+        EXPECT_GT(p.ends[1]->engine().counters.ring_bytes, 0u);
+        EXPECT_GT(p.ends[1]->engine().counters.kernel_bytes, 0u);
+        EXPECT_GT(p.ends[0]->engine().counters.kernel_bytes, 0u);  // shared
     }
 }
 
@@ -153,7 +153,7 @@ TEST(accounts, copy__that_finds_no_memory_ends_both_sides_and_nothing_else) {
             p.send(0, 0, 6, tiny, 4);
             p.settle();
             EXPECT_EQ(small, tiny);
-            EXPECT_EQ(p.ends[0]->orders() + p.ends[1]->orders(), 0u);
+            EXPECT_EQ(p.ends[0]->engine().orders.used() + p.ends[1]->engine().orders.used(), 0u);
         }
     }
 }
@@ -170,17 +170,17 @@ TEST(accounts, ranks__that_were_never_added_are_nobody) {
               kNoEntry);
     EXPECT_EQ(p.ends[0]->send({beyond, 0, 0, 5, 0, {&range, 1}}, p.recorder.on(2), nullptr),
               kNoEntry);
-    EXPECT_EQ(p.ends[0]->orders(), 0u);
+    EXPECT_EQ(p.ends[0]->engine().orders.used(), 0u);
 }
 
 TEST(accounts, sever__nothing_of_a_peer_is_looked_at_any_more) {
     Pair p;
     p.attach();
     auto data = pattern(8);
-    p.ends[1]->sever();
+    p.ends[1]->meetings().sever();
     p.send(0, 0, 5, data, 1);
     p.both();
-    EXPECT_EQ(p.ends[1]->waiting_messages(), 0u);
+    EXPECT_EQ(p.ends[1]->engine().arrived.size(), 0u);
     EXPECT_FALSE(p.ends[1]->ready());
 }
 

@@ -27,9 +27,9 @@ TEST_P(departure, death__ends_what_needs_the_dead_and_names_it) {
         ASSERT_TRUE(p.recorder.has(number)) << number;
         EXPECT_EQ(p.recorder.error(number), kPeerLost);
     }
-    EXPECT_NE(std::string(p.ends[0]->reason(p.there[0])), "");
+    EXPECT_NE(std::string(p.ends[0]->engine().peers.reason(p.there[0])), "");
     EXPECT_EQ(p.send(0, 0, 7, big, 4), kPeerLost);
-    EXPECT_EQ(p.ends[0]->orders(), 0u);
+    EXPECT_EQ(p.ends[0]->engine().orders.used(), 0u);
 }
 
 TEST_P(departure, death__of_a_stranger_ends_a_receive_from_anybody_who_met_everybody) {
@@ -38,13 +38,13 @@ TEST_P(departure, death__of_a_stranger_ends_a_receive_from_anybody_who_met_every
     EXPECT_FALSE(p.ends[0]->waits_for_anybody());
     p.receive(0, 2, any, 2, nullptr, true);
     EXPECT_TRUE(p.ends[0]->waits_for_anybody());
-    EXPECT_EQ(p.ends[0]->connected_peers(), 0u);
-    p.ends[0]->meet(1);  // itself
+    EXPECT_EQ(p.ends[0]->engine().peers.connected(), 0u);
+    p.ends[0]->meetings().meet(1);  // itself
     p.settle();
-    EXPECT_EQ(p.ends[0]->connected_peers(), 0u);
-    p.ends[0]->meet(2);
+    EXPECT_EQ(p.ends[0]->engine().peers.connected(), 0u);
+    p.ends[0]->meetings().meet(2);
     p.settle();
-    EXPECT_EQ(p.ends[0]->connected_peers(), 1u);
+    EXPECT_EQ(p.ends[0]->engine().peers.connected(), 1u);
     EXPECT_FALSE(p.recorder.has(2));
     p.world.kill(1);
     p.turns(0, 2000);
@@ -110,18 +110,18 @@ TEST_P(departure, on_death__after_what_the_dead_sent) {
         std::vector<int> events;
         nhi::Rank dead = nhi::kNoRank;
     } story;
-    p.ends[0]->set_handler(
+    p.ends[0]->active_messages().set_handler(
         9,
         [](void* user, nhi::Rank, const void*, std::size_t, const void*, std::uint64_t,
            ReceiveTarget*) { static_cast<Story*>(user)->events.push_back(1); },
         &story);
-    p.ends[0]->on_death(
+    p.ends[0]->meetings().on_death(
         [](void* user, nhi::Rank dead) {
             static_cast<Story*>(user)->events.push_back(2);
             static_cast<Story*>(user)->dead = dead;
         },
         &story);
-    EXPECT_GE(p.ends[1]->send_active(p.there[1], 9, 0, {}, {}, Completion{}, nullptr), 0);
+    EXPECT_GE(p.ends[1]->send(active_message(p.there[1], 9, 0, {}, {}), Completion{}, nullptr), 0);
     p.turns(1, 50);
     p.world.kill(1);
     p.turns(0, 2000);
@@ -149,11 +149,11 @@ TEST(departures, leaving__after_copying_all_ends_the_send_well) {
         ASSERT_TRUE(p.recorder.has(2));
         EXPECT_EQ(to, data);
     }
-    EXPECT_TRUE(p.ends[1]->drained() && p.ends[1]->sends_taken());
+    EXPECT_TRUE(p.ends[1]->drained() && p.ends[1]->engine().orders.sends_taken());
     p.ends[1].reset();
     p.devices[1].reset();
     for (int i = 0; i < 2000; ++i) p.devices[0]->network().poll(0);
-    ASSERT_NE(std::string(p.ends[0]->reason(p.there[0])), "");
+    ASSERT_NE(std::string(p.ends[0]->engine().peers.reason(p.there[0])), "");
     p.turns(0, 50);
     ASSERT_TRUE(p.recorder.has(1));
     EXPECT_EQ(p.recorder.error(1), kSuccess);

@@ -43,8 +43,8 @@ struct Posted {
 
     Posted(Pair& p, int at, nhi::Rank source, std::uint64_t match, std::size_t bytes, int number)
         : memory(bytes + 64, std::byte{0xEE}) {
-        handle = p.ends[at]->post({source, 0, match, 0}, memory.data(), bytes,
-                                  p.recorder.on(number));
+        handle = fast::post(p.ends[at]->engine(), {source, 0, match, 0}, memory.data(), bytes,
+                            p.recorder.on(number));
     }
     [[nodiscard]] bool holds(std::span<const std::byte> data) const {
         return std::equal(data.begin(), data.end(), memory.begin()) &&
@@ -83,8 +83,8 @@ TEST(fast_path, every_length_with_and_without_an_immediate) {
             }
         }
     }
-    EXPECT_EQ(p.ends[1]->orders(), 0u);
-    EXPECT_GT(p.ends[0]->counters().sent_inline, 0u);
+    EXPECT_EQ(p.ends[1]->engine().orders.used(), 0u);
+    EXPECT_GT(p.ends[0]->engine().counters.sent_inline, 0u);
 }
 
 TEST(fast_path, a_message_that_is_too_long_is_cut) {
@@ -110,7 +110,7 @@ TEST(fast_path, post__leaves_alone_what_is_not_its) {
     Pair p(kEnhancedMixed, kReachable);
     std::byte memory[64];
     const auto post = [&](nhi::Rank source, std::uint64_t bytes, const Completion& completion) {
-        return p.ends[1]->post({source, 0, 7, 0}, memory, bytes, completion);
+        return fast::post(p.ends[1]->engine(), {source, 0, 7, 0}, memory, bytes, completion);
     };
     EXPECT_EQ(post(p.there[1], 8, p.recorder.on(1)), 0u) << "not met yet";
     open_way(p);
@@ -118,7 +118,7 @@ TEST(fast_path, post__leaves_alone_what_is_not_its) {
     EXPECT_EQ(post(p.there[1], most + 1, p.recorder.on(2)), 0u) << "to be offered";
     EXPECT_EQ(post(p.there[1], 8, {}), 0u) << "nobody asks";
     EXPECT_EQ(post(p.there[1] + 1, 8, p.recorder.on(3)), 0u) << "nobody known";
-    EXPECT_EQ(p.ends[1]->orders(), 0u);
+    EXPECT_EQ(p.ends[1]->engine().orders.used(), 0u);
     for (const std::uint32_t handle :
          {post(p.there[1], most, p.recorder.on(4)), post(kAnySource, 8, p.recorder.on(5))}) {
         ASSERT_NE(handle, 0u);
@@ -127,7 +127,7 @@ TEST(fast_path, post__leaves_alone_what_is_not_its) {
     p.settle();
     EXPECT_EQ(p.recorder.error(4), kCanceled);
     EXPECT_EQ(p.recorder.error(5), kCanceled);
-    EXPECT_EQ(p.ends[1]->orders(), 0u);
+    EXPECT_EQ(p.ends[1]->engine().orders.used(), 0u);
 }
 
 int receive(Pair& p, std::span<const iovec> to, const Completion& completion) {
@@ -146,7 +146,7 @@ TEST(fast_path, a_receive_that_nobody_asks_for_is_filled) {
         ASSERT_TRUE(p.send_fast(0, p.there[0], 0, 7, 0, data));
         p.settle();
         EXPECT_EQ(to, data);
-        EXPECT_EQ(p.ends[1]->orders(), 0u);
+        EXPECT_EQ(p.ends[1]->engine().orders.used(), 0u);
     }
 }
 

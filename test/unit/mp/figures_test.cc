@@ -29,9 +29,9 @@ void copy_one(sim::WorldOptions options, std::uint64_t* by_sender, std::uint64_t
     EXPECT_EQ(p.recorder.error(1), kSuccess);
     EXPECT_EQ(p.recorder.error(2), kSuccess);
     EXPECT_EQ(to, data);
-    *by_sender = p.ends[0]->counters().kernel_bytes;
-    *by_receiver = p.ends[1]->counters().kernel_bytes;
-    EXPECT_EQ(p.ends[1]->counters().ring_bytes, options.kernel_copy ? 0 : kLong);
+    *by_sender = p.ends[0]->engine().counters.kernel_bytes;
+    *by_receiver = p.ends[1]->engine().counters.kernel_bytes;
+    EXPECT_EQ(p.ends[1]->engine().counters.ring_bytes, options.kernel_copy ? 0 : kLong);
 }
 
 TEST(figures, kernel_copy__by_both_where_they_can_share_a_word) {
@@ -70,20 +70,20 @@ TEST(figures, kernel_copy__many_at_once_need_more_words_than_there_are) {
             ASSERT_EQ(to[i], data);
         }
     }
-    EXPECT_EQ(p.ends[0]->orders() + p.ends[1]->orders(), 0u);
+    EXPECT_EQ(p.ends[0]->engine().orders.used() + p.ends[1]->engine().orders.used(), 0u);
 }
 
 TEST(figures, connected_peers__without_the_process_itself) {
     Pair p;
-    EXPECT_EQ(p.ends[0]->connected_peers(), 0u);
+    EXPECT_EQ(p.ends[0]->engine().peers.connected(), 0u);
     p.attach();
-    EXPECT_EQ(p.ends[0]->connected_peers(), 1u);
+    EXPECT_EQ(p.ends[0]->engine().peers.connected(), 1u);
     auto data = pattern(10);
     p.send_to(0, nhi::kSelf, 0, 7, data, 1);
     p.settle();
-    EXPECT_EQ(p.ends[0]->connected_peers(), 1u);
-    EXPECT_EQ(p.ends[0]->counters().peers_attached, 1u);
-    EXPECT_EQ(p.ends[0]->waiting_messages(), 1u);
+    EXPECT_EQ(p.ends[0]->engine().peers.connected(), 1u);
+    EXPECT_EQ(p.ends[0]->engine().counters.peers_attached, 1u);
+    EXPECT_EQ(p.ends[0]->engine().arrived.size(), 1u);
 }
 
 TEST(figures, memory__of_messages_that_wait) {
@@ -108,8 +108,8 @@ TEST(figures, memory__of_messages_that_wait) {
 TEST(figures, reason__of_nobody_is_empty) {
     Pair p;
     p.attach();
-    EXPECT_STREQ(p.ends[0]->reason(p.there[0]), "");
-    EXPECT_STREQ(p.ends[0]->reason(99), "");
+    EXPECT_STREQ(p.ends[0]->engine().peers.reason(p.there[0]), "");
+    EXPECT_STREQ(p.ends[0]->engine().peers.reason(99), "");
 }
 
 TEST(figures, waits_for_anybody__among_the_oldest_receives) {
@@ -138,11 +138,11 @@ TEST(figures, ready_and_drained__as_long_as_something_is_left) {
     for (const int who : {0, 1}) {
         EXPECT_FALSE(p.ends[who]->ready());
         EXPECT_TRUE(p.ends[who]->drained());
-        EXPECT_TRUE(p.ends[who]->sends_taken());
+        EXPECT_TRUE(p.ends[who]->engine().orders.sends_taken());
     }
     ASSERT_EQ(p.send(0, 0, 7, data, 1), kAccepted);
     EXPECT_TRUE(p.ends[0]->drained());  // announced: the other side has to ask
-    EXPECT_FALSE(p.ends[0]->sends_taken());
+    EXPECT_FALSE(p.ends[0]->engine().orders.sends_taken());
     Limit limit("the message");
     while (!p.ends[1]->ready() && limit.holds()) p.devices[1]->network().poll(0);
     p.settle();
@@ -158,7 +158,8 @@ TEST(figures, ready_and_drained__as_long_as_something_is_left) {
     }
     EXPECT_TRUE(busy);
     p.settle();
-    EXPECT_TRUE(p.ends[0]->drained() && p.ends[0]->sends_taken() && !p.ends[0]->ready());
+    EXPECT_TRUE(p.ends[0]->drained() && p.ends[0]->engine().orders.sends_taken() &&
+                !p.ends[0]->ready());
     EXPECT_EQ(to, data);
 }
 
@@ -170,10 +171,10 @@ TEST(figures, sends_taken__not_while_one_waits_for_its_slot) {
     for (int i = 0; i < 200; ++i) accepted += p.send(0, 0, 7, data, i) == kAccepted;
     EXPECT_GT(accepted, 100);
     EXPECT_FALSE(p.ends[0]->drained());
-    EXPECT_FALSE(p.ends[0]->sends_taken());
+    EXPECT_FALSE(p.ends[0]->engine().orders.sends_taken());
     p.settle();
-    EXPECT_TRUE(p.ends[0]->drained() && p.ends[0]->sends_taken());
-    EXPECT_EQ(p.ends[1]->waiting_messages(), 200u);
+    EXPECT_TRUE(p.ends[0]->drained() && p.ends[0]->engine().orders.sends_taken());
+    EXPECT_EQ(p.ends[1]->engine().arrived.size(), 200u);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ struct Forger {
         EXPECT_EQ(bad->network().open_window(gcs::Layout::kPoolWindow, gcs::Layout::kPool,
                                              bad->communication_memory()),
                   Status::ok);
-        mp.set_handler(
+        mp.active_messages().set_handler(
             5,
             [](void* self, nhi::Rank, const void*, std::size_t, const void*, std::uint64_t,
                ReceiveTarget* target) {
@@ -104,9 +104,9 @@ struct Forger {
         return unpack<RequestRecord>(hear()).receive;
     }
     [[nodiscard]] bool gave_up() {
-        const std::string why = mp.reason(there);
-        const bool lost = mp.counters().peers_lost == 1;
-        EXPECT_EQ(mp.counters().bad_requests, lost ? 1u : 0u);
+        const std::string why = mp.engine().peers.reason(there);
+        const bool lost = mp.engine().counters.peers_lost == 1;
+        EXPECT_EQ(mp.engine().counters.bad_requests, lost ? 1u : 0u);
         EXPECT_EQ(why.find("fails its checks") != std::string::npos, lost) << why;
         return lost;
     }
@@ -370,7 +370,7 @@ TEST(hostile, goodbye__of_one_who_goes_on_writing) {
                         sizeof line);
         }
     } f;
-    f.mp.set_handler(
+    f.mp.active_messages().set_handler(
         6,
         [](void* self, nhi::Rank, const void*, std::size_t, const void*, std::uint64_t,
            ReceiveTarget* target) {
@@ -380,7 +380,8 @@ TEST(hostile, goodbye__of_one_who_goes_on_writing) {
         },
         &f);
     f.write();
-    f.mp.peer_lost(f.there, Status::not_found, "said goodbye");
+    f.mp.meetings().peer_lost(f.there, Status::not_found, "said goodbye");
+    f.mp.turn();
     EXPECT_EQ(f.handled, static_cast<int>(f.limits().layout.slots)) << "what its block holds";
     f.turns();
     EXPECT_EQ(f.handled, static_cast<int>(f.limits().layout.slots)) << "after it was lost";

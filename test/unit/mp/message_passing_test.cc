@@ -39,8 +39,8 @@ TEST_P(messages, lengths__around_every_limit_arrive_whole) {
             EXPECT_EQ(to[bytes], std::byte{0xee}) << "wrote past the end at " << bytes;
         }
     }
-    EXPECT_EQ(p.ends[0]->orders(), 0u);
-    EXPECT_EQ(p.ends[1]->orders(), 0u);
+    EXPECT_EQ(p.ends[0]->engine().orders.used(), 0u);
+    EXPECT_EQ(p.ends[1]->engine().orders.used(), 0u);
 }
 
 TEST_P(messages, short_after_long__does_not_overtake_in_matching) {
@@ -93,7 +93,7 @@ TEST_P(messages, unexpected__flood_is_bounded_and_nothing_is_lost) {
     // What is held is what the limit says; the rest stays with the sender.
     const std::uint64_t held = (kMessages - accepted) * (1000 + kSlotCharge);
     EXPECT_LE(held, small_limits().unexpected_bytes);
-    EXPECT_EQ(p.ends[1]->waiting_messages(), static_cast<std::size_t>(kMessages));
+    EXPECT_EQ(p.ends[1]->engine().arrived.size(), static_cast<std::size_t>(kMessages));
     std::vector<std::byte> to(1000);
     for (int i = 0; i < kMessages; ++i) {
         std::fill(to.begin(), to.end(), std::byte{});
@@ -103,7 +103,7 @@ TEST_P(messages, unexpected__flood_is_bounded_and_nothing_is_lost) {
         ASSERT_EQ(to, data);
     }
     p.both();
-    EXPECT_EQ(p.ends[0]->orders(), 0u);
+    EXPECT_EQ(p.ends[0]->engine().orders.used(), 0u);
 }
 
 TEST(messages, buffered__answers_again_and_progress_clears_it) {
@@ -114,7 +114,7 @@ TEST(messages, buffered__answers_again_and_progress_clears_it) {
     while (sent < 100'000 && p.send(0, kSendBuffered, 7, data, sent) == kDone) ++sent;
     EXPECT_GT(sent, 5);
     EXPECT_EQ(p.send(0, kSendBuffered, 7, data, sent), kAgain);
-    EXPECT_EQ(p.ends[0]->orders(), 0u);  // nothing was left behind
+    EXPECT_EQ(p.ends[0]->engine().orders.used(), 0u);  // nothing was left behind
     p.both();
     std::vector<std::byte> to(1000);
     for (int i = 0; i < sent; ++i) EXPECT_EQ(p.receive(1, 7, to, 100 + i), kDone);
@@ -217,7 +217,7 @@ TEST_P(messages, probe__finds_claims_and_leaves_order_alone) {
     p.both();
     ASSERT_TRUE(p.recorder.has(3));
     EXPECT_EQ(to, b);
-    EXPECT_EQ(p.ends[0]->orders(), 0u);
+    EXPECT_EQ(p.ends[0]->engine().orders.used(), 0u);
 }
 
 TEST_P(messages, cancel__of_a_send_that_nobody_took) {
@@ -227,12 +227,12 @@ TEST_P(messages, cancel__of_a_send_that_nobody_took) {
     std::uint32_t handle = 0;
     EXPECT_EQ(p.send(0, 0, 7, data, 1, &handle), kAccepted);
     p.both(50);
-    EXPECT_EQ(p.ends[1]->waiting_messages(), 1u);
+    EXPECT_EQ(p.ends[1]->engine().arrived.size(), 1u);
     EXPECT_EQ(p.ends[0]->cancel(handle), kSuccess);
     p.both(50);
     ASSERT_TRUE(p.recorder.has(1));
     EXPECT_EQ(p.recorder.error(1), kCanceled);
-    EXPECT_EQ(p.ends[1]->waiting_messages(), 0u);
+    EXPECT_EQ(p.ends[1]->engine().arrived.size(), 0u);
 }
 
 TEST_P(messages, self__is_a_peer_like_others) {
@@ -283,14 +283,15 @@ TEST_P(messages, active__any_size_in_order) {
     Pair p(*GetParam());
     p.attach();
     Active active;
-    p.ends[1]->set_handler(9, &Active::handle, &active);
+    p.ends[1]->active_messages().set_handler(9, &Active::handle, &active);
     for (const std::size_t bytes : {0, 10, 5000, 70'000}) {
         for (const std::size_t header : {0, 8, 200, 1024}) {
             active = Active{};
             auto data = pattern(bytes), head = pattern(header, 5);
             const iovec range{data.data(), bytes};
-            EXPECT_GE(p.ends[0]->send_active(p.there[0], 9, 0, head, {&range, 1}, Completion{},
-                                             nullptr),
+            EXPECT_GE(p.ends[0]->send(active_message(p.there[0], 9, 0,
+                                                     std::as_bytes(std::span(head)), {&range, 1}),
+                                      Completion{}, nullptr),
                       0);
             p.both();
             ASSERT_EQ(active.heard.size(), 1u) << bytes << " " << header;
@@ -299,7 +300,7 @@ TEST_P(messages, active__any_size_in_order) {
             EXPECT_EQ(active.target, data);
         }
     }
-    EXPECT_EQ(p.ends[0]->orders() + p.ends[1]->orders(), 0u);
+    EXPECT_EQ(p.ends[0]->engine().orders.used() + p.ends[1]->engine().orders.used(), 0u);
 }
 
 TEST(received_bytes, random_lines__are_refused_without_harm) {
@@ -314,7 +315,7 @@ TEST(received_bytes, random_lines__are_refused_without_harm) {
         gcs::LineWriter forged;
         forged.attach(p.there[0], small_limits().layout, p.devices[0]->block(p.there[0]), {});
         // The forger goes on where the honest sender stopped.
-        const std::uint64_t honest = p.ends[0]->counters().sent_inline;
+        const std::uint64_t honest = p.ends[0]->engine().counters.sent_inline;
         gcs::Line line{};
         for (std::uint64_t& word : line.word) word = chance.next();
         const auto kind = static_cast<std::uint64_t>(chance.next() % 16);
@@ -323,7 +324,7 @@ TEST(received_bytes, random_lines__are_refused_without_harm) {
         transfer.put(gcs::Layout::slot(honest), &line, sizeof line);
         ASSERT_EQ(p.devices[0]->network().initiate_transfer(transfer), Status::ok);
         p.turns(1, 300);
-        refused += p.ends[1]->counters().bad_requests != 0;
+        refused += p.ends[1]->engine().counters.bad_requests != 0;
     }
     // Six of sixteen kinds only name an order; a name that means nothing is passed over.
     EXPECT_GT(refused, 150u);
@@ -335,7 +336,7 @@ TEST(received_bytes, announcement__of_a_receive_that_was_not_offered_is_refused)
     std::vector<std::byte> to(100);
     std::uint32_t handle = 0;
     p.receive(1, 7, to, 1, &handle);
-    const std::uint64_t honest = p.ends[0]->counters().sent_inline;
+    const std::uint64_t honest = p.ends[0]->engine().counters.sent_inline;
     const AnnounceRecord record{7, 0, 50'000, 4096, 1, handle, 0};
     gcs::Line line = pack(Control{Kind::announce, 0, 0}, record);
     line.control |= (honest + 1) << 32;
@@ -343,7 +344,7 @@ TEST(received_bytes, announcement__of_a_receive_that_was_not_offered_is_refused)
     transfer.put(gcs::Layout::slot(honest), &line, sizeof line);
     ASSERT_EQ(p.devices[0]->network().initiate_transfer(transfer), Status::ok);
     p.turns(1, 300);
-    EXPECT_EQ(p.ends[1]->counters().bad_requests, 1u);
+    EXPECT_EQ(p.ends[1]->engine().counters.bad_requests, 1u);
     ASSERT_TRUE(p.recorder.has(1));
     EXPECT_EQ(p.recorder.error(1), kPeerLost);
 }

@@ -55,15 +55,15 @@ TEST_P(offers, send__finds_the_receive_request_and_starts_at_once) {
     auto data = pattern(kLong);
     std::vector<std::byte> to(kLong);
     EXPECT_EQ(p.receive(1, 5, to, 1), kAccepted);
-    EXPECT_EQ(p.ends[1]->counters().receives_announced, 1u);
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_announced, 1u);
     p.both(50);  // the offer travels
     EXPECT_EQ(p.send(0, 0, 5, data, 2), kAccepted);
     p.both();
     ASSERT_TRUE(p.recorder.has(1) && p.recorder.has(2));
     EXPECT_EQ(p.recorder.error(1), kSuccess);
     EXPECT_EQ(to, data);
-    EXPECT_EQ(p.ends[0]->counters().sent_one_sided, 1u);
-    EXPECT_EQ(p.ends[1]->orders(), 0u);
+    EXPECT_EQ(p.ends[0]->engine().counters.sent_one_sided, 1u);
+    EXPECT_EQ(p.ends[1]->engine().orders.used(), 0u);
 }
 
 TEST_P(offers, send__under_way_when_the_offer_was_made_uses_it_up) {
@@ -74,10 +74,10 @@ TEST_P(offers, send__under_way_when_the_offer_was_made_uses_it_up) {
     // The send goes out while the receiver has not seen it; then the offer is made.
     EXPECT_EQ(p.send(0, 0, 5, first, 1), kDone);
     EXPECT_EQ(p.receive(1, 5, a, 2), kAccepted);
-    EXPECT_EQ(p.ends[1]->counters().receives_announced, 1u);
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_announced, 1u);
     p.turns(0, 300);  // only the sender looks: it gets the offer, which is used up already
     EXPECT_EQ(p.send(0, 0, 5, second, 3), kAccepted);
-    EXPECT_EQ(p.ends[0]->counters().sent_one_sided, 0u);
+    EXPECT_EQ(p.ends[0]->engine().counters.sent_one_sided, 0u);
     p.both();
     EXPECT_EQ(p.receive(1, 5, b, 4), kAccepted);
     p.both();
@@ -85,7 +85,8 @@ TEST_P(offers, send__under_way_when_the_offer_was_made_uses_it_up) {
     EXPECT_EQ(p.recorder.outcomes[2].length, first.size());
     EXPECT_EQ(p.recorder.outcomes[4].length, second.size());
     EXPECT_EQ(b, second);
-    EXPECT_EQ(p.ends[0]->counters().bad_requests + p.ends[1]->counters().bad_requests, 0u);
+    EXPECT_EQ(p.ends[0]->engine().counters.bad_requests + p.ends[1]->engine().counters.bad_requests,
+              0u);
 }
 
 TEST_P(offers, send__short_one_uses_the_offer_up_too) {
@@ -103,7 +104,7 @@ TEST_P(offers, send__short_one_uses_the_offer_up_too) {
     EXPECT_EQ(p.recorder.outcomes[1].length, little.size());
     EXPECT_EQ(p.recorder.outcomes[2].length, big.size());
     EXPECT_EQ(b, big);
-    EXPECT_EQ(p.ends[0]->counters().sent_one_sided, 1u);
+    EXPECT_EQ(p.ends[0]->engine().counters.sent_one_sided, 1u);
 }
 
 // A short send is on its way when the offer of the receive that it will get is made. Whether other
@@ -119,14 +120,14 @@ TEST_P(offers, send__under_way_and_looked_up_among_offers_uses_it_up) {
         p.both(50);
         EXPECT_EQ(send_the_long_way(p, 4, big, 7), kAccepted);
         p.both();
-        EXPECT_EQ(p.ends[0]->counters().sent_one_sided, 1u);
+        EXPECT_EQ(p.ends[0]->engine().counters.sent_one_sided, 1u);
         if (others) p.receive(1, 6, c, 1);
         p.both(50);
         EXPECT_EQ(send_the_long_way(p, 5, little, 2), kDone);
         p.receive(1, 5, a, 3);
         p.turns(0, 300);
         EXPECT_EQ(send_the_long_way(p, 5, big, 4), kAccepted);
-        EXPECT_EQ(p.ends[0]->counters().sent_one_sided, 1u);
+        EXPECT_EQ(p.ends[0]->engine().counters.sent_one_sided, 1u);
         p.both();
         p.receive(1, 5, b, 5);
         p.both();
@@ -134,7 +135,7 @@ TEST_P(offers, send__under_way_and_looked_up_among_offers_uses_it_up) {
         EXPECT_EQ(p.recorder.outcomes[3].length, little.size());
         EXPECT_EQ(p.recorder.outcomes[5].length, big.size());
         EXPECT_EQ(b, big);
-        EXPECT_EQ(p.ends[1]->counters().bad_requests, 0u);
+        EXPECT_EQ(p.ends[1]->engine().counters.bad_requests, 0u);
     }
 }
 
@@ -151,7 +152,7 @@ TEST_P(offers, send__that_used_one_offer_does_not_use_up_the_next) {
     p.receive(1, 5, b, 3);
     p.turns(0, 300);
     EXPECT_EQ(send_the_long_way(p, 5, big, 4), kAccepted);
-    EXPECT_EQ(p.ends[0]->counters().sent_one_sided, 1u);
+    EXPECT_EQ(p.ends[0]->engine().counters.sent_one_sided, 1u);
     p.both();
     ASSERT_TRUE(p.recorder.has(1) && p.recorder.has(3));
     EXPECT_EQ(p.recorder.outcomes[1].length, little.size());
@@ -164,9 +165,9 @@ TEST_P(offers, receive__behind_a_wildcard_is_not_offered) {
     std::vector<std::byte> a(kLong), b(kLong), c(kLong);
     p.receive(1, 5, a, 1, nullptr, true);
     p.receive(1, 5, b, 2);
-    EXPECT_EQ(p.ends[1]->counters().receives_announced, 0u);
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_announced, 0u);
     p.receive(1, 6, c, 3);  // no message fits both
-    EXPECT_EQ(p.ends[1]->counters().receives_announced, 1u);
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_announced, 1u);
     p.both(50);
     auto one = pattern(kLong, 1), two = pattern(kLong, 2);
     p.send(0, 0, 5, one, 4);
@@ -209,7 +210,7 @@ TEST_P(offers, cancel__loses_against_a_send_that_was_first) {
     p.receive(1, 5, a, 1, &handle);
     p.turns(0, 100);
     EXPECT_EQ(p.send(0, 0, 5, data, 2), kAccepted);
-    EXPECT_EQ(p.ends[0]->counters().sent_one_sided, 1u);
+    EXPECT_EQ(p.ends[0]->engine().counters.sent_one_sided, 1u);
     EXPECT_EQ(p.ends[1]->cancel(handle), kSuccess);
     p.both();
     ASSERT_TRUE(p.recorder.has(1) && p.recorder.has(2));
@@ -230,16 +231,16 @@ TEST_P(offers, notes__that_do_not_reach_back_decline) {
     std::vector<std::byte> a(kLong), b(kLong);
     p.receive(1, 5, a, 1);
     p.both();
-    EXPECT_EQ(p.ends[1]->counters().receives_declined, 1u);
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_declined, 1u);
     p.receive(1, 5, b, 2);  // behind one that the sender does not know
-    EXPECT_EQ(p.ends[1]->counters().receives_announced, 1u);
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_announced, 1u);
     p.send(0, 0, 5, big, 3);
     auto other = pattern(kLong, 10);
     p.send(0, 0, 5, other, 4);
     p.both();
     EXPECT_EQ(a, big);
     EXPECT_EQ(b, other);
-    EXPECT_EQ(p.ends[0]->counters().sent_one_sided, 0u);
+    EXPECT_EQ(p.ends[0]->engine().counters.sent_one_sided, 0u);
     // The new epoch works.
     std::vector<std::byte> c(kLong);
     p.receive(1, 5, c, 5);
@@ -247,7 +248,7 @@ TEST_P(offers, notes__that_do_not_reach_back_decline) {
     p.send(0, 0, 5, big, 6);
     p.both();
     EXPECT_EQ(c, big);
-    EXPECT_EQ(p.ends[0]->counters().sent_one_sided, 1u);
+    EXPECT_EQ(p.ends[0]->engine().counters.sent_one_sided, 1u);
 }
 
 TEST_P(offers, notes__a_later_offer_of_a_declined_epoch_is_not_used) {
@@ -264,17 +265,17 @@ TEST_P(offers, notes__a_later_offer_of_a_declined_epoch_is_not_used) {
     std::vector<std::byte> a(kLong), b(kLong);
     p.receive(1, 5, a, 1);
     p.turns(1, 3000);
-    EXPECT_EQ(p.ends[1]->waiting_messages(), Peer::kSentNotes + 10u);
+    EXPECT_EQ(p.ends[1]->engine().arrived.size(), Peer::kSentNotes + 10u);
     p.receive(1, 5, b, 2);
-    EXPECT_EQ(p.ends[1]->counters().receives_announced, 2u);
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_announced, 2u);
     p.turns(0, 300);
     EXPECT_EQ(p.send(0, 0, 5, one, 3), kAccepted);
-    EXPECT_EQ(p.ends[0]->counters().sent_one_sided, 0u);
+    EXPECT_EQ(p.ends[0]->engine().counters.sent_one_sided, 0u);
     EXPECT_EQ(p.send(0, 0, 5, two, 4), kAccepted);
     p.settle();
     EXPECT_EQ(a, one);
     EXPECT_EQ(b, two);
-    EXPECT_EQ(p.ends[1]->counters().bad_requests, 0u);
+    EXPECT_EQ(p.ends[1]->engine().counters.bad_requests, 0u);
 }
 
 TEST_P(offers, send__longer_than_the_receive_is_cut) {
@@ -300,13 +301,13 @@ TEST(two_sided, receive__is_never_offered) {
     std::vector<std::byte> a(kLong);
     p.receive(1, 5, a, 1);
     p.both();
-    EXPECT_EQ(p.ends[1]->counters().receives_announced, 0u);
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_announced, 0u);
     auto data = pattern(kLong), little = pattern(4);
     p.send(0, 0, 5, data, 2);
     p.both();
     EXPECT_EQ(a, data);
     p.send(0, 0, 6, little, 3);
-    EXPECT_EQ(p.ends[0]->counters().sent_inline, 0u);  // even a short message is asked for
+    EXPECT_EQ(p.ends[0]->engine().counters.sent_inline, 0u);  // even a short message is asked for
 }
 
 TEST(offers_of_a_pull, receive__that_is_best_copied_by_this_side_alone_is_not_offered) {
@@ -322,7 +323,7 @@ TEST(offers_of_a_pull, receive__that_is_best_copied_by_this_side_alone_is_not_of
     p.both();
     EXPECT_EQ(to, data);
     EXPECT_EQ(p.recorder.error(2), kSuccess);
-    EXPECT_EQ(p.ends[1]->counters().receives_announced, 0u);
-    EXPECT_EQ(p.ends[1]->counters().kernel_bytes, kLong);
-    EXPECT_EQ(p.ends[0]->counters().kernel_bytes, 0u);
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_announced, 0u);
+    EXPECT_EQ(p.ends[1]->engine().counters.kernel_bytes, kLong);
+    EXPECT_EQ(p.ends[0]->engine().counters.kernel_bytes, 0u);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "drivers/sim/ideal/world.h"
+#include "fci_core/mp/fast_path.h"
 #include "fci_core/mp/message_passing.h"
 #include "test/unit/limit.h"
 
@@ -118,9 +119,9 @@ struct Pair {
     /// False: neither of the fast paths takes it.
     bool send_fast(int from, nhi::Rank rank, std::uint32_t flags, std::uint64_t match,
                    std::uint64_t immediate, std::span<const std::byte> data) {
-        MessagePassing& end = *ends[from];
-        return end.send_line(rank, 0, flags, match, immediate, data.data(), data.size()) ||
-               end.send_eager(rank, 0, flags, match, immediate, data.data(), data.size());
+        Engine& end = ends[from]->engine();
+        return fast::send_line(end, rank, 0, flags, match, immediate, data.data(), data.size()) ||
+               fast::send_eager(end, rank, 0, flags, match, immediate, data.data(), data.size());
     }
     /// As a plug does: the fast path, if it can be taken.
     int send_to(int from, nhi::Rank rank, std::uint32_t flags, std::uint64_t match,

@@ -41,9 +41,9 @@ std::uint64_t exchange(const Protocol& protocol, const sim::WorldOptions& option
             to[side].assign(kLong, std::byte{0});
         }
     }
-    EXPECT_EQ(p.ends[0]->counters().ring_bytes, 6 * kLong) << "sent and received";
-    EXPECT_EQ(p.ends[0]->counters().pool_bytes, p.ends[1]->counters().pool_bytes);
-    return p.ends[0]->counters().pool_bytes;
+    EXPECT_EQ(p.ends[0]->engine().counters.ring_bytes, 6 * kLong) << "sent and received";
+    EXPECT_EQ(p.ends[0]->engine().counters.pool_bytes, p.ends[1]->engine().counters.pool_bytes);
+    return p.ends[0]->engine().counters.pool_bytes;
 }
 
 TEST_P(pool, long_messages__go_there_and_nowhere_else) {
@@ -71,7 +71,7 @@ TEST_P(pool, long_messages__of_a_process_to_itself) {
     p.settle();
     EXPECT_EQ(p.recorder.error(1), kSuccess);
     EXPECT_EQ(to, data);
-    EXPECT_EQ(p.ends[0]->counters().pool_bytes, 2 * kLong);
+    EXPECT_EQ(p.ends[0]->engine().counters.pool_bytes, 2 * kLong);
 }
 
 /// Three processes: the first one sends, the second one does not move.
@@ -120,10 +120,10 @@ TEST(pool, stopped_peer__holds_its_share_and_the_others_go_on) {
     Three p(pool_limits(8), kEnhancedMixed);
     for (int n = 0; n < 4; ++n) p.send(0, 0, 50 + static_cast<std::uint64_t>(n), p.data, 60 + n);
     p.others();
-    const std::uint64_t before = p.ends[0]->counters().pool_bytes;
+    const std::uint64_t before = p.ends[0]->engine().counters.pool_bytes;
     EXPECT_EQ(before, 2 * kPiece) << "a share of eight pieces";
     EXPECT_TRUE(p.passes());
-    EXPECT_EQ(p.ends[0]->counters().pool_bytes, before + kLong);
+    EXPECT_EQ(p.ends[0]->engine().counters.pool_bytes, before + kLong);
     p.settle();
     for (int n = 0; n < 4; ++n) EXPECT_EQ(p.stopped[n], p.data);
 }
@@ -132,14 +132,14 @@ TEST(pool, stopped_peer__that_holds_all_there_is_leaves_the_ring) {
     Three p(pool_limits(1), kEnhancedMixed);
     p.send(0, 0, 50, p.data, 60);
     p.others();
-    EXPECT_EQ(p.ends[0]->counters().pool_bytes, kPiece);
+    EXPECT_EQ(p.ends[0]->engine().counters.pool_bytes, kPiece);
     EXPECT_TRUE(p.passes());
-    EXPECT_EQ(p.ends[0]->counters().pool_bytes, kPiece);
-    EXPECT_EQ(p.ends[2]->counters().pool_bytes, 0u);
+    EXPECT_EQ(p.ends[0]->engine().counters.pool_bytes, kPiece);
+    EXPECT_EQ(p.ends[2]->engine().counters.pool_bytes, 0u);
     p.settle();
     EXPECT_EQ(p.stopped[0], p.data);
     EXPECT_TRUE(p.passes());
-    EXPECT_GT(p.ends[2]->counters().pool_bytes, 0u) << "the piece has come back";
+    EXPECT_GT(p.ends[2]->engine().counters.pool_bytes, 0u) << "the piece has come back";
 }
 
 TEST(pool, dead_peer__gives_back_all_that_it_held) {
@@ -150,7 +150,7 @@ TEST(pool, dead_peer__gives_back_all_that_it_held) {
     p.others();
     EXPECT_EQ(p.recorder.error(60), kPeerLost);
     EXPECT_TRUE(p.passes());
-    EXPECT_GT(p.ends[2]->counters().pool_bytes, 0u);
+    EXPECT_GT(p.ends[2]->engine().counters.pool_bytes, 0u);
 }
 
 TEST(pool, short_messages__find_room_there_when_the_ring_is_full) {
@@ -179,7 +179,7 @@ TEST(pool, short_messages__find_room_there_when_the_ring_is_full) {
                       kDone);
         }
         EXPECT_EQ(to, data);
-        EXPECT_EQ(p.ends[0]->counters().sent_eager, static_cast<unsigned>(kMany));
+        EXPECT_EQ(p.ends[0]->engine().counters.sent_eager, static_cast<unsigned>(kMany));
     }
 }
 

@@ -51,7 +51,7 @@ struct Program {
         for (int i = 0; i < 2; ++i) {
             devices.push_back(std::make_unique<SparedDevice>(world.open(settings_for(limits))));
             ends.push_back(std::make_unique<MessagePassing>(*devices[i], protocol, limits));
-            ends[i]->set_handler(kHandler, arrived, this);
+            ends[i]->active_messages().set_handler(kHandler, arrived, this);
         }
         for (const int i : {0, 1}) {
             EXPECT_EQ(devices[i]->add_peer(devices[1 - i]->card(), &there[i]), Status::ok);
@@ -77,13 +77,18 @@ struct Program {
         devices.clear();
     }
 
+    /// Orders, and messages that wait.
+    std::pair<std::size_t, std::size_t> held() const {
+        const Engine &a = ends[0]->engine(), &b = ends[1]->engine();
+        return {a.orders.used() + b.orders.used(), a.arrived.size() + b.arrived.size()};
+    }
+
     // --- calls, in the shortage: one that fails has done nothing, and is made again ---
 
     template <class Call>
     int insist(Call call) {
         for (unsigned tries = 0; tries < 100; ++tries) {
-            const std::size_t orders = ends[0]->orders() + ends[1]->orders();
-            const std::size_t waiting = ends[0]->waiting_messages() + ends[1]->waiting_messages();
+            const auto before = held();
             int result = kNoMemory;
             try {
                 const InForce now;
@@ -92,8 +97,7 @@ struct Program {
             }
             if (result != kNoMemory) return result;
             ++refused;
-            EXPECT_EQ(orders, ends[0]->orders() + ends[1]->orders());
-            EXPECT_EQ(waiting, ends[0]->waiting_messages() + ends[1]->waiting_messages());
+            EXPECT_EQ(before, held());
         }
         ADD_FAILURE() << "there is never enough memory";
         return kNoMemory;
@@ -128,9 +132,9 @@ struct Program {
             const nhi::Rank peer = there[message.from];
             if (message.tag == active) {
                 const Message* const self = &message;
-                return end.send_active(peer, kHandler, message.flags,
-                                       std::as_bytes(std::span(&self, 1)), from,
-                                       told_sent(message), &handle);
+                return end.send(active_message(peer, kHandler, message.flags,
+                                               std::as_bytes(std::span(&self, 1)), from),
+                                told_sent(message), &handle);
             }
             return end.send({peer, 0, message.flags, message.tag, 0, from}, told_sent(message),
                             &handle);
@@ -252,10 +256,10 @@ struct Program {
         }
         for (const Vain& it : vain) EXPECT_TRUE(it.ended == 1 && it.error == kCanceled);
         for (const auto& end : ends) {
-            EXPECT_EQ(end->orders(), 0u);
-            EXPECT_EQ(end->waiting_messages(), 0u);
-            EXPECT_EQ(end->counters().bad_requests, 0u);
-            EXPECT_EQ(end->counters().peers_lost, 0u);
+            EXPECT_EQ(end->engine().orders.used(), 0u);
+            EXPECT_EQ(end->engine().arrived.size(), 0u);
+            EXPECT_EQ(end->engine().counters.bad_requests, 0u);
+            EXPECT_EQ(end->engine().counters.peers_lost, 0u);
         }
     }
 
@@ -324,11 +328,11 @@ TEST(stranger_in_a_shortage, attach__is_made_up_for) {
     p.send(message);
     Shortage::plan(0, ~0ul);
     p.turns(1000);
-    EXPECT_EQ(p.ends[1]->counters().peers_attached, 0u);
+    EXPECT_EQ(p.ends[1]->engine().counters.peers_attached, 0u);
     Shortage::plan(0, 0);
     p.turns(10);
-    EXPECT_EQ(p.ends[1]->counters().peers_attached, 1u);
-    EXPECT_EQ(p.ends[1]->waiting_messages(), 1u);
+    EXPECT_EQ(p.ends[1]->engine().counters.peers_attached, 1u);
+    EXPECT_EQ(p.ends[1]->engine().arrived.size(), 1u);
 }
 
 TEST(credit_in_a_shortage, request__that_waits_for_memory_takes_none) {
@@ -382,12 +386,12 @@ TEST(departure_in_a_shortage, death__is_heard_of_after_what_was_sent_before) {
         const InForce now;
         ASSERT_EQ(p.ends[1]->turn(), kNoMemory);
     }
-    EXPECT_EQ(p.ends[1]->waiting_messages(), 1u);
-    EXPECT_EQ(p.ends[1]->counters().peers_lost, 0u);
+    EXPECT_EQ(p.ends[1]->engine().arrived.size(), 1u);
+    EXPECT_EQ(p.ends[1]->engine().counters.peers_lost, 0u);
     Shortage::plan(0, 0);
     EXPECT_GT(p.ends[1]->turn(), 0);
-    EXPECT_EQ(p.ends[1]->counters().peers_lost, 1u);
-    EXPECT_EQ(p.ends[1]->waiting_messages(), 5u);
+    EXPECT_EQ(p.ends[1]->engine().counters.peers_lost, 1u);
+    EXPECT_EQ(p.ends[1]->engine().arrived.size(), 5u);
     for (unsigned i = 0; i < 5; ++i) {
         const iovec to{p.messages[i].to.data(), p.messages[i].to.size()};
         EXPECT_EQ(p.ends[1]->receive({p.there[1], 0, late, 0}, {&to, 1}, {}, nullptr, nullptr),

@@ -77,8 +77,8 @@ TEST_P(sizes, messages__of_every_kind_both_ways) {
             }
         }
         for (const auto& end : p.ends) {
-            EXPECT_EQ(end->counters().bad_requests, 0u);
-            EXPECT_EQ(end->orders(), 0u);
+            EXPECT_EQ(end->engine().counters.bad_requests, 0u);
+            EXPECT_EQ(end->engine().orders.used(), 0u);
         }
     }
 }
@@ -142,8 +142,9 @@ TEST(sizes, peer__that_tells_nonsense_is_given_up) {
             }
             ASSERT_TRUE(recorder.has(1));
             EXPECT_EQ(recorder.error(1), kPeerLost);
-            EXPECT_EQ(mp.counters().bad_requests, 1u);
-            EXPECT_NE(std::string(mp.reason(there)).find("version of FCI"), std::string::npos);
+            EXPECT_EQ(mp.engine().counters.bad_requests, 1u);
+            EXPECT_NE(std::string(mp.engine().peers.reason(there)).find("version of FCI"),
+                      std::string::npos);
         }
     }
 }
@@ -153,8 +154,8 @@ TEST(sizes, peer__whose_ring_is_just_large_enough) {
     one.eager_bytes = other.eager_bytes = 32 * 1024 / 4 - kHeaderMost;
     Pair p(kEnhancedMixed, {}, one, other);
     p.attach();
-    EXPECT_EQ(p.ends[0]->counters().bad_requests, 0u);
-    EXPECT_EQ(p.ends[0]->connected_peers(), 1u);
+    EXPECT_EQ(p.ends[0]->engine().counters.bad_requests, 0u);
+    EXPECT_EQ(p.ends[0]->engine().peers.connected(), 1u);
     auto data = pattern(one.eager_bytes);
     std::vector<std::byte> to(data.size());
     p.receive(1, 7, to, 1);
@@ -176,8 +177,8 @@ TEST(sizes, peer__whose_block_is_smaller_than_it_says) {
     ASSERT_EQ(device->add_peer(liar->card(), &there), Status::ok);
     ASSERT_EQ(device->connect(there), Status::ok);
     for (unsigned i = 0; i < 100; ++i) device->network().poll(0);
-    EXPECT_EQ(mp.counters().bad_requests, 1u);
-    EXPECT_EQ(mp.connected_peers(), 0u);
+    EXPECT_EQ(mp.engine().counters.bad_requests, 1u);
+    EXPECT_EQ(mp.engine().peers.connected(), 0u);
 }
 
 }  // namespace

@@ -1,0 +1,48 @@
+#include "fci_core/mp/engine.h"
+
+#include <algorithm>
+
+#include "fci_core/base/assert.h"
+
+namespace fci::mp {
+
+Engine::Engine(ddi::Device& its_device, const Protocol& its_protocol, const Limits& its_limits,
+               Counters& its_counters)
+    : device(its_device),
+      network(its_device.network()),
+      protocol(its_protocol),
+      limits(its_limits),
+      counters(its_counters),
+      peers(device, protocol, limits, work),
+      orders(peers, work),
+      outbox(network, work) {
+    FCI_ASSERT(limits.eager_bytes <= kEagerMost);
+    FCI_ASSERT(has_room(limits.layout));
+    FCI_ASSERT(limits.layout.pool_bytes % gcs::Layout::kPieceBytes == 0);
+    pool.open(network, limits.layout, device.communication_memory());
+}
+
+/// At all peers but the one that sent last.
+[[gnu::noinline]] bool Engine::look_closely() const noexcept {
+    if (work.busy()) return true;
+    const std::vector<Peer*>& active = peers.active();
+    return std::any_of(active.begin() + 1, active.end(),
+                       [](const Peer* peer) { return peer->in.ready(); });
+}
+
+[[gnu::noinline]] void Engine::return_credit_if_due(Peer& peer) noexcept {
+    if (peer.in.credit_due() && !peer.lost) return_credit(peer);
+}
+
+[[gnu::noinline]] void Engine::return_credit(Peer& peer) noexcept {
+    FCI_ASSERT(peer.attached);
+    peer.credit_owed = peer.in.return_credit(network) == Status::again;
+    if (peer.credit_owed) {
+        work.set_busy();
+    } else {
+        ++counters.credits_returned;
+    }
+    if (credit_mark != nullptr) *credit_mark |= kCreditReturned;
+}
+
+}  // namespace fci::mp

@@ -1,0 +1,78 @@
+// Engine: what all objects of this room stand on. Each of them has its own state besides.
+#pragma once
+
+#include <cstdint>
+
+#include "fci_core/base/counters.h"
+#include "fci_core/ddi/device.h"
+#include "fci_core/gcs/piece_pool.h"
+#include "fci_core/mp/limits.h"
+#include "fci_core/mp/matching.h"
+#include "fci_core/mp/orders.h"
+#include "fci_core/mp/outbox.h"
+#include "fci_core/mp/peers.h"
+#include "fci_core/mp/protocol.h"
+#include "fci_core/mp/work.h"
+
+namespace fci::mp {
+
+struct Engine {
+    Engine(ddi::Device& its_device, const Protocol& its_protocol, const Limits& its_limits,
+           Counters& its_counters);
+
+    /// The next request of the peer that sent last, where it lies or will lie.
+    struct Arrival {
+        Peer& peer;
+        const gcs::Line& line;
+        bool is_here;
+    };
+    [[nodiscard]] Arrival arrival() const noexcept {
+        Peer& first = peers.first();
+        const gcs::Line& line = first.in.next();
+        return {first, line, first.in.is_next(line)};
+    }
+    /// A turn that finds nothing there has something else to do.
+    [[nodiscard]] bool is_more_due() const noexcept { return work.any() && look_closely(); }
+    [[nodiscard]] bool look_closely() const noexcept;
+
+    /// For everything that may go into such a block.
+    [[nodiscard]] bool has_room(const gcs::Layout& layout) const noexcept {
+        return layout.slots >= kSlotsLeast &&
+               limits.eager_bytes + kHeaderMost <= layout.ring_bytes / 4;
+    }
+    /// The peer may write on where its messages were taken, and hears of it.
+    void return_credit(Peer& peer) noexcept;
+    void return_credit_if_due(Peer& peer) noexcept;
+    /// The oldest piece of the peer's pool that is in use here is its own again.
+    void return_piece(Peer& peer) noexcept {
+        peer.pieces_in.give_back(peer.in.layout());
+        if (peer.pieces_in.owes()) work.set_busy();
+    }
+
+    /// Messages that have gone out so far.
+    [[nodiscard]] std::uint64_t sends() const noexcept {
+        return counters.sent_inline + counters.sent_eager + counters.sent_announced;
+    }
+
+    ddi::Device& device;
+    nhi::NetworkInterface& network;
+    const Protocol& protocol;
+    const Limits limits;
+    Counters& counters;
+    Work work;
+    Peers peers;
+    Orders orders;
+    PostedList posted;
+    ArrivedList arrived;
+    Outbox outbox;
+    gcs::PiecePool pool;
+    /// Somebody has probed, or tried to send to a peer that is not connected yet.
+    bool asked_in_vain = false;
+    /// Died while nobody waited for anybody: the next one hears it. kAnySource: nobody has.
+    nhi::Rank untold = kAnySource;
+    /// Whenever credit goes back, now and then among arrivals, kCreditReturned is set there.
+    std::uint8_t* credit_mark = nullptr;
+    static constexpr std::uint8_t kCreditReturned = 2;
+};
+
+}  // namespace fci::mp

@@ -1,0 +1,148 @@
+// The ways of short messages, written for the processor: no order for a send, no search, nothing
+// allocated. Each of them may refuse, and has done nothing then; what it does, the general engine
+// would do as well, which is how they are tested (test/unit/mp/differential_test.cc).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "fci_core/mp/copy.h"
+#include "fci_core/mp/engine.h"
+
+namespace fci::mp::fast {
+
+/// A message in its line. False: Sends looks for room.
+[[gnu::always_inline]] inline bool send_line(Engine& engine, nhi::Rank rank, std::uint32_t space,
+                                             std::uint32_t flags, std::uint64_t match,
+                                             std::uint64_t immediate, const void* data,
+                                             std::uint64_t bytes) noexcept {
+    if (rank >= engine.peers.size()) [[unlikely]] return false;
+    Peer& to = engine.peers[rank];
+    const std::uint32_t before = (flags & kSendImmediate) * 8;
+    const std::uint64_t charge = kSlotCharge + bytes;
+    if (!to.fast_path || before + bytes > kInlineBytes + 8 || (flags & kSendSynchronous) != 0 ||
+        !to.credit.has(charge) || !to.out.slot_known()) [[unlikely]] {
+        return false;
+    }
+    // In hand from here on: for all the compiler knows, the data could be written over it.
+    const gcs::LineWriter::Slot slot = to.out.slot();
+    slot.line->word[0] = match;
+    slot.line->word[1] = immediate;
+    copy_short(reinterpret_cast<std::byte*>(slot.line->word + 1) + before,
+               static_cast<const std::byte*>(data), bytes);
+    to.credit.take(charge);
+    to.note(slot.number, match, space, false);
+    ++engine.counters.sent_inline;
+    to.out.send(engine.network, slot, line_control(space, before, bytes));
+    return true;
+}
+
+/// A message in the ring, and a line that says where. What fits into a line was tried there.
+inline bool send_eager(Engine& engine, nhi::Rank rank, std::uint32_t space, std::uint32_t flags,
+                       std::uint64_t match, std::uint64_t immediate, const void* data,
+                       std::uint64_t bytes) noexcept {
+    if (rank >= engine.peers.size()) return false;
+    Peer& to = engine.peers[rank];
+    if (!to.fast_path || bytes <= kInlineBytes || bytes > engine.limits.eager_bytes ||
+        (flags & kSendSynchronous) != 0 || !to.has_room(kSlotCharge + bytes) ||
+        !to.out.slot_free() || !to.out.ring_free(engine.network, bytes)) {
+        return false;
+    }
+    to.out.write_ring(data, bytes);
+    const gcs::LineWriter::Slot slot = to.out.slot();
+    slot.line->word[0] = match;
+    slot.line->word[1] = immediate;
+    to.credit.take(kSlotCharge + bytes);
+    to.note(slot.number, match, space, false);
+    ++engine.counters.sent_eager;
+    const std::uint32_t control = line_control(space, (flags & kSendImmediate) * 8, bytes);
+    to.out.send(engine.network, slot, control | kInRing << 8);
+    return true;
+}
+
+/// A receive into one range that is not offered, where no message waits for it
+/// (ArrivedList::known_absent()). Its handle, or 0.
+[[gnu::always_inline]] inline std::uint32_t post(Engine& engine, const Pattern& pattern, void* data,
+                                                 std::uint64_t bytes,
+                                                 const Completion& completion) noexcept {
+    if (bytes >= engine.limits.announce_bytes || completion.done == nullptr) [[unlikely]] return 0;
+    if (pattern.source != kAnySource) {
+        if (!engine.peers.find(pattern.source).present) [[unlikely]] return 0;
+    } else if (engine.untold != kAnySource) [[unlikely]] {
+        return 0;
+    }
+    Order* const order = engine.orders.take_free();
+    if (order == nullptr) [[unlikely]] return 0;
+    order->reset(false, OrderState::posted, completion);
+    order->set_range(data, bytes);
+    order->pattern.assign(pattern);
+    order->announced = false;
+    engine.posted.append(*order);
+    return order->handle;
+}
+
+/// A receive that is waited for takes what is there: a whole message in its line, while nothing
+/// else waits or is due. No order, no callback.
+[[gnu::always_inline]] inline bool take_awaited(Engine& engine, const Engine::Arrival& first,
+                                                const Pattern& pattern, void* data,
+                                                std::uint64_t bytes, Outcome* outcome) noexcept {
+    const std::uint64_t match = flag::load_relaxed(first.line.word[0]);
+    const std::uint64_t length = flag::load_part_acquire<std::uint16_t>(first.line.control, 1);
+    if (!pattern.fits(first.peer.rank, plain_space(kind_of(first.line), 0), match) ||
+        length > bytes || length > kInlineBytes + 8 || !engine.posted.empty() ||
+        !engine.arrived.empty() || engine.is_more_due()) {
+        return false;
+    }
+    copy_short(static_cast<std::byte*>(data),
+               reinterpret_cast<const std::byte*>(first.line.word + 1), length);
+    *outcome = {kSuccess, 0, first.peer.rank, match, 0, length, length};
+    if (first.peer.in.advance_disposing(length)) [[unlikely]] {
+        engine.return_credit_if_due(first.peer);
+    }
+    ++engine.counters.received_expected;
+    return true;
+}
+
+/// A whole message of these flags for a receive that is found at once. Each word of the line is
+/// read once, so the peer cannot change it between a look and a use.
+template <std::uint32_t kFlags>
+[[gnu::always_inline]] inline bool take_message(Engine& engine, Peer& peer, const gcs::Line& line,
+                                                std::uint32_t kind) {
+    constexpr bool in_ring = (kFlags & kInRing) != 0, has_immediate = (kFlags & kImmediate) != 0;
+    const std::uint64_t bytes = flag::load_part_acquire<std::uint16_t>(line.control, 1);
+    // Filled in as it becomes known: so little need be kept.
+    Outcome outcome;
+    outcome.match = flag::load_relaxed(line.word[0]);
+    PostedNode* const node =
+        engine.posted.find_head(peer.rank, plain_space(kind, kFlags), outcome.match);
+    if (node == nullptr) [[unlikely]] return false;
+    Order& order = static_cast<Order&>(*node);
+    if (static_cast<std::int64_t>(bytes) > order.direct_bytes) [[unlikely]] return false;
+    outcome.error = kSuccess;
+    outcome.flags = has_immediate ? kSendImmediate : 0;
+    outcome.source = peer.rank;
+    outcome.immediate = has_immediate ? flag::load_relaxed(line.word[1]) : 0;
+    outcome.length = outcome.received = bytes;
+    const std::byte* from = reinterpret_cast<const std::byte*>(line.word + 1 + has_immediate);
+    if (in_ring) {
+        if (bytes > engine.limits.eager_bytes) [[unlikely]] return false;
+        from = peer.in.ring(line, bytes);
+        if (from == nullptr) [[unlikely]] return false;
+        copy(order.data, from, bytes);
+    } else if (is_word_or_two(bytes)) [[likely]] {  // shorter than any limit
+        copy_word_or_two(order.data, from, bytes);
+    } else {
+        if (bytes > kInlineBytes + 8 - 8 * has_immediate) [[unlikely]] return false;
+        copy_short(order.data, from, bytes);
+    }
+    static_assert(kSlotCharge + kInlineBytes + 8 <= gcs::LineReader::kDisposedByLineMost);
+    static_assert(kSlotCharge == gcs::kLineBytes);
+    if (peer.in.advance_disposing(bytes)) [[unlikely]] engine.return_credit_if_due(peer);
+    ++engine.counters.received_expected;
+    engine.posted.remove(order);
+    engine.orders.give_back_plain(order);  // which leaves it as it is
+    order.completion.done(order.completion.user, order.completion.owner, &outcome);
+    return true;
+}
+
+}  // namespace fci::mp::fast

@@ -1,0 +1,173 @@
+#include "fci_core/mp/meetings.h"
+
+#include <algorithm>
+#include <new>
+#include <span>
+
+#include "fci_core/base/assert.h"
+#include "fci_core/base/log.h"
+
+namespace fci::mp {
+
+namespace {
+
+/// What operations end with.
+int failure_of(Status departure) noexcept {
+    return departure == Status::unreachable ? kUnreachable
+           : departure == Status::mismatch  ? kMismatch
+                                            : kPeerLost;
+}
+
+}  // namespace
+
+Meetings::Meetings(Engine& engine, SharedCopies& copies) : engine_(engine), copies_(copies) {
+    engine_.device.set_listener(this);
+}
+
+Meetings::~Meetings() {
+    engine_.device.set_listener(nullptr);
+}
+
+// --- coming ---
+
+Peer* Meetings::connected(nhi::Rank rank) {
+    if (engine_.peers.severed()) [[unlikely]] log::hint_once(true, engine_.peers.reason(rank));
+    Peer* const found = engine_.peers.make(rank);
+    if (found == nullptr || found->attached || found->lost || found->connecting) return found;
+    // The process itself is a peer like others, once it is used as one.
+    if (rank == nhi::kSelf) {
+        attach(rank);
+        return found;
+    }
+    const Status status = engine_.device.connect(rank);
+    if (status != Status::ok && status != Status::again) {
+        peer_lost(rank, status, engine_.device.describe(rank) + ": " + to_string(status));
+    }
+    found->connecting = true;  // without memory for that much it is tried again
+    return found;
+}
+
+void Meetings::meet(nhi::Rank peers) {
+    for (nhi::Rank rank = nhi::kSelf + 1; rank < std::min(peers, engine_.device.peers()); ++rank) {
+        // A place that the user typed may be empty still.
+        if (engine_.device.card_of(rank)->incarnation != 0) (void)connected(rank);
+    }
+}
+
+void Meetings::peer_attached(nhi::Rank rank) noexcept try {
+    attach(rank);
+} catch (const std::bad_alloc&) {
+    missed_ = true;
+    engine_.work.set_starved();
+}
+
+/// None of them was told of as lost meanwhile.
+bool Meetings::attach_missed() noexcept {
+    if (!missed_) [[likely]]
+        return true;
+    missed_ = false;
+    for (nhi::Rank rank = nhi::kSelf + 1; rank < engine_.device.peers(); ++rank) {
+        const Peer& known = engine_.peers.find(rank);
+        if (!known.attached && !known.lost && !engine_.device.block(rank).empty()) {
+            peer_attached(rank);
+        }
+    }
+    return !missed_;
+}
+
+/// All that may fail comes first.
+void Meetings::attach(nhi::Rank rank) {
+    Peer* const peer = engine_.peers.make(rank);
+    FCI_ASSERT(peer != nullptr && !peer->attached);
+    const auto layout = engine_.limits.layout.with(engine_.device.sizes(rank));
+    const nhi::Link link = engine_.network.link(rank);
+    // What the peer says of its block is true.
+    if (!layout || !engine_.has_room(*layout) || layout->block_bytes() > link.block_bytes) {
+        return give_up(*peer);
+    }
+    const std::span<std::byte> block = engine_.device.block(rank);
+    FCI_ASSERT(block.size() >= layout->block_bytes());
+    peer->in.attach(rank, *layout, block, engine_.limits.unexpected_bytes);
+    peer->out.attach(rank, *layout, block, link);
+    peer->pieces_out.attach(block, link.mapped);
+    if (link.mapped) peer->claims.open(block.data(), *layout);
+    engine_.peers.activate(*peer, link.same_host);
+    engine_.counters.peers_attached += rank != nhi::kSelf;
+    engine_.work.set_busy();  // what waited for the connection
+}
+
+// --- going ---
+
+void Meetings::peer_lost(nhi::Rank rank, Status why, const std::string& reason) noexcept {
+    Peer* gone = nullptr;
+    try {
+        gone = engine_.peers.make(rank);
+        if (gone == nullptr || gone->lost || gone->departure != Status::ok) return;
+        engine_.peers.set_reason(rank, reason);
+    } catch (const std::bad_alloc&) {
+        if (gone == nullptr) return;  // nobody here had to do with it
+    }
+    gone->departure = why;
+    if (!gone->attached) return depart(*gone);
+    // No more than its block holds: who writes on after a goodbye is not heard for ever.
+    gone->last_request = gone->in.taken() + gone->in.layout().slots;
+    engine_.work.set_busy();
+}
+
+void Meetings::depart(Peer& peer) {
+    FCI_ASSERT(peer.departure != Status::ok && !peer.lost);
+    peer.failure = failure_of(peer.departure);
+    fail(peer, peer.departure == Status::lost);
+}
+
+void Meetings::give_up(Peer& peer) {
+    ++engine_.counters.bad_requests;
+    if (peer.lost) return;
+    if (engine_.peers.reason(peer.rank)[0] == '\0') {
+        engine_.peers.explain(peer.rank,
+                              " sent a request that fails its checks; its memory is damaged or it "
+                              "runs another version of FCI. The connection was given up");
+    }
+    fail(peer, true);
+}
+
+/// Ends every order that needs this peer. `died`: not by closing, so the job is broken and whoever
+/// waits for anybody must hear of it too, now or as soon as somebody does.
+void Meetings::fail(Peer& peer, bool died) {
+    peer.lost = true;
+    ++engine_.counters.peers_lost;
+    engine_.outbox.forget(peer);
+    peer.offers.clear();
+    engine_.pool.take_back(peer.pieces_out);
+    engine_.peers.deactivate(peer);
+    if (died) engine_.untold = peer.rank;
+    engine_.orders.for_each([&](Order& order) {
+        if (order.state == OrderState::finished) return;
+        const bool waits_posted =
+            order.state == OrderState::posted || order.state == OrderState::withdrawing;
+        const bool concerned = waits_posted ? order.pattern.source == peer.rank ||
+                                                  (died && order.pattern.source == kAnySource)
+                                            : order.peer == peer.rank;
+        if (!concerned) return;
+        if (waits_posted) {
+            engine_.posted.remove(order);
+            if (order.pattern.source == kAnySource) engine_.untold = kAnySource;
+        }
+        order.peer = peer.rank;
+        engine_.orders.finish_later(order, peer.failure);
+    });
+    if (died && died_ != nullptr) died_(died_user_, peer.rank);
+}
+
+void Meetings::on_death(void (*died)(void* user, nhi::Rank peer), void* user) noexcept {
+    died_ = died;
+    died_user_ = user;
+}
+
+void Meetings::sever() noexcept {
+    engine_.peers.sever();
+    copies_.sever();
+    engine_.untold = nhi::kSelf;
+}
+
+}  // namespace fci::mp

@@ -1,0 +1,68 @@
+// Orders: all operations that are not finished, by handle, and how they end (§2.6.10).
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "fci_core/base/handle_pool.h"
+#include "fci_core/mp/order.h"
+#include "fci_core/mp/peers.h"
+#include "fci_core/mp/work.h"
+
+namespace fci::mp {
+
+class Orders {
+public:
+    Orders(Peers& peers, Work& work) : peers_(peers), work_(work) {}
+
+    /// nullptr: there are too many. May throw bad_alloc.
+    [[nodiscard]] Order* take() { return pool_.take(); }
+    /// nullptr also where take() would have to allocate.
+    [[nodiscard]] Order* take_free() noexcept { return pool_.take_free(); }
+    /// A receive that goes there. nullptr without memory, and nothing has happened.
+    [[nodiscard]] Order* take_receive(std::span<const iovec> to, const Completion& completion);
+    /// For a receive into several ranges. nullptr: there is no memory.
+    static std::unique_ptr<OrderExtras> extras_for(std::span<const iovec> to) noexcept;
+    /// `order` was just taken, and receives there. `extras`: for several ranges.
+    static void land(Order& order, std::span<const iovec> to, const Completion& completion,
+                     std::unique_ptr<OrderExtras> extras) noexcept;
+    /// One that holds nothing but itself. Leaves it as it is until it is taken again.
+    void give_back_plain(Order& order) noexcept { pool_.give_back(order); }
+
+    [[nodiscard]] Order* find(std::uint32_t handle) noexcept { return pool_.find(handle); }
+    /// The order that the peer names, if it may name it.
+    [[nodiscard]] Order* find(std::uint64_t handle, const Peer& from, bool is_send) noexcept;
+
+    /// The user is told in the next turn. Only then the order ends.
+    void finish_later(Order& order, int error) noexcept;
+    /// Tells the user, who may do anything, and ends the order.
+    void finish(Order& order, const Outcome& outcome);
+    /// Of all that were to be finished later; how many there were.
+    unsigned tell_finished();
+    [[nodiscard]] bool any_to_tell() const noexcept { return !finished_.empty(); }
+
+    /// Into a list of those that go on in later turns, and out of whichever it is in.
+    static void link(Order& order, IntrusiveList<Order>& list) noexcept;
+    static void unlink(Order& order) noexcept;
+    /// The word from which both sides claim is free for another message.
+    void release_claim(Order& order) noexcept;
+
+    /// No announced message is still here: whoever asked for it later would find nobody.
+    [[nodiscard]] bool sends_taken() noexcept;
+    template <class F>
+    void for_each(F visit) {
+        pool_.for_each(visit);
+    }
+    [[nodiscard]] std::size_t used() const noexcept { return pool_.used(); }
+    [[nodiscard]] std::size_t memory() const noexcept { return pool_.memory(); }  // bytes
+
+private:
+    void end(Order& order) noexcept;
+
+    Peers& peers_;
+    Work& work_;
+    HandlePool<Order> pool_;
+    IntrusiveList<Order> finished_;
+};
+
+}  // namespace fci::mp

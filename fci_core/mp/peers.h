@@ -1,0 +1,83 @@
+// Peers: all processes that this one has had to do with, by rank, and those that are active.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fci_core/base/memory_use.h"
+#include "fci_core/ddi/device.h"
+#include "fci_core/mp/limits.h"
+#include "fci_core/mp/peer.h"
+#include "fci_core/mp/protocol.h"
+#include "fci_core/mp/work.h"
+
+namespace fci::mp {
+
+class Peers {
+public:
+    Peers(ddi::Device& device, const Protocol& protocol, const Limits& limits, Work& work);
+
+    /// Ranks below have an entry.
+    [[nodiscard]] nhi::Rank size() const noexcept { return size_; }
+    /// Of a rank below size(). One that is not present where nothing is known of it.
+    [[nodiscard]] Peer& operator[](nhi::Rank rank) const noexcept { return *by_rank_[rank]; }
+    /// The same of any rank.
+    [[nodiscard]] Peer& find(nhi::Rank rank) const noexcept {
+        return rank < size_ ? *by_rank_[rank] : *nobody_;
+    }
+    /// From now on it is known. nullptr: the device has no such rank. May throw bad_alloc, and
+    /// nothing has happened then; whoever is known becomes active without more.
+    Peer* make(nhi::Rank rank);
+
+    /// Attached and not lost, most recently used first.
+    [[nodiscard]] const std::vector<Peer*>& active() const noexcept { return active_; }
+    /// Of these, or one that never sends anything.
+    [[nodiscard]] Peer& first() const noexcept { return *first_; }
+    void activate(Peer& peer, bool same_host) noexcept;
+    void deactivate(Peer& peer) noexcept;
+    /// The active peer `at` (> 0) has sent something: it is looked at earlier from now on.
+    void prefer(std::size_t at) noexcept;
+    template <class F>
+    void for_each(F visit) const {
+        for (const auto& peer : made_) visit(*peer);
+    }
+
+    /// No memory of theirs is touched any more, and operations with any fail.
+    void sever() noexcept;
+    [[nodiscard]] bool severed() const noexcept { return severed_; }
+
+    /// Why operations with it fail from now on. May throw bad_alloc.
+    void set_reason(nhi::Rank rank, const std::string& reason) { reasons_[rank] = reason; }
+    /// The same, beginning with what is known of the peer; if there is memory for it.
+    void explain(nhi::Rank rank, const char* what) noexcept;
+    /// Empty while they do not.
+    [[nodiscard]] const char* reason(nhi::Rank rank) const noexcept;
+
+    /// Without the process itself.
+    [[nodiscard]] std::size_t connected() const noexcept;
+    /// Processes of this host that were met so far, with this one.
+    [[nodiscard]] unsigned on_this_host() const noexcept { return on_this_host_; }
+    /// Those that sleep until a request wakes them, as far as can be seen without asking.
+    [[nodiscard]] unsigned sleeping() const noexcept;
+    void add_memory(MemoryUse& use) const noexcept;
+
+private:
+    void order() noexcept;
+
+    ddi::Device& device_;
+    const Protocol& protocol_;
+    const Limits& limits_;
+    Work& work_;
+    const std::unique_ptr<Peer> nobody_;  // not present, never has a request
+    Peer* first_;
+    nhi::Rank size_ = 0;
+    std::vector<Peer*> by_rank_;        // nobody_ where nothing is known
+    std::vector<std::string> reasons_;  // by rank
+    std::vector<Peer*> active_;
+    std::vector<std::unique_ptr<Peer>> made_;  // all but nobody_
+    unsigned on_this_host_ = 1;
+    bool severed_ = false;
+};
+
+}  // namespace fci::mp

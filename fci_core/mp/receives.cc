@@ -1,0 +1,281 @@
+#include "fci_core/mp/receives.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "fci_core/base/assert.h"
+#include "fci_core/mp/copy.h"
+
+namespace fci::mp {
+
+namespace {
+
+/// As much as there is room for; the bytes copied.
+std::uint64_t scatter(std::span<const iovec> to, const std::byte* from,
+                      std::uint64_t bytes) noexcept {
+    std::uint64_t done = 0;
+    for (const iovec& range : to) {
+        const std::uint64_t n = std::min<std::uint64_t>(bytes - done, range.iov_len);
+        copy(static_cast<std::byte*>(range.iov_base), from + done, n);
+        done += n;
+    }
+    return done;
+}
+
+Outcome outcome_of(const Arrived& message, std::uint64_t received) noexcept {
+    Outcome outcome{};
+    outcome.error = received < message.length ? kTruncated : kSuccess;
+    outcome.source = message.envelope.source;
+    outcome.flags = message.has_immediate ? kSendImmediate : 0;
+    outcome.match = message.envelope.match;
+    outcome.immediate = message.immediate;
+    outcome.length = message.length;
+    outcome.received = received;
+    return outcome;
+}
+
+}  // namespace
+
+Receives::~Receives() {
+    engine_.posted.for_each([this](PostedNode& node) { engine_.posted.remove(node); });
+    engine_.arrived.for_each([this](ArrivedNode& node) {
+        engine_.arrived.remove(node);
+        pool_.give_back(static_cast<Arrived&>(node));
+    });
+}
+
+int Receives::receive(Peer* source, const Pattern& pattern, std::span<const iovec> to,
+                      const Completion& completion, std::uint32_t* handle) {
+    Order* const order = engine_.orders.take_receive(to, completion);
+    if (order == nullptr) return kNoMemory;
+    order->pattern = pattern;
+    order->peer = pattern.source;
+    if (handle != nullptr) *handle = order->handle;
+    if (source == nullptr && engine_.untold != kAnySource) [[unlikely]] {
+        const bool severed = engine_.peers.severed();
+        order->peer = std::exchange(engine_.untold, severed ? engine_.untold : kAnySource);
+        engine_.orders.finish_later(*order, kPeerLost);
+        return kAccepted;
+    }
+    order->announced = offers_.is_worth_it(*order, source);
+    engine_.posted.append(*order);
+    if (order->announced) offers_.make(*order, *source);
+    return kAccepted;
+}
+
+int Receives::take_arrived(Arrived& message, std::span<const iovec> to,
+                           const Completion& completion, std::uint32_t* handle, Outcome* outcome) {
+    Peer& from = engine_.peers[message.envelope.source];
+    if (!message.announced) {
+        if (!message.claimed) engine_.arrived.remove(message);
+        const std::uint64_t received = scatter(to, message.data(), message.length);
+        if (outcome != nullptr) *outcome = outcome_of(message, received);
+        discard(message);
+        return kDone;
+    }
+    Order* const order = engine_.orders.take_receive(to, completion);
+    if (order == nullptr) return kNoMemory;
+    if (!message.claimed) engine_.arrived.remove(message);
+    if (handle != nullptr) *handle = order->handle;
+    order->match = message.envelope.match;
+    order->immediate = message.immediate;
+    order->has_immediate = message.has_immediate;
+    order->length = message.length;
+    rendezvous_.begin_receive(*order, from, message.send, message.address);
+    dispose(message);
+    return kAccepted;
+}
+
+void Receives::discard(Arrived& message) {
+    if (message.send != 0) {
+        engine_.outbox.tell(engine_.peers[message.envelope.source], Kind::taken, message.send);
+    }
+    dispose(message);
+}
+
+/// The memory is free again, and its sender will hear of it.
+void Receives::dispose(Arrived& message) {
+    Peer& from = engine_.peers[message.envelope.source];
+    from.in.dispose(message.charge);
+    if (message.charge != 0) engine_.return_credit_if_due(from);
+    pool_.give_back(message);
+}
+
+int Receives::probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed) {
+    ArrivedNode* const node = engine_.arrived.empty() ? nullptr : engine_.arrived.find(pattern);
+    if (node == nullptr) {
+        engine_.asked_in_vain = true;
+        return kNoMessage;
+    }
+    Arrived& message = static_cast<Arrived&>(*node);
+    FCI_ASSERT(!message.claimed);
+    if (outcome != nullptr) {
+        *outcome = outcome_of(message, message.length);
+        outcome->received = 0;
+    }
+    if (claimed != nullptr) {
+        engine_.arrived.remove(message);
+        message.claimed = true;
+        *claimed = &message;
+    }
+    return kSuccess;
+}
+
+void Receives::cancel(Order& order) {
+    FCI_ASSERT(order.state == OrderState::posted);
+    if (order.offered) {
+        order.state = OrderState::withdrawing;
+        engine_.outbox.tell(engine_.peers[order.pattern.source], Kind::withdraw, order.handle);
+        return;
+    }
+    engine_.posted.remove(order);
+    order.peer = order.pattern.source;
+    engine_.orders.finish_later(order, kCanceled);
+}
+
+/// Not in the list yet.
+[[gnu::always_inline]] inline Arrived& Receives::new_arrived(const Envelope& envelope,
+                                                             std::uint64_t bytes) {
+    Arrived* const arrived = pool_.take(static_cast<std::uint32_t>(bytes));
+    if (arrived == nullptr) throw std::bad_alloc();
+    ++engine_.counters.received_unexpected;
+    arrived->envelope = envelope;
+    return *arrived;
+}
+
+/// A message that came with its send request.
+struct Receives::Short {
+    Control control;
+    Envelope envelope;
+    std::uint64_t immediate, bytes;
+    std::uint32_t send;  // the sender's order, which wants `taken`; or 0
+    const std::byte* data;
+};
+
+[[gnu::always_inline]] inline void Receives::take_short(Peer& peer, const Short& message) {
+    const std::uint64_t bytes = message.bytes;
+    const bool has_immediate = (message.control.flags & kImmediate) != 0;
+    const std::uint64_t charge = kSlotCharge + bytes;
+    if (PostedNode* const node = engine_.posted.take(message.envelope)) {
+        Order& order = static_cast<Order&>(*node);
+        ++engine_.counters.received_expected;
+        peer.in.dispose(charge);
+        if (message.send != 0) [[unlikely]] {
+            engine_.outbox.tell(peer, Kind::taken, message.send);
+        }
+        const std::uint64_t received = std::min(bytes, order.bytes);
+        copy(order.data, message.data, received);
+        const Outcome outcome{received < bytes ? kTruncated : kSuccess,
+                              has_immediate ? kSendImmediate : 0,
+                              peer.rank,
+                              message.envelope.match,
+                              message.immediate,
+                              bytes,
+                              received};
+        return engine_.orders.finish(order, outcome);
+    }
+    Arrived& arrived = new_arrived(message.envelope, bytes);
+    arrived.immediate = message.immediate;
+    arrived.has_immediate = has_immediate;
+    arrived.length = bytes;
+    arrived.send = message.send;
+    arrived.charge = static_cast<std::uint32_t>(charge);
+    copy(arrived.data(), message.data, bytes);
+    engine_.arrived.append(arrived);
+}
+
+bool Receives::on_send(Peer& peer, const gcs::Line& line) {
+    const Control control = Control::of(line);
+    Short message{control, {peer.rank, control.space(), line.word[0]}, 0, control.bytes, 0,
+                  nullptr};
+    if (control.space() > kActiveSpace) return false;
+    unsigned word = 1;
+    if ((control.flags & kImmediate) != 0) message.immediate = line.word[word++];
+    if ((control.flags & kWantsTaken) != 0) {
+        message.send = static_cast<std::uint32_t>(line.word[word++]);
+    }
+    const bool in_ring = (control.flags & kInRing) != 0;
+    const bool in_pool = (control.flags & kInPool) != 0;
+    if (!in_ring && !in_pool) [[likely]] {
+        if (message.bytes > 8 * (7 - word)) return false;
+        message.data = reinterpret_cast<const std::byte*>(line.word + word);
+    } else {
+        if (message.bytes > engine_.limits.eager_bytes + kHeaderMost) return false;
+        message.data = in_pool ? peer.pieces_in.at(engine_.network, peer.rank, peer.in.layout(),
+                                                   line.word[word], message.bytes)
+                               : peer.in.ring(line, message.bytes);
+        if (message.data == nullptr) return false;
+    }
+    if (control.space() == kActiveSpace) {
+        const std::span<const std::byte> all(message.data, message.bytes);
+        if (!active_.take(peer, message.envelope.match, all, message.send)) return false;
+        peer.in.dispose(kSlotCharge + message.bytes);
+    } else {
+        take_short(peer, message);
+    }
+    if (in_pool) engine_.return_piece(peer);
+    return true;
+}
+
+bool Receives::on_announce(Peer& peer, const gcs::Line& line) {
+    const Control control = Control::of(line);
+    const auto record = unpack<AnnounceRecord>(line);
+    const std::uint32_t space = control.space();
+    if (space > kActiveSpace || control.bytes > kHeaderMost || record.send == 0) return false;
+    if (space == kActiveSpace) {
+        if ((control.flags & kInRing) == 0) return active_.take_announced(peer, record, {});
+        const std::byte* const header = peer.in.ring(line, control.bytes);
+        return header != nullptr && active_.take_announced(peer, record, {header, control.bytes});
+    }
+    const bool has_immediate = (control.flags & kImmediate) != 0;
+    const Envelope envelope{peer.rank, space, record.match};
+    if (PostedNode* const node = engine_.posted.find(envelope)) {
+        Order& order = static_cast<Order&>(*node);
+        // What the sender matched here must be what is matched here.
+        if (record.receive != 0 && (record.receive != order.handle || !order.offered)) {
+            return false;
+        }
+        engine_.posted.remove(order);
+        ++engine_.counters.received_expected;
+        order.peer = peer.rank;
+        order.match = record.match;
+        order.immediate = record.immediate;
+        order.has_immediate = has_immediate;
+        order.length = record.length;
+        if (record.receive != 0) {
+            rendezvous_.begin_offered_receive(order, record);
+        } else {
+            rendezvous_.begin_receive(order, peer, record.send, record.address);
+        }
+        return true;
+    }
+    if (record.receive != 0) return false;
+    Arrived& message = new_arrived(envelope, 0);
+    message.immediate = record.immediate;
+    message.has_immediate = has_immediate;
+    message.length = record.length;
+    message.address = record.address;
+    message.send = record.send;
+    message.announced = true;
+    engine_.arrived.append(message);
+    return true;
+}
+
+bool Receives::on_unsend(Peer& peer, const gcs::Line& line) {
+    const auto handle = static_cast<std::uint32_t>(unpack<HandleRecord>(line).handle);
+    Arrived* found = nullptr;
+    engine_.arrived.for_each([&](ArrivedNode& node) {
+        Arrived& message = static_cast<Arrived&>(node);
+        if (message.envelope.source == peer.rank && message.send == handle && handle != 0) {
+            found = &message;
+        }
+    });
+    if (found == nullptr) return true;
+    engine_.arrived.remove(*found);
+    dispose(*found);
+    engine_.outbox.tell(peer, Kind::unsent, handle);
+    return true;
+}
+
+}  // namespace fci::mp

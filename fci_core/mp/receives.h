@@ -1,0 +1,57 @@
+// Receives: what arrives meets what is posted (§2.6.2, §2.6.5, §2.6.13).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "fci_core/mp/active_messages.h"
+#include "fci_core/mp/arrived_pool.h"
+#include "fci_core/mp/engine.h"
+#include "fci_core/mp/offers.h"
+#include "fci_core/mp/rendezvous.h"
+
+namespace fci::mp {
+
+class Receives {
+public:
+    Receives(Engine& engine, Rendezvous& rendezvous, Offers& offers, ActiveMessages& active)
+        : engine_(engine), rendezvous_(rendezvous), offers_(offers), active_(active) {}
+    ~Receives();
+
+    // Each of these: the outbox has a line in reserve.
+
+    /// kDone with *outcome, kAccepted with *handle, or an error. `source`: not lost; nullptr: any.
+    int receive(Peer* source, const Pattern& pattern, std::span<const iovec> to,
+                const Completion& completion, std::uint32_t* handle);
+    /// The message goes to its receive. Without memory it stays where it is. Likewise.
+    int take_arrived(Arrived& message, std::span<const iovec> to, const Completion& completion,
+                     std::uint32_t* handle, Outcome* outcome);
+    void discard(Arrived& message);
+    /// kSuccess with *outcome, or kNoMessage. `claimed` may be nullptr; else it gets the message.
+    int probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed);
+    /// One that waits for its message.
+    void cancel(Order& order);
+
+    // False: it fails its checks. They throw bad_alloc before anything has happened.
+    [[nodiscard]] bool on_send(Peer& peer, const gcs::Line& line);
+    [[nodiscard]] bool on_announce(Peer& peer, const gcs::Line& line);
+    /// The peer asks that a send request be forgotten. If it was matched already the answer is on
+    /// its way and this one is not needed.
+    [[nodiscard]] bool on_unsend(Peer& peer, const gcs::Line& line);
+
+    [[nodiscard]] std::size_t memory() const noexcept { return pool_.memory(); }  // bytes
+
+private:
+    struct Short;
+    void take_short(Peer& peer, const Short& message);
+    Arrived& new_arrived(const Envelope& envelope, std::uint64_t bytes);
+    void dispose(Arrived& message);
+
+    Engine& engine_;
+    Rendezvous& rendezvous_;
+    Offers& offers_;
+    ActiveMessages& active_;
+    ArrivedPool pool_;
+};
+
+}  // namespace fci::mp

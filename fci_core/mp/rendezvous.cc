@@ -1,0 +1,138 @@
+#include "fci_core/mp/rendezvous.h"
+
+#include <algorithm>
+
+#include "fci_core/base/assert.h"
+#include "fci_core/mp/transfer.h"
+
+namespace fci::mp {
+
+void Rendezvous::choose_path(Order& order, Peer& peer, std::uint64_t bytes) {
+    order.chosen = copies_.may_copy(peer)
+                       ? peer.path.choose(bytes, SharedCopies::is_worth_sharing(bytes))
+                       : Path::ring;
+    order.chosen_for = bytes;
+    order.path = order.chosen;
+    if (order.path == Path::shared && !copies_.hold_claim(order, peer)) order.path = Path::pull;
+    switch (order.path) {
+        case Path::ring:
+            order.piece_bytes = Streams::piece_bytes(peer);
+            break;
+        case Path::pull:
+            order.piece_bytes = SharedCopies::pulled_piece(bytes);
+            break;
+        case Path::shared:
+            order.piece_bytes = SharedCopies::shared_piece(bytes);
+            break;
+    }
+}
+
+/// As much of the message as there is room for.
+void Rendezvous::limit(Order& order) const noexcept {
+    order.wanted = std::min(order.length, order.bytes);
+    if (order.wanted < order.length) order.error = kTruncated;
+}
+
+void Rendezvous::begin_receive(Order& order, Peer& peer, std::uint32_t send,
+                               std::uint64_t address) {
+    engine_.orders.release_claim(order);  // of an offer that was not used
+    order.peer = peer.rank;
+    order.peer_handle = send;
+    order.remote = address;
+    order.begin_moving();
+    limit(order);
+    if (peer.lost) return engine_.orders.finish_later(order, peer.failure);
+    if (order.wanted == 0) {
+        engine_.outbox.tell(peer, Kind::taken, send);
+        return end_transfer(engine_, order);
+    }
+    choose_path(order, peer, order.wanted);
+    begin_transfer(engine_, order, peer);
+    if (order.path != Path::pull) ask(order, peer);
+    if (order.path != Path::ring) copies_.receive(order);
+}
+
+void Rendezvous::begin_offered_receive(Order& order, const AnnounceRecord& record) {
+    FCI_ASSERT(order.offered);
+    order.peer_handle = record.send;
+    order.remote = record.address;
+    order.begin_moving();
+    limit(order);
+    if (order.wanted == 0) return end_transfer(engine_, order);
+    begin_transfer(engine_, order, engine_.peers[order.peer]);
+    if (order.path != Path::ring) copies_.receive(order);
+}
+
+void Rendezvous::ask(Order& order, Peer& peer) {
+    const RequestRecord record{order.peer_handle,
+                               order.handle,
+                               reinterpret_cast<std::uint64_t>(order.data),
+                               order.wanted,
+                               order.piece_bytes,
+                               order.claim_name(),
+                               static_cast<std::uint8_t>(order.path),
+                               0};
+    engine_.outbox.put(peer, pack(Control{Kind::request, 0, 0}, record));
+}
+
+bool Rendezvous::on_request(Peer& peer, const gcs::Line& line) {
+    const auto record = unpack<RequestRecord>(line);
+    Order* const order = engine_.orders.find(record.send, peer, true);
+    if (order == nullptr || order->state != OrderState::announced || record.bytes > order->length ||
+        record.bytes == 0 || !names_a_way(record)) {
+        return false;
+    }
+    order->begin_moving();
+    order->peer_handle = record.receive;
+    order->wanted = record.bytes;
+    order->remote = record.address;
+    order->piece_bytes = record.piece_bytes;
+    order->path = static_cast<Path>(record.path);
+    begin_send(*order, peer, record.claim);
+    return true;
+}
+
+void Rendezvous::begin_offered_send(Order& order, Peer& peer, const OfferRecord& offer) {
+    ++engine_.counters.sent_one_sided;
+    order.begin_moving();
+    order.peer_handle = offer.receive;
+    order.wanted = std::min<std::uint64_t>(order.length, offer.bytes);
+    order.remote = offer.address;
+    order.piece_bytes = offer.piece_bytes;
+    order.path = static_cast<Path>(offer.path);
+    if (order.wanted == 0) return engine_.orders.finish_later(order, kSuccess);
+    begin_send(order, peer, offer.claim);
+}
+
+void Rendezvous::begin_send(Order& order, Peer& peer, std::uint16_t claim) {
+    FCI_ASSERT(order.wanted != 0 && order.wanted <= order.length);
+    if (order.path == Path::ring) {
+        streams_.begin(peer, order);
+    } else {
+        copies_.send(order, peer, claim);
+    }
+}
+
+bool Rendezvous::on_taken(Peer& peer, const gcs::Line& line) {
+    Order* const order = engine_.orders.find(unpack<HandleRecord>(line).handle, peer, true);
+    if (order == nullptr) return true;  // it failed here, or ended when this side had copied it all
+    if ((Control::of(line).flags & kFailed) != 0) {
+        engine_.orders.finish_later(*order, kFault);
+    } else if (order->state == OrderState::announced) {
+        engine_.orders.finish_later(*order, kSuccess);
+    } else if (order->state == OrderState::moving && order->path == Path::shared) {
+        copies_.receiver_is_through(*order, peer);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool Rendezvous::on_unsent(Peer& peer, const gcs::Line& line) {
+    Order* const order = engine_.orders.find(unpack<HandleRecord>(line).handle, peer, true);
+    if (order == nullptr || order->state != OrderState::announced) return false;
+    engine_.orders.finish_later(*order, kCanceled);
+    return true;
+}
+
+}  // namespace fci::mp

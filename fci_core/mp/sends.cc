@@ -1,0 +1,257 @@
+#include "fci_core/mp/sends.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "fci_core/base/assert.h"
+
+namespace fci::mp {
+
+namespace {
+
+void gather(std::byte* to, std::span<const iovec> from) noexcept {
+    for (const iovec& range : from) {
+        if (range.iov_len != 0) std::memcpy(to, range.iov_base, range.iov_len);
+        to += range.iov_len;
+    }
+}
+
+std::span<const std::byte> header_of(const Order& order) noexcept {
+    return order.extras != nullptr ? std::span<const std::byte>(order.extras->header)
+                                   : std::span<const std::byte>();
+}
+
+}  // namespace
+
+Sends::Sends(Engine& engine, Rendezvous& rendezvous)
+    : engine_(engine), rendezvous_(rendezvous), scratch_(engine.limits.eager_bytes + kHeaderMost) {}
+
+int Sends::send(Peer& to, const SendArguments& send, const Completion& completion,
+                std::uint32_t* handle) {
+    FCI_ASSERT(!to.lost);
+    std::uint64_t bytes = 0;
+    for (const iovec& range : send.data) bytes += range.iov_len;
+
+    const bool at_once = to.attached && to.control.empty() && to.pending.empty();
+    const bool plain = (send.flags & kSendSynchronous) == 0;
+    Status status = Status::again;
+    if (at_once && plain && engine_.protocol.data_with_send_request &&
+        bytes <= engine_.limits.eager_bytes) {
+        status = put(to, send, bytes, nullptr);
+        if (status == Status::ok) {
+            to.fast_path = to.takes_fast_path();
+            return kDone;
+        }
+    }
+    if ((send.flags & kSendBuffered) != 0) {
+        // Whoever wants the buffer back at once must come again when there is room; which may
+        // never be, where the receiver waits for this very message.
+        ++engine_.counters.credit_waits;
+        if (!to.attached) engine_.asked_in_vain = true;
+        refused_ = {&to, bytes};
+        return status == Status::exhausted ? kHeld : kAgain;
+    }
+    return put_order(to, send, bytes, completion, handle);
+}
+
+bool Sends::push(Peer& peer) {
+    while (peer.control.empty() && !peer.pending.empty()) {
+        if (emit(peer, peer.pending.front()) != Status::ok) return false;
+    }
+    return peer.pending.empty();
+}
+
+void Sends::cancel(Order& order) {
+    FCI_ASSERT(order.is_send);
+    if (order.state == OrderState::queued) {
+        engine_.orders.finish_later(order, kCanceled);
+    } else if (order.state == OrderState::announced) {
+        engine_.outbox.tell(engine_.peers[order.peer], Kind::unsend, order.handle);
+    }
+}
+
+bool Sends::has_room_for_refused() noexcept {
+    Peer* const to = refused_.peer;
+    if (to == nullptr || !(to->attached || to->lost)) return false;
+    if (!to->lost) {
+        const std::uint64_t bytes = refused_.bytes;
+        if (!to->out.slot_free() || !to->has_room(kSlotCharge + bytes)) return false;
+        if (bytes > kInlineBytes && !to->out.ring_free(engine_.network, bytes)) return false;
+    }
+    refused_ = {};
+    return true;
+}
+
+int Sends::put_order(Peer& peer, const SendArguments& send, std::uint64_t bytes,
+                     const Completion& completion, std::uint32_t* handle) {
+    std::unique_ptr<OrderExtras> extras;
+    if (send.data.size() > 1 || !send.header.empty()) {
+        extras.reset(new (std::nothrow) OrderExtras);
+        if (extras == nullptr) return kNoMemory;
+        extras->header.assign(send.header.begin(), send.header.end());
+    }
+    if (send.data.size() > 1) {
+        extras->bounce.reset(new (std::nothrow) std::byte[bytes + 1]);
+        if (extras->bounce == nullptr) return kNoMemory;
+        gather(extras->bounce.get(), send.data);
+    }
+    Order* const order = engine_.orders.take();
+    if (order == nullptr) return kAgain;
+    order->reset(true, OrderState::queued, completion);
+    order->send_flags = send.flags;
+    order->space = send.space;
+    order->peer = peer.rank;
+    order->match = send.match;
+    order->immediate = send.immediate;
+    order->has_immediate = (send.flags & kSendImmediate) != 0;
+    order->data = send.data.size() > 1 ? extras->bounce.get()
+                  : send.data.empty()  ? nullptr
+                                       : static_cast<std::byte*>(send.data[0].iov_base);
+    order->bytes = order->length = bytes;
+    order->extras = std::move(extras);
+    if (handle != nullptr) *handle = order->handle;
+    Orders::link(*order, peer.pending);
+    peer.fast_path = false;
+    if (peer.attached && peer.control.empty() && &peer.pending.front() == order &&
+        emit(peer, *order) == Status::ok) {
+        return kAccepted;
+    }
+    engine_.work.set_busy();
+    return kAccepted;
+}
+
+/// A whole message with its send request. `order`: the one that waits for `taken`, or nullptr.
+Status Sends::put(Peer& peer, const SendArguments& send, std::uint64_t bytes, const Order* order) {
+    bytes += send.header.size();
+    const std::uint64_t charge = kSlotCharge + bytes;
+    if (!peer.out.slot_free()) return Status::again;
+    if (!peer.has_room(charge)) {
+        ++engine_.counters.eager_refused;
+        return Status::exhausted;
+    }
+    const bool has_immediate = (send.flags & kSendImmediate) != 0;
+    const Control control{Kind::send, control_flags(send.space, send.flags),
+                          static_cast<std::uint16_t>(bytes)};
+    gcs::Line& line = peer.out.prepare();
+    unsigned word = 0;
+    line.word[word++] = send.match;
+    if (has_immediate) line.word[word++] = send.immediate;
+    if (order != nullptr) line.word[word++] = order->handle;
+    const bool in_line = bytes <= 8 * (7 - word);
+    Status status = Status::ok;
+    if (in_line) {
+        auto* const to = reinterpret_cast<std::byte*>(line.word + word);
+        std::copy(send.header.begin(), send.header.end(), to);
+        gather(to + send.header.size(), send.data);
+        status = peer.out.put(engine_.network, control.word());
+    } else if (peer.out.ring_free(engine_.network, bytes)) {
+        status = put_in_ring(peer, send, control, bytes);
+    } else {
+        status = put_in_pool(peer, send, control, word);
+    }
+    if (status != Status::ok) return status;
+    peer.credit.take(charge);
+    ++(in_line ? engine_.counters.sent_inline : engine_.counters.sent_eager);
+    if (send.space != kActiveSpace) {
+        peer.note(peer.out.sent(), send.match, send.space,
+                  Offers::use(peer, send.space, send.match).has_value());
+    }
+    return status;
+}
+
+/// The prepared request, and the message in the ring.
+Status Sends::put_in_ring(Peer& peer, const SendArguments& send, Control control,
+                          std::uint64_t bytes) {
+    gcs::LineWriter::Part parts[3]{{send.header.data(), send.header.size()}};
+    std::size_t count = 1;
+    if (send.data.size() <= 2) {
+        for (const iovec& range : send.data) parts[count++] = {range.iov_base, range.iov_len};
+    } else {
+        gather(scratch_.data(), send.data);
+        parts[count++] = {scratch_.data(), bytes - send.header.size()};
+    }
+    control.flags |= kInRing;
+    return peer.out.put(engine_.network, control.word(), {parts, count}, bytes);
+}
+
+/// The ring is full: the message goes into a piece of the pool, and `word` of the request says
+/// where.
+Status Sends::put_in_pool(Peer& peer, const SendArguments& send, Control control, unsigned word) {
+    if (!engine_.pool.serves(peer.pieces_out) || control.bytes > gcs::Layout::kPieceBytes ||
+        !engine_.pool.may_give(peer.pieces_out, engine_.peers.active().size())) {
+        return Status::again;
+    }
+    const gcs::PiecePool::Piece piece = engine_.pool.next(engine_.network);
+    if (piece.data == nullptr) return Status::again;
+    std::copy(send.header.begin(), send.header.end(), piece.data);
+    gather(piece.data + send.header.size(), send.data);
+    peer.out.prepare().word[word] = piece.offset;
+    control.flags |= kInPool;
+    const Status status = peer.out.put(engine_.network, control.word());
+    if (status == Status::ok) engine_.pool.give(peer.pieces_out);
+    return status;
+}
+
+/// The first of the pending sends goes out, in whatever form is possible now.
+Status Sends::emit(Peer& peer, Order& order) {
+    const bool waits = (order.send_flags & kSendSynchronous) != 0;
+    if (engine_.protocol.data_with_send_request && order.length <= engine_.limits.eager_bytes) {
+        const iovec range{order.data, order.length};
+        const SendArguments send{order.peer,      order.space, order.send_flags, order.match,
+                                 order.immediate, {&range, 1}, header_of(order)};
+        const Status status = put(peer, send, order.length, waits ? &order : nullptr);
+        if (status == Status::ok) {
+            Orders::unlink(order);
+            order.state = OrderState::announced;
+            if (!waits) engine_.orders.finish_later(order, kSuccess);
+            return status;
+        }
+        // No unexpected memory is left: it may be announced all the same. No room: it waits.
+        if (status != Status::exhausted) {
+            ++engine_.counters.credit_waits;
+            return status;
+        }
+    }
+    return announce(peer, order);
+}
+
+Status Sends::announce(Peer& peer, Order& order) {
+    const std::span<const std::byte> header = header_of(order);
+    const std::uint64_t attached = header.size();
+    if (!peer.out.slot_free() ||
+        (attached != 0 && !peer.out.ring_free(engine_.network, attached))) {
+        ++engine_.counters.credit_waits;
+        return Status::again;
+    }
+    const bool is_active = order.space == kActiveSpace;
+    const OfferRecord* const offer =
+        is_active ? nullptr : Offers::find(peer, order.space, order.match);
+    const AnnounceRecord record{order.match,
+                                order.immediate,
+                                order.length,
+                                reinterpret_cast<std::uint64_t>(order.data),
+                                order.handle,
+                                offer != nullptr ? offer->receive : 0,
+                                0};
+    Control control{Kind::announce, control_flags(order.space, order.send_flags),
+                    static_cast<std::uint16_t>(attached)};
+    if (attached != 0) control.flags |= kInRing;
+    std::memcpy(peer.out.prepare().word, &record, sizeof record);
+    const gcs::LineWriter::Part part{header.data(), attached};
+    const Status status = attached != 0
+                              ? peer.out.put(engine_.network, control.word(), {&part, 1}, attached)
+                              : peer.out.put(engine_.network, control.word());
+    if (status != Status::ok) return status;
+    if (!is_active) peer.note(peer.out.sent(), order.match, order.space, offer != nullptr);
+    Orders::unlink(order);
+    order.state = OrderState::announced;
+    ++engine_.counters.sent_announced;
+    if (offer != nullptr) {
+        rendezvous_.begin_offered_send(order, peer, *Offers::use(peer, order.space, order.match));
+    }
+    return status;
+}
+
+}  // namespace fci::mp

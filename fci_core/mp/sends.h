@@ -1,0 +1,67 @@
+// Sends: inside the request, through the ring, or announced (§2.6.5, figs. 2.39 and 2.40).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fci_core/mp/active_messages.h"
+#include "fci_core/mp/engine.h"
+#include "fci_core/mp/offers.h"
+#include "fci_core/mp/rendezvous.h"
+
+namespace fci::mp {
+
+struct SendArguments {
+    nhi::Rank peer;
+    std::uint32_t space, flags;
+    std::uint64_t match, immediate;
+    std::span<const iovec> data;
+    std::span<const std::byte> header{};  // of an active message
+};
+
+/// One for the peer's handler `id`.
+inline SendArguments active_message(nhi::Rank peer, std::uint32_t id, std::uint32_t flags,
+                                    std::span<const std::byte> header,
+                                    std::span<const iovec> data) noexcept {
+    return {peer, kActiveSpace, flags, ActiveMessages::match_of(id, header.size()),
+            0,    data,         header};
+}
+
+class Sends {
+public:
+    Sends(Engine& engine, Rendezvous& rendezvous);
+
+    /// To a peer that is not lost. kDone, kAccepted with *handle, or an error.
+    int send(Peer& to, const SendArguments& send, const Completion& completion,
+             std::uint32_t* handle);
+    /// Those that wait for the peer, in order, as far as there is room. False: some wait on.
+    bool push(Peer& peer);
+    /// A send that has not begun, or whose message may not be matched yet.
+    void cancel(Order& order);
+    /// Asked by whoever is about to sleep, and by nobody else would it be heard that room came
+    /// between a refusal and the sleep. Says it once: what cannot go out all the same must not keep
+    /// anybody awake.
+    [[nodiscard]] bool has_room_for_refused() noexcept;
+
+private:
+    int put_order(Peer& peer, const SendArguments& send, std::uint64_t bytes,
+                  const Completion& completion, std::uint32_t* handle);
+    Status put(Peer& peer, const SendArguments& send, std::uint64_t bytes, const Order* order);
+    Status put_in_ring(Peer& peer, const SendArguments& send, Control control, std::uint64_t bytes);
+    Status put_in_pool(Peer& peer, const SendArguments& send, Control control, unsigned word);
+    Status emit(Peer& peer, Order& order);
+    Status announce(Peer& peer, Order& order);
+
+    struct Refused {
+        Peer* peer = nullptr;  // nobody was
+        std::uint64_t bytes = 0;
+    };
+
+    Engine& engine_;
+    Rendezvous& rendezvous_;
+    Refused refused_;                 // the caller comes again with this one when there is room
+    std::vector<std::byte> scratch_;  // short messages of several ranges are gathered here
+};
+
+}  // namespace fci::mp

@@ -1,0 +1,179 @@
+#include "fci_core/mp/shared_copies.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "fci_core/base/assert.h"
+#include "fci_core/mp/claims.h"
+#include "fci_core/mp/transfer.h"
+
+namespace fci::mp {
+
+namespace {
+using Direction = nhi::NetworkInterface::Direction;
+
+constexpr std::uint64_t kCopyPieceLeast = 32 * 1024;
+// Each call of the kernel takes as long as 16 KiB more would, so there are smaller ones only where
+// two processes could not share otherwise.
+constexpr std::uint64_t kCopyPieceUsual = 64 * 1024;
+constexpr std::uint64_t kCopyPieceMost = 256 * 1024;
+constexpr std::uint64_t kPullPieceMost = 1 << 20;
+}  // namespace
+
+bool SharedCopies::may_copy(Peer& peer) {
+    if (!peer.copy_checked) {
+        peer.copy_checked = true;
+        peer.copy_allowed =
+            engine_.network.copy(peer.rank, Direction::read, 0, nullptr, 0) == Status::ok;
+        if (!peer.copy_allowed) peer.path.set_policy(CopyPath::Policy::ring);
+    }
+    return peer.copy_allowed;
+}
+
+bool SharedCopies::is_worth_sharing(std::uint64_t bytes) noexcept {
+    return bytes > kCopyPieceLeast;
+}
+
+std::uint32_t SharedCopies::shared_piece(std::uint64_t bytes) noexcept {
+    const std::uint64_t least = bytes > kCopyPieceUsual ? kCopyPieceUsual : kCopyPieceLeast;
+    std::uint64_t piece = std::clamp(std::bit_ceil(bytes / 16 + 1), least, kCopyPieceMost);
+    while (bytes / piece >= ClaimWord::kPiecesMost) piece *= 2;
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(piece, 1u << 31));
+}
+
+/// Who copies alone does so at once, but for looking round now and then.
+std::uint32_t SharedCopies::pulled_piece(std::uint64_t bytes) noexcept {
+    return static_cast<std::uint32_t>(std::min(bytes, kPullPieceMost));
+}
+
+bool SharedCopies::hold_claim(Order& order, Peer& peer) noexcept {
+    FCI_ASSERT(order.claim_index < 0 && !order.is_send);
+    const int index = peer.claims.take();
+    if (index < 0) return false;
+    order.claim_index = static_cast<std::int8_t>(index);
+    order.claims = peer.claims.word(index);
+    order.claims_generation = ClaimWord::renew(*order.claims);
+    return true;
+}
+
+void SharedCopies::receive(Order& order) noexcept {
+    FCI_ASSERT(order.state == OrderState::moving && !order.is_send);
+    if (order.path == Path::pull) {
+        order.claims = &order.own_claims;
+        order.claims_generation = 0;
+    }
+    join(order);
+}
+
+void SharedCopies::send(Order& order, Peer& peer, std::uint16_t claim) {
+    FCI_ASSERT(order.state == OrderState::moving && order.is_send);
+    order.claims = reinterpret_cast<std::uint64_t*>(engine_.network.map(
+        peer.rank, peer.in.layout().claim(ClaimWord::index_of(claim)), sizeof(std::uint64_t)));
+    order.claims_generation = ClaimWord::generation_of(claim);
+    // Where this side may not copy, the receiver does it alone and says `taken`.
+    if (order.claims != nullptr && may_copy(peer)) join(order);
+}
+
+void SharedCopies::join(Order& order) noexcept {
+    Orders::link(order, copies_);
+    engine_.work.set_busy();
+}
+
+unsigned SharedCopies::push() {
+    if (copies_.empty()) return 0;
+    unsigned work = 0;
+    ++pushes_;
+    // The first of each peer: one after the other they end sooner than all at once.
+    copies_.for_each([&](Order& order) {
+        Peer& peer = engine_.peers[order.peer];
+        if (std::exchange(peer.copied_in, pushes_) != pushes_) work += copy_piece(order, peer);
+    });
+    return work;
+}
+
+bool SharedCopies::copy_piece(Order& order, Peer& peer) {
+    if (!engine_.outbox.try_reserve()) {  // for what is told when it ends
+        engine_.work.set_starved();
+        return false;
+    }
+    const std::uint64_t pieces = order.pieces();
+    const std::uint64_t piece =
+        ClaimWord::take(*order.claims, order.claims_generation, pieces, order.is_send);
+    if (piece == ClaimWord::kNone) {
+        own_share_done(order, peer);
+        return true;
+    }
+    const std::uint64_t offset = piece * order.piece_bytes;
+    FCI_ASSERT(offset < order.wanted);
+    const std::uint64_t bytes = std::min<std::uint64_t>(order.piece_bytes, order.wanted - offset);
+    const Status status =
+        engine_.network.copy(peer.rank, order.is_send ? Direction::write : Direction::read,
+                             order.remote + offset, order.data + offset, bytes);
+    if (status != Status::ok) {
+        failed(order, peer, status);
+        return true;
+    }
+    ++order.own_pieces;
+    engine_.counters.kernel_bytes += bytes;
+    if (order.own_pieces == pieces) own_share_done(order, peer);
+    return true;
+}
+
+/// Everything is claimed. The other side may still be copying what it claimed.
+void SharedCopies::own_share_done(Order& order, Peer& peer) {
+    Orders::unlink(order);
+    order.own_share_done = true;
+    const bool all_mine = order.own_pieces == order.pieces();
+    if (order.is_send) {
+        if (order.own_pieces != 0) {
+            engine_.outbox.tell(peer, Kind::sent, order.peer_handle, all_mine ? kAll : 0);
+        }
+        if (all_mine || order.peer_share_done) engine_.orders.finish_later(order, kSuccess);
+        return;
+    }
+    if (order.own_pieces != 0 || !order.peer_share_done) {
+        engine_.outbox.tell(peer, Kind::taken, order.peer_handle);
+    }
+    if (all_mine || order.peer_share_done) end_transfer(engine_, order);
+}
+
+/// The user's buffer cannot be reached, here or there; or the peer is just leaving.
+void SharedCopies::failed(Order& order, Peer& peer, Status status) {
+    engine_.outbox.tell(peer, order.is_send ? Kind::sent : Kind::taken, order.peer_handle, kFailed);
+    if (status == Status::lost && engine_.peers.reason(peer.rank)[0] == '\0') {
+        // This order ends before the device notices and says more.
+        engine_.peers.explain(peer.rank,
+                              " has closed, died or become another program (exec): its "
+                              "memory is not to be reached any more");
+    }
+    engine_.orders.finish_later(order, status == Status::lost ? kPeerLost : kFault);
+}
+
+bool SharedCopies::on_sent(Peer& peer, const gcs::Line& line) {
+    Order* const order = engine_.orders.find(unpack<HandleRecord>(line).handle, peer, false);
+    const std::uint8_t flags = Control::of(line).flags;
+    if (order == nullptr) return true;  // it failed here, and the sender was told
+    if (order->state != OrderState::moving || order->path != Path::shared) return false;
+    if ((flags & kFailed) != 0) {
+        engine_.orders.finish_later(*order, kFault);
+        return true;
+    }
+    order->peer_share_done = true;
+    if ((flags & kAll) != 0 || order->own_share_done) end_transfer(engine_, *order);
+    return true;
+}
+
+void SharedCopies::receiver_is_through(Order& order, Peer& peer) {
+    order.peer_share_done = true;
+    // All pieces are claimed, and what this side claims it copies at once: its share is done, too.
+    // It must not wait for the next turn to see that: the receiver may be leaving.
+    if (order.in_list) return own_share_done(order, peer);
+    engine_.orders.finish_later(order, kSuccess);
+}
+
+void SharedCopies::sever() noexcept {
+    while (Order* const order = copies_.pop_front()) order->in_list = false;
+}
+
+}  // namespace fci::mp

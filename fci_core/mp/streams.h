@@ -1,0 +1,34 @@
+// Streams: long messages that travel in pieces which the sender writes (fig. 2.20): each in its
+// pool, where the receiver maps that, or in the ring.
+#pragma once
+
+#include <cstdint>
+
+#include "fci_core/mp/engine.h"
+
+namespace fci::mp {
+
+class Streams {
+public:
+    explicit Streams(Engine& engine) : engine_(engine) {}
+
+    /// `order.wanted` bytes may go now.
+    void begin(Peer& peer, Order& order) noexcept;
+    /// As many pieces of each as there is room for.
+    void push(Peer& peer);
+    /// The next piece of a message, for a receive. False: it fails its checks.
+    [[nodiscard]] bool on_piece(Peer& peer, const gcs::Line& line);
+
+    /// Of one piece in the ring.
+    static std::uint32_t piece_bytes(const Peer& peer) noexcept;
+
+private:
+    void push(Peer& peer, Order& order);
+    std::uint64_t next_piece(Peer& peer, const Order& order);
+    std::uint64_t piece_in_pool(Peer& peer, const Order& order, const gcs::PiecePool::Piece& piece);
+    std::uint64_t piece_in_ring(Peer& peer, const Order& order);
+
+    Engine& engine_;
+};
+
+}  // namespace fci::mp

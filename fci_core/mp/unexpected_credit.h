@@ -1,0 +1,28 @@
+// UnexpectedCredit: the memory at a peer for messages that nobody there has asked for yet (§2.6.6,
+// G9). The sender takes of it, and the receiver gives back what it has disposed of.
+#pragma once
+
+#include <cstdint>
+
+namespace fci::mp {
+
+class UnexpectedCredit {
+public:
+    void open(std::uint64_t most) noexcept { most_ = granted_ = left_ = most; }
+    /// As far as is known without a look at what was given back.
+    [[nodiscard]] bool has(std::uint64_t bytes) const noexcept { return bytes <= left_; }
+    /// has() must have said yes.
+    void take(std::uint64_t bytes) noexcept { left_ -= bytes; }
+    /// `disposed`: bytes in all, as the peer says; what it says wrong harms only itself.
+    void give(std::uint64_t disposed) noexcept {
+        left_ += disposed + most_ - granted_;
+        granted_ = disposed + most_;
+    }
+
+private:
+    std::uint64_t left_ = 0;     // at least
+    std::uint64_t granted_ = 0;  // all that was ever allowed; `left_` is what is left of that
+    std::uint64_t most_ = 0;     // at a time
+};
+
+}  // namespace fci::mp
