@@ -123,6 +123,7 @@ test_mp_SOURCES = \
 	test/unit/mp/shortage_test.cc \
 	test/unit/mp/sizes_test.cc \
 	test/unit/mp/starved_test.cc \
+	test/unit/mp/differential_test.cc \
 	test/unit/mp/fast_path_test.cc
 test_mp_LDADD = libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la $(GTEST_LIBS)
 

@@ -45,7 +45,7 @@ bool ActiveMessages::take_announced(Peer& peer, const AnnounceRecord& record,
         engine_.peers.explain(peer.rank, " sent a message for which there is no memory");
         return false;
     }
-    Orders::land(*order, target.to, target.completion, std::move(extras));
+    engine_.orders.land(*order, target.to, target.completion, std::move(extras));
     order->match = record.match;
     order->length = record.length;
     rendezvous_.begin_receive(*order, peer, record.send, record.address);

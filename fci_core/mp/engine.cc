@@ -14,7 +14,7 @@ Engine::Engine(ddi::Device& its_device, const Protocol& its_protocol, const Limi
       limits(its_limits),
       counters(its_counters),
       peers(device, protocol, limits, work),
-      orders(peers, work),
+      orders(peers, work, limits),
       outbox(network, work) {
     FCI_ASSERT(limits.eager_bytes <= kEagerMost);
     FCI_ASSERT(has_room(limits.layout));

@@ -43,7 +43,8 @@ inline bool send_eager(Engine& engine, nhi::Rank rank, std::uint32_t space, std:
                        std::uint64_t bytes) noexcept {
     if (rank >= engine.peers.size()) return false;
     Peer& to = engine.peers[rank];
-    if (!to.fast_path || bytes <= kInlineBytes || bytes > engine.limits.eager_bytes ||
+    const std::uint32_t before = (flags & kSendImmediate) * 8;
+    if (!to.fast_path || before + bytes <= kInlineBytes + 8 || bytes > engine.limits.eager_bytes ||
         (flags & kSendSynchronous) != 0 || !to.has_room(kSlotCharge + bytes) ||
         !to.out.slot_free() || !to.out.ring_free(engine.network, bytes)) {
         return false;
@@ -55,8 +56,7 @@ inline bool send_eager(Engine& engine, nhi::Rank rank, std::uint32_t space, std:
     to.credit.take(kSlotCharge + bytes);
     to.note(slot.number, match, space, false);
     ++engine.counters.sent_eager;
-    const std::uint32_t control = line_control(space, (flags & kSendImmediate) * 8, bytes);
-    to.out.send(engine.network, slot, control | kInRing << 8);
+    to.out.send(engine.network, slot, line_control(space, before, bytes) | kInRing << 8);
     return true;
 }
 

@@ -14,6 +14,7 @@ struct Limits {
     std::uint64_t announce_bytes = 0;    // receives below are never offered
     std::uint64_t unexpected_bytes = 0;  // held for one peer
     CopyPath::Policy copy = CopyPath::Policy::measure;
+    bool fast_path = true;  // tests compare with what happens without (fast_path.h)
 };
 inline constexpr std::uint64_t kInlineBytes = 40;  // with an immediate word; 48 without
 inline constexpr std::uint64_t kEagerMost = 32768;

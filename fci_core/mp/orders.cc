@@ -61,11 +61,11 @@ std::unique_ptr<OrderExtras> Orders::extras_for(std::span<const iovec> to) noexc
 }
 
 void Orders::land(Order& order, std::span<const iovec> to, const Completion& completion,
-                  std::unique_ptr<OrderExtras> extras) noexcept {
+                  std::unique_ptr<OrderExtras> extras) const noexcept {
     order.reset(false, OrderState::posted, completion);
     if (to.size() == 1) [[likely]] {
         order.set_range(to[0].iov_base, to[0].iov_len);
-        if (completion.done == nullptr) order.direct_bytes = Order::kNever;
+        if (completion.done == nullptr || !fast_path_) order.direct_bytes = Order::kNever;
         return;
     }
     order.set_range(nullptr, total(to));

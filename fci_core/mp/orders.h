@@ -13,7 +13,8 @@ namespace fci::mp {
 
 class Orders {
 public:
-    Orders(Peers& peers, Work& work) : peers_(peers), work_(work) {}
+    Orders(Peers& peers, Work& work, const Limits& limits)
+        : peers_(peers), work_(work), fast_path_(limits.fast_path) {}
 
     /// nullptr: there are too many. May throw bad_alloc.
     [[nodiscard]] Order* take() { return pool_.take(); }
@@ -24,8 +25,8 @@ public:
     /// For a receive into several ranges. nullptr: there is no memory.
     static std::unique_ptr<OrderExtras> extras_for(std::span<const iovec> to) noexcept;
     /// `order` was just taken, and receives there. `extras`: for several ranges.
-    static void land(Order& order, std::span<const iovec> to, const Completion& completion,
-                     std::unique_ptr<OrderExtras> extras) noexcept;
+    void land(Order& order, std::span<const iovec> to, const Completion& completion,
+              std::unique_ptr<OrderExtras> extras) const noexcept;
     /// One that holds nothing but itself. Leaves it as it is until it is taken again.
     void give_back_plain(Order& order) noexcept { pool_.give_back(order); }
 
@@ -61,6 +62,7 @@ private:
 
     Peers& peers_;
     Work& work_;
+    const bool fast_path_;
     HandlePool<Order> pool_;
     IntrusiveList<Order> finished_;
 };

@@ -71,7 +71,7 @@ struct Peer {
     std::uint8_t offer_epoch = 0;      // grows with every decline
     unsigned offers_out = 0;
 
-    bool data_with_send_request = false;  // of the protocol
+    bool may_take_fast_path = false;  // as far as it depends on the protocol and the limits
 
     /// Request `number` is a send. `used`: it was matched with an offer.
     [[gnu::always_inline]] void note(std::uint64_t number, std::uint64_t match,
@@ -99,7 +99,7 @@ struct Peer {
     /// A short message can go out at once, with nothing to look up. Whatever gets in its way clears
     /// `fast_path`; the next send that goes out at once asks this again.
     [[nodiscard]] bool takes_fast_path() const noexcept {
-        return attached && out.reachable() && data_with_send_request && !lost && control.empty() &&
+        return attached && out.reachable() && may_take_fast_path && !lost && control.empty() &&
                pending.empty() && offers.empty();
     }
 };

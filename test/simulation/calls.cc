@@ -81,15 +81,16 @@ void Simulation::send(unsigned at) {
     const nhi::Rank to = rank_of(at, message.to);
     const mp::Completion done = completion(number, true);
     mp::MessagePassing& mp = *ends_[at].mp;
+    const bool in_one = prng_.chance(50);
+    const auto ranges = in_one ? std::vector{iovec{message.buffer.data(), message.bytes}}
+                               : ranges_of(prng_, message.buffer, message.bytes);
     int result = 0;
-    if (prng_.chance(50) &&
-        (mp::fast::send_line(mp.engine(), to, message.space, flags, message.match,
-                             message.immediate, message.buffer.data(), message.bytes) ||
-         mp::fast::send_eager(mp.engine(), to, message.space, flags, message.match,
-                              message.immediate, message.buffer.data(), message.bytes))) {
+    if (in_one && (mp::fast::send_line(mp.engine(), to, message.space, flags, message.match,
+                                       message.immediate, message.buffer.data(), message.bytes) ||
+                   mp::fast::send_eager(mp.engine(), to, message.space, flags, message.match,
+                                        message.immediate, message.buffer.data(), message.bytes))) {
         result = mp::kDone;
     } else {
-        const auto ranges = ranges_of(prng_, message.buffer, message.bytes);
         result = mp.send({to, message.space, flags, message.match, message.immediate, ranges}, done,
                          &message.handle);
     }
@@ -164,9 +165,16 @@ void Simulation::receive(unsigned at) {
     receive.buffer.assign(receive.capacity + 1, kUntouched);
     receive.posted = ++moment_;
     const auto ranges = ranges_of(prng_, receive.buffer, receive.capacity);
+    const mp::Pattern pattern = in_ranks(at, receive.pattern);
+    const mp::Completion done = completion(number, false);
     mp::Outcome outcome{};
-    const int result = ends_[at].mp->receive(in_ranks(at, receive.pattern), ranges,
-                                             completion(number, false), &receive.handle, &outcome);
+    mp::MessagePassing& mp = *ends_[at].mp;
+    if (fast_path_ && ranges.size() == 1 && mp.engine().arrived.known_absent(pattern)) {
+        receive.handle =
+            mp::fast::post(mp.engine(), pattern, ranges[0].iov_base, ranges[0].iov_len, done);
+        if (receive.handle != 0) return;
+    }
+    const int result = mp.receive(pattern, ranges, done, &receive.handle, &outcome);
     if (peer_gone(result)) outcome.error = result;
     if (result == mp::kDone || peer_gone(result)) {
         receive_completed(number, &outcome);

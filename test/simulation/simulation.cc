@@ -21,13 +21,18 @@ constexpr unsigned kQuietMixedRounds = 64;  // what goes through a socket is not
 }  // namespace
 
 Simulation::Simulation(std::uint64_t seed, bool mixed)
-    : seed_(seed), mixed_(mixed), prng_(seed), world_options_(world_options(seed, mixed)),
+    : seed_(seed),
+      mixed_(mixed),
+      fast_path_(seed % 5 != 0),
+      prng_(seed),
+      world_options_(world_options(seed, mixed)),
       faults_(faults(seed)),
       world_(world_options_) {
     choose();
     ends_.resize(processes_);
     for (unsigned at = 0; at < processes_; ++at) {
-        const mp::Limits limits = limits_of(at);
+        mp::Limits limits = limits_of(at);
+        limits.fast_path = fast_path_;
         ddi::Settings settings;
         settings.block_bytes = limits.layout.block_bytes();
         settings.sizes = limits.layout.sizes();

@@ -103,6 +103,7 @@ private:
 
     std::uint64_t seed_;
     bool mixed_;
+    bool fast_path_;  // short messages may go by mp/fast_path.h
     Prng prng_;
     sim::WorldOptions world_options_;
     tap::FaultOptions faults_;
