@@ -62,7 +62,7 @@ typedef uint64_t fci_icl_order; /* a pending operation; 0 is never one */
 struct fci_icl_config {
     uint32_t version;         /* FCI_ICL_VERSION */
     const char *driver;       /* "shm"; NULL: FCI_DRIVER, or the best one that works */
-    const char *protocol;     /* "enhanced-mixed", "two-sided"; NULL: FCI_PROTOCOL or the default */
+    const char *protocol;     /* as FCI_PROTOCOL has it; NULL: that, or the default */
     uint64_t job;             /* cookie; processes with another one are refused. FCI_JOB comes
                                  first; 0: the launcher's job name, or one for the user */
     uint32_t local_ranks;     /* processes of this job on this host; 0: ask the launcher */
@@ -87,7 +87,8 @@ struct fci_icl_limits {
     size_t inline_bytes;      /* travels inside the send request, one cache line */
     size_t inject_bytes;      /* FCI_ICL_BUFFERED works up to this length */
     size_t eager_bytes;       /* sent without waiting for the receiver */
-    size_t announce_bytes;    /* receives of at least this are made visible to a named source */
+    size_t announce_bytes;    /* receives of at least this are made visible to a named source;
+                                 0: none are */
     size_t am_header_bytes;   /* longest active-message header */
     size_t unexpected_bytes;  /* held here for one peer before it has to wait */
     unsigned cores;           /* that the processes of this job on this host share, at least 1 */

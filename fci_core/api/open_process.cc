@@ -53,7 +53,8 @@ const ddi::Driver* find_driver(const std::string& name, Status* status, std::str
 
 }  // namespace
 
-mp::Limits limits_for(const Parameters& parameters, std::uint32_t local_ranks, unsigned cores) {
+mp::Limits limits_for(const Parameters& parameters, const mp::Protocol& protocol,
+                      std::uint32_t local_ranks, unsigned cores) {
     // Few ranks get pools that are larger than an L2, many ranks share what is there.
     const bool many = local_ranks > 16, crowd = local_ranks > 64;
     mp::Limits limits;
@@ -63,7 +64,10 @@ mp::Limits limits_for(const Parameters& parameters, std::uint32_t local_ranks, u
                                                                      : 128,
                                                 8, 32768)));
     const std::uint64_t eager_bytes =
-        std::min(parameters.eager_bytes != 0 ? parameters.eager_bytes : 8 * kKiB, mp::kEagerMost);
+        std::min(parameters.eager_bytes != 0 ? parameters.eager_bytes
+                 : protocol.sends_data()     ? protocol.data_most
+                                             : 8 * kKiB,
+                 mp::kEagerMost);
     // A ring serves one pair, and what it has no room for finds it in the pool. That is slower, so
     // a few ranks get rings for a whole window of messages, where they are used as such. But ranks
     // that take turns on their cores write through all rings before any of them comes round again:
@@ -86,9 +90,11 @@ mp::Limits limits_for(const Parameters& parameters, std::uint32_t local_ranks, u
         8 * gcs::Layout::kPieceBytes, 256 * kMiB);
     limits.layout.pool_bytes =
         pool_bytes / gcs::Layout::kPieceBytes * gcs::Layout::kPieceBytes;
+    const std::uint64_t offered_least =
+        protocol.offers_receives() ? protocol.offered_least : 32 * kKiB;
     limits.announce_bytes =
-        std::max(parameters.announce_bytes != 0 ? parameters.announce_bytes : 32 * kKiB,
-                 limits.eager_bytes + 1);
+        std::max(parameters.announce_bytes != 0 ? parameters.announce_bytes : offered_least,
+                 protocol.sends_data() ? limits.eager_bytes + 1 : 1);
     limits.unexpected_bytes = std::max(parameters.unexpected_bytes, 4 * kKiB);
     limits.unexpected_bytes = std::max(limits.unexpected_bytes, 4 * limits.eager_bytes);
     limits.copy = parameters.copy == "ring"     ? mp::CopyPath::Policy::ring
@@ -114,7 +120,7 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
     const mp::Protocol* const protocol = mp::find_protocol(name);
     if (protocol == nullptr) {
         *status = Status::not_found;
-        *error = "there is no protocol '" + name + "'. Known: enhanced-mixed, two-sided.";
+        *error = "there is no protocol '" + name + "'. Known: enhanced-mixed, two-sided, optimistic, mixed.";
         return nullptr;
     }
     std::uint32_t local_ranks = options.local_ranks;
@@ -122,7 +128,7 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
     if (local_ranks == 0) local_ranks = ranks_on_host(own_variable);
 
     const unsigned cores = progress::usable_cores();
-    const mp::Limits limits = limits_for(parameters, local_ranks, cores);
+    const mp::Limits limits = limits_for(parameters, *protocol, local_ranks, cores);
     ddi::Settings settings;
     settings.block_bytes = limits.layout.block_bytes();
     settings.block_first_bytes = limits.layout.block_first_bytes();
@@ -130,7 +136,7 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
     settings.communication_later = true;
     settings.sizes = limits.layout.sizes();
     settings.layout_digest =
-        gcs::Layout::digest(limits.eager_bytes * 2 + protocol->offer_named_receives);
+        gcs::Layout::digest(limits.eager_bytes * 2 + protocol->offers_receives());
     settings.job = job_cookie(options, parameters);
     settings.wanted = options.card;
     settings.connect_ms = static_cast<std::uint32_t>(

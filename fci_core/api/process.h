@@ -202,6 +202,7 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
 int code_of(Status status) noexcept;
 
 /// Sizes by the number of processes of the job on this host (0: unknown), and of its cores.
-mp::Limits limits_for(const Parameters& parameters, std::uint32_t local_ranks, unsigned cores);
+mp::Limits limits_for(const Parameters& parameters, const mp::Protocol& protocol,
+                      std::uint32_t local_ranks, unsigned cores);
 
 }  // namespace fci::api

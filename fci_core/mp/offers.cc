@@ -10,7 +10,7 @@ namespace fci::mp {
 
 bool Offers::is_worth_it(Order& order, Peer* source) {
     if (order.bytes < engine_.limits.announce_bytes || source == nullptr ||
-        !engine_.protocol.offer_named_receives || !source->attached || source->rank == nhi::kSelf ||
+        !engine_.protocol.offers_receives() || !source->attached || source->rank == nhi::kSelf ||
         source->offers_out >= Peer::kOffersMost ||
         engine_.posted.blocks_announcement(order.pattern)) {
         return false;

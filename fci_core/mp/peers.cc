@@ -37,7 +37,7 @@ Peer* Peers::make(nhi::Rank rank) {
     Peer* const made = by_rank_[rank] = made_.back().get();
     made->rank = rank;
     made->path.set_policy(limits_.copy);
-    made->may_take_fast_path = protocol_.data_with_send_request && limits_.fast_path;
+    made->may_take_fast_path = protocol_.sends_data() && limits_.fast_path;
     made->credit.open(limits_.unexpected_bytes);
     if (severed_) made->sever();
     return made;

@@ -1,5 +1,12 @@
-// Protocol: the policy of the one engine (§2.6.2-2.6.5). The rows of the dissertation differ in
-// what is announced when; everything else is common.
+// Protocol: the policy of the one engine (§2.6.2-2.6.5). The dissertation's protocols differ in what
+// is announced when; everything else is common. Its one-sided protocol (§2.6.3) is missing: there a
+// receive from anybody is offered to all, which is all that the engine does not do.
+//
+//   protocol        sends announce themselves    receives announce themselves   section
+//   two-sided       without their data           never                          2.6.2, fig. 2.20
+//   optimistic      with it, up to 32 KiB        never                          2.6.2, fig. 2.17
+//   mixed           without their data           if they name their source      2.6.4
+//   enhanced-mixed  with it, up to 8 KiB         likewise, from 32 KiB          2.6.5, the default
 #pragma once
 
 #include <cstdint>
@@ -9,16 +16,20 @@ namespace fci::mp {
 
 struct Protocol {
     const char* name;
-    bool data_with_send_request;  // a short message travels inside its send request (§2.6.5)
-    bool offer_named_receives;    // a receive that names its source is made visible there (§2.6.3)
+    std::uint64_t data_most;      // in a send request, if no option says otherwise; 0: none
+    std::uint64_t offered_least;  // of receives that name their source, likewise; 0: none is
+
+    [[nodiscard]] constexpr bool sends_data() const noexcept { return data_most != 0; }
+    [[nodiscard]] constexpr bool offers_receives() const noexcept { return offered_least != 0; }
 };
 
-/// Fig. 2.20: every message is asked for.
-inline constexpr Protocol kTwoSided{"two-sided", false, false};
-/// §2.6.5, the default.
-inline constexpr Protocol kEnhancedMixed{"enhanced-mixed", true, true};
+inline constexpr Protocol kTwoSided{"two-sided", 0, 0};
+inline constexpr Protocol kOptimistic{"optimistic", 32 * 1024, 0};
+inline constexpr Protocol kMixed{"mixed", 0, 1};
+inline constexpr Protocol kEnhancedMixed{"enhanced-mixed", 8 * 1024, 32 * 1024};
 
-inline constexpr const Protocol* kProtocols[] = {&kEnhancedMixed, &kTwoSided};
+inline constexpr const Protocol* kProtocols[] = {&kEnhancedMixed, &kTwoSided, &kOptimistic,
+                                                 &kMixed};
 
 constexpr const Protocol* find_protocol(std::string_view name) noexcept {
     for (const Protocol* protocol : kProtocols) {

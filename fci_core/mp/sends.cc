@@ -37,7 +37,7 @@ int Sends::send(Peer& to, const SendArguments& send, const Completion& completio
     const bool at_once = to.attached && to.control.empty() && to.pending.empty();
     const bool plain = (send.flags & kSendSynchronous) == 0;
     Status status = Status::again;
-    if (at_once && plain && engine_.protocol.data_with_send_request &&
+    if (at_once && plain && engine_.protocol.sends_data() &&
         bytes <= engine_.limits.eager_bytes) {
         status = put(to, send, bytes, nullptr);
         if (status == Status::ok) {
@@ -197,7 +197,7 @@ Status Sends::put_in_pool(Peer& peer, const SendArguments& send, Control control
 /// The first of the pending sends goes out, in whatever form is possible now.
 Status Sends::emit(Peer& peer, Order& order) {
     const bool waits = (order.send_flags & kSendSynchronous) != 0;
-    if (engine_.protocol.data_with_send_request && order.length <= engine_.limits.eager_bytes) {
+    if (engine_.protocol.sends_data() && order.length <= engine_.limits.eager_bytes) {
         const iovec range{order.data, order.length};
         const SendArguments send{order.peer,      order.space, order.send_flags, order.match,
                                  order.immediate, {&range, 1}, header_of(order)};

@@ -41,7 +41,7 @@ tap::FaultOptions faults(std::uint64_t seed) {
 }
 
 void Simulation::choose() {
-    protocol_ = prng_.chance(70) ? &mp::kEnhancedMixed : &mp::kTwoSided;
+    protocol_ = mp::kProtocols[prng_.chance(60) ? 0 : prng_.below(std::size(mp::kProtocols))];
     processes_ = static_cast<unsigned>(prng_.between(2, 5));
     operations_ = static_cast<unsigned>(prng_.chance(15) ? prng_.between(80, 500)
                                                          : prng_.between(20, 80));

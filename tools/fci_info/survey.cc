@@ -48,29 +48,30 @@ void ask_context(Survey* survey, unsigned local_ranks) {
     survey->protocol = survey->limits.protocol;
     survey->wait_policy = survey->limits.wait_policy;
     survey->summary = fci_icl_summary(context);
-    survey->ways = ways_of(survey->protocol, survey->limits);
+    survey->ways = ways_of(survey->limits);
     fci_icl_close(context, 0);
 }
 
 }  // namespace
 
-std::vector<Way> ways_of(const std::string& protocol, const struct fci_icl_limits& limits) {
-    if (protocol == "two-sided") {
-        return {{0, 0, "announced by a send request; the receiver asks for the data"}};
-    }
+std::vector<Way> ways_of(const struct fci_icl_limits& limits) {
+    const std::string asked = "announced by a send request; the receiver asks for the data";
     std::vector<Way> ways;
     std::size_t next = 0;
-    const auto up_to = [&](std::size_t last, const char* text) {
-        if (last < next) return;
+    const auto up_to = [&](std::size_t last, const std::string& text) {
         ways.push_back({next, last, text});
         next = last + 1;
     };
-    up_to(limits.inline_bytes, "inside the send request: one cache line");
-    up_to(limits.eager_bytes, "in the ring, together with the send request");
-    up_to(limits.announce_bytes - 1, "announced by a send request; the receiver asks for the data");
+    if (limits.inject_bytes != 0) {
+        up_to(limits.inline_bytes, "inside the send request: one cache line");
+        up_to(limits.eager_bytes, "in the ring, together with the send request");
+    }
+    const bool some_are_offered = limits.announce_bytes != 0;
+    if (some_are_offered && limits.announce_bytes > next + 1) up_to(limits.announce_bytes - 1, asked);
     ways.push_back({next, 0,
-                    "the same, or at once into a receive that named its source and was posted "
-                    "before"});
+                    some_are_offered ? asked + "; or at once into a receive that named its source "
+                                               "and was posted before"
+                                     : asked});
     return ways;
 }
 

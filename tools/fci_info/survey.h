@@ -42,7 +42,7 @@ struct Survey {
 /// `local_ranks` 0: as the launcher says.
 Survey take_survey(unsigned local_ranks);
 
-std::vector<Way> ways_of(const std::string& protocol, const struct fci_icl_limits& limits);
+std::vector<Way> ways_of(const struct fci_icl_limits& limits);
 
 /// "64 KiB", "40 B".
 std::string bytes_text(std::size_t bytes);

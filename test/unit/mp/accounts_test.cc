@@ -13,7 +13,7 @@ constexpr std::size_t kLong = 50'000;
 constexpr int kRounds = 3000;  // times what a message takes, more than all that may be unexpected
 
 class balance : public ::testing::TestWithParam<const Protocol*> {};
-INSTANTIATE_TEST_SUITE_P(protocols, balance, ::testing::Values(&kEnhancedMixed, &kTwoSided),
+INSTANTIATE_TEST_SUITE_P(protocols, balance, ::testing::ValuesIn(kProtocols),
                          protocol_name);
 
 TEST(accounts, unexpected__is_what_it_was_once_all_is_received) {

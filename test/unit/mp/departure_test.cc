@@ -10,7 +10,7 @@ using namespace fci::mp;
 using namespace fci::mp::test;
 
 class departure : public ::testing::TestWithParam<const Protocol*> {};
-INSTANTIATE_TEST_SUITE_P(protocols, departure, ::testing::Values(&kEnhancedMixed, &kTwoSided),
+INSTANTIATE_TEST_SUITE_P(protocols, departure, ::testing::ValuesIn(kProtocols),
                          protocol_name);
 
 TEST_P(departure, death__ends_what_needs_the_dead_and_names_it) {

@@ -12,7 +12,7 @@ using namespace fci::mp;
 using namespace fci::mp::test;
 
 class messages : public ::testing::TestWithParam<const Protocol*> {};
-INSTANTIATE_TEST_SUITE_P(protocols, messages, ::testing::Values(&kEnhancedMixed, &kTwoSided),
+INSTANTIATE_TEST_SUITE_P(protocols, messages, ::testing::ValuesIn(kProtocols),
                          protocol_name);
 
 TEST_P(messages, lengths__around_every_limit_arrive_whole) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -39,7 +40,9 @@ struct Nobody final : ddi::PeerListener {
 };
 
 inline std::string protocol_name(const ::testing::TestParamInfo<const Protocol*>& info) {
-    return info.param == &kTwoSided ? "two_sided" : "enhanced_mixed";
+    std::string name = info.param->name;
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
 }
 
 struct Recorder {

@@ -19,7 +19,7 @@ Limits pool_limits(std::uint64_t pieces) {
 }
 
 struct pool : ::testing::TestWithParam<const Protocol*> {};
-INSTANTIATE_TEST_SUITE_P(protocols, pool, ::testing::Values(&kEnhancedMixed, &kTwoSided),
+INSTANTIATE_TEST_SUITE_P(protocols, pool, ::testing::ValuesIn(kProtocols),
                          protocol_name);
 
 /// One message each way; what went through the pools.
