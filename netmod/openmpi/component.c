@@ -108,7 +108,7 @@ static int open_context(bool threads)
     if (threads)
         fci_icl_share(pml_fci.context);
     fci_icl_limits(pml_fci.context, &limits);
-    pml_fci.inject_bytes = limits.inject_bytes;
+    pml_fci.inject_below = limits.inject_bytes != 0 ? limits.inject_bytes + 1 : 0;
     pml_fci.inline_bytes = limits.inline_bytes;
     return OMPI_SUCCESS;
 }

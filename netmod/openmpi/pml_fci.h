@@ -39,7 +39,7 @@
 
 typedef struct {
     fci_icl_context *context;       /* NULL before init, after finalize, and in a child of fork() */
-    size_t inject_bytes;            /* what fci_icl_send_short() takes */
+    size_t inject_below;            /* fci_icl_send_short() takes less; 0: nothing */
     size_t inline_bytes;            /* what fci_icl_take() takes */
     pthread_mutex_t lock;
     opal_free_list_t requests;

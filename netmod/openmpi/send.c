@@ -18,7 +18,7 @@ static inline int send_short(const void *buffer, size_t count, const ompi_dataty
     struct iovec data;
     const uint32_t peer = pml_fci_comm_of(comm)->peers[rank];
     if (OPAL_UNLIKELY(!pml_fci_is_contiguous(buffer, count, datatype, &data) ||
-                      data.iov_len > pml_fci.inject_bytes || peer == PML_FCI_UNKNOWN ||
+                      data.iov_len >= pml_fci.inject_below || peer == PML_FCI_UNKNOWN ||
                       mode == MCA_PML_BASE_SEND_SYNCHRONOUS ||
                       mode == MCA_PML_BASE_SEND_BUFFERED))
         return FCI_ICL_EINVAL;

@@ -200,7 +200,9 @@ static void find_board(MPIR_Comm * comm)
  * together on one host, and the cores there as counted by whoever sees the fewest. */
 void MPIDI_FCI_look_for_crowd(MPIR_Comm * comm)
 {
-    bool crowded = comm->local_size > 2 && comm->local_size <= MPIDI_FCI_FLAT_MOST &&
+    /* Where a message waits at its sender to be asked for, all would wait for each other. */
+    bool crowded = MPIDI_FCI_global.inject_bytes != 0 && comm->local_size > 2 &&
+        comm->local_size <= MPIDI_FCI_FLAT_MOST &&
         (unsigned) MPIR_Process.local_size > MPIDI_FCI_global.cores;
 
     for (int rank = 0; crowded && rank < comm->local_size; rank++) {
