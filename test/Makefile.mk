@@ -35,7 +35,8 @@ dist_check_SCRIPTS += \
 	test/tools/remember \
 	test/tools/segments
 TESTS += $(dist_check_SCRIPTS)
-EXTRA_DIST += test/harness/memory.py test/tools/everyone.c test/harness/tarball test/harness/yielding.c
+EXTRA_DIST += test/harness/memory.py test/harness/metrics test/tools/everyone.c \
+	test/harness/tarball test/harness/yielding.c
 
 if HAVE_LIBFABRIC
 provider_environment =
