@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
+
+#include "fci_core/base/assert.h"
 
 namespace fci {
 
@@ -23,9 +26,11 @@ inline constexpr CounterText kCounterTexts[] = {
 };
 inline constexpr unsigned kCounters = sizeof(kCounterTexts) / sizeof(kCounterTexts[0]);
 static_assert(sizeof(Counters) == kCounters * sizeof(std::uint64_t));
+static_assert(std::is_standard_layout_v<Counters>, "counter_value() takes them for an array");
 
 /// That with the name and text number `i`.
 inline std::uint64_t counter_value(const Counters& counters, unsigned i) noexcept {
+    FCI_ASSERT(i < kCounters);
     return reinterpret_cast<const std::uint64_t*>(&counters)[i];
 }
 

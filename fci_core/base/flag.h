@@ -9,19 +9,27 @@
 
 namespace fci::flag {
 
+/// One instruction loads or stores it whole: a lock would be one process's own.
+template <class T>
+inline constexpr bool kWhole =
+    std::atomic_ref<T>::is_always_lock_free&& std::atomic_ref<T>::required_alignment <= sizeof(T);
+
 template <class T>
 [[nodiscard]] inline T load_acquire(const T& word) noexcept {
+    static_assert(kWhole<T>);
     return std::atomic_ref<T>(const_cast<T&>(word)).load(std::memory_order_acquire);
 }
 
 template <class T>
 inline void store_release(T& word, T value) noexcept {
+    static_assert(kWhole<T>);
     std::atomic_ref<T>(word).store(value, std::memory_order_release);
 }
 
 /// Without ordering: for counters and hints whose staleness is harmless.
 template <class T>
 [[nodiscard]] inline T load_relaxed(const T& word) noexcept {
+    static_assert(kWhole<T>);
     return std::atomic_ref<T>(const_cast<T&>(word)).load(std::memory_order_relaxed);
 }
 
@@ -33,6 +41,7 @@ template <class Part>
     return static_cast<Part>(load_acquire(word) >> (8 * sizeof(Part) * i));
 #else
     using Aliasing [[gnu::may_alias]] = Part;
+    static_assert(sizeof(word) % sizeof(Part) == 0);
     static_assert(std::endian::native == std::endian::little);
     return load_acquire(reinterpret_cast<const Aliasing*>(&word)[i]);
 #endif
@@ -40,12 +49,14 @@ template <class Part>
 
 template <class T>
 inline void store_relaxed(T& word, T value) noexcept {
+    static_assert(kWhole<T>);
     std::atomic_ref<T>(word).store(value, std::memory_order_relaxed);
 }
 
 /// Replaces `expected` by `wanted`, or tells in `expected` what is there instead.
 template <class T>
 inline bool compare_exchange(T& word, T& expected, T wanted) noexcept {
+    static_assert(kWhole<T>);
     return std::atomic_ref<T>(word).compare_exchange_strong(expected, wanted,
                                                             std::memory_order_acq_rel);
 }

@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <vector>
+
+#include "fci_core/base/assert.h"
 
 namespace fci {
 
@@ -20,6 +23,8 @@ public:
     static constexpr std::uint32_t kIndexMask = (1u << kIndexBits) - 1;
     static constexpr std::size_t kChunk = 64;
     static constexpr std::size_t kMost = kIndexMask;
+    static_assert(kIndexBits < 31, "a generation follows above the bit that says it is in use");
+    static_assert(kMost <= kIndexMask && kMost >= kChunk);
 
     /// nullptr when kMost objects are in use. Grows by chunks; chunks stay.
     T* take() { return first_free_ != nullptr || grow() ? take_free() : nullptr; }
@@ -71,6 +76,9 @@ public:
 
 private:
     bool grow() {
+        static_assert(std::is_same_v<decltype(T::handle), std::uint32_t>);
+        static_assert(std::is_convertible_v<T*, decltype(T::next_free)>);
+        FCI_ASSERT(first_free_ == nullptr);  // what is free would be lost
         const std::size_t first = chunks_.size() * kChunk;
         if (first + kChunk > kMost) return false;
         chunks_.push_back(std::make_unique<T[]>(kChunk));

@@ -1,6 +1,8 @@
 // IntrusiveList: a doubly linked list whose links live in its elements; nothing is allocated.
 #pragma once
 
+#include <type_traits>
+
 #include "fci_core/base/assert.h"
 
 namespace fci {
@@ -20,9 +22,13 @@ public:
     IntrusiveList& operator=(const IntrusiveList&) = delete;
 
     [[nodiscard]] bool empty() const noexcept { return head_.next == &head_; }
-    [[nodiscard]] T& front() noexcept { return *static_cast<T*>(head_.next); }
+    [[nodiscard]] T& front() noexcept {
+        FCI_ASSERT(!empty());
+        return *static_cast<T*>(head_.next);
+    }
 
     void push_back(T& element) noexcept {
+        static_assert(std::is_base_of_v<ListLink, T>);
         ListLink& link = element;
         FCI_ASSERT(!link.linked());
         link.prev = head_.prev;
@@ -33,6 +39,8 @@ public:
 
     static void remove(T& element) noexcept {
         ListLink& link = element;
+        FCI_ASSERT(link.linked());
+        FCI_ASSERT(link.prev->next == &link && link.next->prev == &link);
         link.prev->next = link.next;
         link.next->prev = link.prev;
         link.next = link.prev = nullptr;

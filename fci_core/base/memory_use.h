@@ -28,5 +28,6 @@ struct MemoryUse {
         return fixed + known + connected + unexpected;
     }
 };
+static_assert(sizeof(MemoryUse) == 7 * sizeof(std::uint64_t), "+= and the report have all");
 
 }  // namespace fci

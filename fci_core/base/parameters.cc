@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "fci_core/base/assert.h"
 #include "fci_core/base/environment.h"
 #include "fci_core/base/parse.h"
 
@@ -111,14 +112,19 @@ Parameters Parameters::from_environment(std::vector<std::string>* complaints) {
     fill(kTexts[i++], &values.name, complaints);
 #include "fci_core/base/parameters.def"
 #undef FCI_PARAMETER
+    FCI_ASSERT(i == kParameters);
     return values;
 }
 
 unsigned parameter_count() noexcept { return kParameters; }
 
-const ParameterText& parameter_text(unsigned i) noexcept { return kTexts[i]; }
+const ParameterText& parameter_text(unsigned i) noexcept {
+    FCI_ASSERT(i < kParameters);
+    return kTexts[i];
+}
 
 std::string parameter_value(unsigned i, bool* from_env) {
+    FCI_ASSERT(i < kParameters);
     Parameters values;
     unsigned at = 0;
     std::string found;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "fci_core/base/assert.h"
+
 namespace fci {
 
 /// SplitMix64: a counter and a mixing function, so the whole state is one word.
@@ -23,6 +25,7 @@ public:
     }
     /// low ... high, both included.
     std::uint64_t between(std::uint64_t low, std::uint64_t high) noexcept {
+        FCI_ASSERT(low <= high);
         return low + below(high - low + 1);
     }
     /// True `percent` times in a hundred.

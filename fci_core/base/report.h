@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "fci_core/base/counters.h"
 #include "fci_core/base/memory_use.h"
@@ -49,6 +50,8 @@ struct Report {
     ReportHead head;
 };
 static_assert(offsetof(Report, head) == Report::kHeadAt && sizeof(Report) <= 4096);
+static_assert(sizeof(Counters) < Report::kHeadAt, "the head stays where it is");
+static_assert(std::is_trivially_copyable_v<Report>, "a reader copies it out of a page");
 static_assert(sizeof(ReportHead) == 40 + 32 + 32 + 96 + 256 + sizeof(ReportFigures), "no padding");
 
 /// Two builds whose counters differ have different ones.

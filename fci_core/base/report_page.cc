@@ -10,6 +10,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
 #include "fci_core/base/memory_file.h"
 
@@ -55,6 +56,7 @@ std::size_t ReportPage::size() noexcept {
 }
 
 ReportPage::ReportPage(void* place) noexcept : report_(static_cast<Report*>(place)) {
+    FCI_ASSERT(sizeof(Report) <= size() && reinterpret_cast<std::uintptr_t>(place) % size() == 0);
     std::memset(place, 0, sizeof(Report));
     if (!show() && file_ >= 0) {
         close(file_);
@@ -70,6 +72,7 @@ ReportPage::~ReportPage() {
 }
 
 bool ReportPage::show() noexcept {
+    FCI_ASSERT(file_ < 0);
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < size()) return false;
     file_ = open_memory_file(kReportName);
@@ -87,6 +90,7 @@ bool ReportPage::show() noexcept {
 
 /// The memory is this process's own again, with the same contents.
 void ReportPage::hide() noexcept {
+    FCI_ASSERT(file_ >= 0 && here_ == nullptr);  // a fork would hide it once more
     Report kept;
     std::memcpy(&kept, report_, sizeof kept);
     kept.head.magic = 0;
@@ -144,6 +148,7 @@ void ReportPage::in_child() {
 }
 
 void ReportPage::link() noexcept {
+    FCI_ASSERT(here_ == nullptr);
     next_ = first;
     here_ = &first;
     if (first != nullptr) first->here_ = &next_;
@@ -151,6 +156,8 @@ void ReportPage::link() noexcept {
 }
 
 void ReportPage::unlink() noexcept {
+    FCI_ASSERT(here_ != nullptr && *here_ == this);
+    FCI_ASSERT(next_ == nullptr || next_->here_ == &next_);
     *here_ = next_;
     if (next_ != nullptr) next_->here_ = here_;
     next_ = nullptr;

@@ -49,5 +49,10 @@ TEST(intrusive_list_death, refuses_an_element_that_is_in_a_list) {
     EXPECT_DEATH(list.push_back(a), "broken invariant");
 }
 
+TEST(intrusive_list_death, remove__wants_an_element_that_is_in_a_list) {
+    Item a(1);
+    EXPECT_DEATH(IntrusiveList<Item>::remove(a), "broken invariant");
+}
+
 }  // namespace
 }  // namespace fci
