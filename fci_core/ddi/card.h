@@ -1,8 +1,10 @@
 // Card: what a process hands out so that others can reach it (the DDI's node description, §3.2.3).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace fci::ddi {
 
@@ -24,5 +26,8 @@ struct Card {
     }
 };
 static_assert(sizeof(Card) == 16);
+static_assert(offsetof(Card, port) == 2 && offsetof(Card, host) == 4, "as in a sockaddr_in");
+static_assert(offsetof(Card, incarnation) == 8, "in its sin_zero");
+static_assert(std::has_unique_object_representations_v<Card>, "it travels as bytes");
 
 }  // namespace fci::ddi

@@ -1,6 +1,7 @@
 // Bookkeeping: windows, indices, groups and events of a driver whose network knows nothing of them.
 #pragma once
 
+#include "fci_core/base/assert.h"
 #include "fci_core/nhi/groups.h"
 #include "fci_core/nhi/network_interface.h"
 #include "fci_core/nhi/windows.h"
@@ -59,10 +60,12 @@ protected:
 
 private:
     static std::uint32_t with(std::uint32_t set, EventId event, bool on) noexcept {
+        FCI_ASSERT(event < kEventsMax);
         const std::uint32_t bit = std::uint32_t{1} << event;
         return on ? set | bit : set & ~bit;
     }
 
+    static_assert(kEventsMax <= 8 * sizeof(std::uint32_t));
     Windows windows_;
     Groups groups_;
     std::uint32_t counting_ = 0, interrupting_ = 0, masked_ = 0;

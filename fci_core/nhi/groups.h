@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "fci_core/base/assert.h"
 #include "fci_core/base/status.h"
 #include "fci_core/nhi/types.h"
 
@@ -21,12 +22,14 @@ public:
         if (set.empty() || set.back() >= known) return Status::invalid;
         auto place = std::find_if(all_.begin(), all_.end(), [](auto& g) { return g.empty(); });
         if (place == all_.end()) place = all_.emplace(all_.end());
+        FCI_ASSERT(place->empty() && all_.size() < kGroupFlag);
         *place = std::move(set);
         *group = kGroupFlag | static_cast<GroupId>(place - all_.begin());
         return Status::ok;
     }
     Status destroy(GroupId group) noexcept {
         if ((group & kGroupFlag) == 0 || members(group, 0).empty()) return Status::not_found;
+        FCI_ASSERT((group & ~kGroupFlag) < all_.size());
         all_[group & ~kGroupFlag].clear();
         return Status::ok;
     }

@@ -39,13 +39,17 @@ public:
     }
     /// Raised after all writes of this transfer are visible.
     Transfer& raise(EventId event) noexcept {
+        FCI_ASSERT(event < kEventsMax);
         events_ |= 1u << event;
         return *this;
     }
 
     [[nodiscard]] GroupId destination() const noexcept { return destination_; }
     [[nodiscard]] unsigned parts() const noexcept { return parts_; }
-    [[nodiscard]] const Part& part(unsigned i) const noexcept { return part_[i]; }
+    [[nodiscard]] const Part& part(unsigned i) const noexcept {
+        FCI_ASSERT(i < parts_);
+        return part_[i];
+    }
     [[nodiscard]] std::uint32_t events() const noexcept { return events_; }
 
 private:

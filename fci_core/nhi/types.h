@@ -22,6 +22,8 @@ using EventId = std::uint8_t;
 inline constexpr WindowNumber kWindowsMax = 16;
 inline constexpr Index kIndicesMax = 256;
 inline constexpr EventId kEventsMax = 32;
+static_assert(kEventsMax <= 32, "sets of events are 32-bit words");
+static_assert((kNoRank & kGroupFlag) != 0, "no rank is a group, nor nobody");
 
 /// An address of the logical communication space (LCS, §2.5.2). Addresses below kPairLimit name
 /// the block that the destination keeps for the writer (§2.6.6: one request block for each pair);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "fci_core/base/assert.h"
 #include "fci_core/base/status.h"
 #include "fci_core/nhi/types.h"
 
@@ -34,7 +35,9 @@ public:
                 return Status::invalid;
             }
         }
+        FCI_ASSERT(find(first, 1) == nullptr);  // an address names one place
         all_[number] = {first, local};
+        FCI_ASSERT(find(first, local.size()) == local.data());
         return Status::ok;
     }
     Status close(WindowNumber number) noexcept {
@@ -50,6 +53,7 @@ public:
     }
     /// The address that an index below kIndicesMax names, or kNowhere.
     [[nodiscard]] std::uint64_t address(std::uint64_t index) const noexcept {
+        FCI_ASSERT(index < kIndicesMax);
         return indices_[index];
     }
     /// Where these bytes lie; nullptr: in no window.
@@ -64,6 +68,7 @@ public:
     }
 
 private:
+    static_assert(kNowhere > kPairLimit, "it lies in no block");
     struct Window {
         std::uint64_t base = 0;
         std::span<std::byte> local{};  // empty: closed
