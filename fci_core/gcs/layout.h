@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "fci_core/base/assert.h"
 #include "fci_core/nhi/types.h"
 
 namespace fci::gcs {
@@ -27,6 +28,7 @@ struct Layout {
 
     static constexpr std::uint64_t kPieceBytes = 16384;  // of the pool, at most in one request
     static constexpr std::uint64_t kPoolPiecesMost = 1 << 20;
+    static_assert(kPieceBytes % 4096 == 0, "the pool grows by whole pages");
     // The pool is a window of its owner.
     static constexpr nhi::WindowNumber kPoolWindow = 0;
     static constexpr nhi::LcsAddress kPool{nhi::kPairLimit};
@@ -36,6 +38,8 @@ struct Layout {
     static constexpr std::uint64_t kBoardBytes = 16384;
     static constexpr nhi::WindowNumber kBoardWindow = 1;
     static constexpr nhi::LcsAddress kBoard{nhi::kPairLimit + kPoolPiecesMost * kPieceBytes};
+    static_assert(kPoolWindow != kBoardWindow && kBoardWindow < nhi::kWindowsMax);
+    static_assert(kBoardBytes % 4096 == 0, "it is aligned to a page, behind the pool and at home");
 
     // The writer tells here what it has taken of the requests that the owner sent to it.
     [[nodiscard]] static constexpr nhi::LcsAddress credit() noexcept { return at(0); }
@@ -51,6 +55,7 @@ struct Layout {
         return at(kLineBytes * (1 + std::uint64_t{slots} + i));
     }
     [[nodiscard]] constexpr nhi::LcsAddress ring(std::uint64_t offset) const noexcept {
+        FCI_ASSERT(offset <= ring_bytes);
         return at(ring_at() + offset);
     }
     [[nodiscard]] constexpr std::size_t block_bytes() const noexcept {
@@ -73,6 +78,7 @@ struct Layout {
     /// What a peer is told: bits 0-7 and 8-15 the logarithms of slots and ring bytes, above them
     /// the pieces of the pool.
     [[nodiscard]] constexpr std::uint64_t sizes() const noexcept {
+        FCI_ASSERT(is_sound());
         return static_cast<std::uint64_t>(std::countr_zero(slots)) |
                static_cast<std::uint64_t>(std::countr_zero(ring_bytes)) << 8 |
                pool_bytes / kPieceBytes << 16;
@@ -80,11 +86,17 @@ struct Layout {
     /// What this process uses with a peer that told these sizes: slots and ring of the smaller
     /// block, and the pool of the peer. Nothing: no process has such sizes.
     [[nodiscard]] constexpr std::optional<Layout> with(std::uint64_t sizes) const noexcept {
+        FCI_ASSERT(is_sound());
         const unsigned slot_bits = sizes & 0xff, ring_bits = sizes >> 8 & 0xff;
         const std::uint64_t pieces = sizes >> 16;
         if (slot_bits >= 32 || ring_bits >= 48 || pieces > kPoolPiecesMost) return std::nullopt;
         return Layout{std::min(slots, std::uint32_t{1} << slot_bits),
                       std::min(ring_bytes, std::uint64_t{1} << ring_bits), pieces * kPieceBytes};
+    }
+    /// Numbers that both sides can tell each other, and go round in by masks.
+    [[nodiscard]] constexpr bool is_sound() const noexcept {
+        return std::has_single_bit(slots) && std::has_single_bit(ring_bytes) &&
+               pool_bytes % kPieceBytes == 0 && pool_bytes <= kPoolPiecesMost * kPieceBytes;
     }
     /// Of all else that the two sides must share to understand each other's requests.
     [[nodiscard]] static constexpr std::uint64_t digest(std::uint64_t more) noexcept {

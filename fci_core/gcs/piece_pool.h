@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
 #include "fci_core/base/status.h"
 #include "fci_core/gcs/layout.h"
@@ -31,7 +32,9 @@ class PiecesOut {
 public:
     /// `mapped`: the peer can read the pool.
     void attach(std::span<const std::byte> own_block, bool mapped) noexcept {
+        FCI_ASSERT(word_ == nullptr && sent_ == 0);  // once in its life
         if (!mapped) return;
+        FCI_ASSERT(own_block.size() >= kLineBytes);
         word_ = reinterpret_cast<const std::uint64_t*>(
             own_block.data() + static_cast<std::uint64_t>(Layout::returned()));
     }
@@ -47,6 +50,7 @@ private:
     std::uint64_t look() noexcept {
         // What the peer says there can only be wrong: it then finds other data in its pieces, or
         // gets no more, and nobody else does.
+        FCI_ASSERT(word_ != nullptr && returned_ <= sent_);
         const std::uint64_t now = flag::load_acquire(*word_);
         if (now <= returned_ || now > sent_) return 0;
         return now - std::exchange(returned_, now);
@@ -66,12 +70,14 @@ public:
     /// `memory`: of the device. Nothing of it is asked for before the first piece is.
     void open(nhi::NetworkInterface& network, const Layout& layout, std::span<std::byte> memory) {
         if (layout.pool_bytes == 0 || memory.size() < layout.pool_bytes) return;
+        FCI_ASSERT(holders_.empty() && layout.is_sound());
         memory = memory.first(layout.pool_bytes);
         holders_.resize(memory.size() / Layout::kPieceBytes);
         if (network.open_window(Layout::kPoolWindow, Layout::kPool, memory) != Status::ok) return;
         data_ = memory.data();
         pieces_ = holders_.size();
         share_ = layout.pool_share();
+        FCI_ASSERT(share_ != 0 && share_ <= pieces_);
     }
 
     /// There is a pool, and the peer can read it.
@@ -80,6 +86,7 @@ public:
     }
     /// The peer, which it serves, one of `peers`, may be given one more.
     [[nodiscard]] bool may_give(PiecesOut& peer, std::uint64_t peers) noexcept {
+        FCI_ASSERT(serves(peer));
         if (within_limits(peer, peers)) [[likely]] return true;
         look(peer);
         // What others have given back is seen only where it is looked for.
@@ -103,15 +110,19 @@ public:
         }
         // All is held: now more of the pool is worth its memory.
         at_ = there_;
+        FCI_ASSERT(there_ <= pieces_);
         return grow(network) ? here() : Piece{nullptr, 0};
     }
     /// The peer was told of what next() gave; it must outlive the pool.
     void give(PiecesOut& peer) noexcept {
+        FCI_ASSERT(at_ < there_ && known_free(holders_[at_]));
         holders_[at_++] = {&peer, ++peer.sent_};
         ++held_;
+        FCI_ASSERT(held_ <= pieces_ && peer.held() <= held_);
     }
     /// The peer is gone.
     void take_back(PiecesOut& peer) noexcept {
+        FCI_ASSERT(peer.held() <= held_);
         held_ -= peer.held();
         peer.returned_ = peer.sent_;
     }
@@ -134,13 +145,21 @@ private:
         return pieces_ - held_ > pieces_ / 2 ||
                held < std::max<std::uint64_t>(pieces_ / 2 / std::max<std::uint64_t>(peers, 1), 1);
     }
-    void look(PiecesOut& peer) noexcept { held_ -= peer.look(); }
+    void look(PiecesOut& peer) noexcept {
+        const std::uint64_t back = peer.look();
+        FCI_ASSERT(back <= held_);
+        held_ -= back;
+    }
+    [[nodiscard]] static bool known_free(const Holder& holder) noexcept {
+        return holder.peer == nullptr || holder.peer->has_returned(holder.number);
+    }
     bool is_free(const Holder& holder) noexcept {
-        if (holder.peer == nullptr || holder.peer->has_returned(holder.number)) return true;
+        if (known_free(holder)) return true;
         look(*holder.peer);
         return holder.peer->has_returned(holder.number);
     }
     [[nodiscard]] Piece here() const noexcept {
+        FCI_ASSERT(at_ < there_);
         const std::uint64_t offset = at_ * Layout::kPieceBytes;
         return {data_ + offset, offset};
     }
@@ -148,6 +167,7 @@ private:
     bool grow(nhi::NetworkInterface& network) noexcept {
         if (there_ == pieces_) return false;
         const std::uint64_t more = std::min(std::max(there_, kSpan), pieces_ - there_);
+        FCI_ASSERT(more != 0 && there_ + more <= holders_.size());
         if (network.provide(nhi::kSelf, Layout::kPool + there_ * Layout::kPieceBytes,
                             more * Layout::kPieceBytes) != Status::ok) {
             return false;
@@ -190,11 +210,13 @@ public:
     /// It was read. The peer is told now and then, by tell() at the latest: each time, the word's
     /// line moves between two cores.
     void give_back(const Layout& layout) noexcept {
+        FCI_ASSERT(pool_ != nullptr);  // at() gave it
         ++returned_;
         if (returned_ - told_ >= (layout.pool_share() + 3) / 4) tell();
     }
     [[nodiscard]] bool owes() const noexcept { return returned_ != told_; }
     void tell() noexcept {
+        FCI_ASSERT(word_ != nullptr && told_ <= returned_);
         told_ = returned_;
         flag::store_release(*word_, returned_);
     }
@@ -206,6 +228,7 @@ private:
         constexpr std::uint64_t kFirst = PiecePool::kSpan * Layout::kPieceBytes;
         const std::uint64_t end =
             std::min(std::max(std::bit_ceil(offset + 1), kFirst), layout.pool_bytes);
+        FCI_ASSERT(offset < end && seen_bytes_ < end);
         (void)network.provide(peer, Layout::kPool + seen_bytes_, end - seen_bytes_);
         seen_bytes_ = end;
     }

@@ -11,50 +11,20 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 
+#include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
 #include "fci_core/base/status.h"
 #include "fci_core/gcs/layout.h"
+#include "fci_core/gcs/line.h"
 #include "fci_core/nhi/network_interface.h"
 
 namespace fci::gcs {
-
-/// A request as it travels: one cache line, its control word last.
-struct alignas(kLineBytes) Line {
-    std::uint64_t word[7];
-    std::uint64_t control;  // sequence in the upper half; the lower half belongs to mp
-};
-static_assert(sizeof(Line) == kLineBytes);
-
-/// What a process has taken of all that the peer ever sent to it.
-struct Credit {
-    std::uint64_t slots;     // requests
-    std::uint64_t ring;      // ring position
-    std::uint64_t disposed;  // unexpected memory given free again
-};
-
-/// The event that a request raises: it wakes a peer that sleeps.
-inline constexpr nhi::EventId kWakeEvent = 0;
-
-/// A request with data in the ring says here at which position these begin. The writer chooses it,
-/// the owner checks it.
-inline constexpr unsigned kRingWord = 6;
-
-/// Ring positions grow for ever. A piece never wraps: where it would reach beyond the first `there`
-/// bytes of the ring, it starts at the ring's begin instead.
-struct RingPlace {
-    std::uint64_t begin, end;
-};
-constexpr RingPlace ring_place(std::uint64_t position, std::uint64_t bytes,
-                               std::uint64_t ring_bytes, std::uint64_t there) noexcept {
-    const std::uint64_t offset = position & (ring_bytes - 1);
-    if (offset + bytes > there) position += ring_bytes - offset;
-    return {position, position + ((bytes + kLineBytes - 1) & ~std::uint64_t{kLineBytes - 1})};
-}
 
 class LineWriter {
 public:
@@ -69,6 +39,9 @@ public:
 
     void attach(nhi::Rank peer, const Layout& layout, std::span<const std::byte> own_block,
                 const nhi::Link& link) noexcept {
+        FCI_ASSERT(peer_ == nhi::kNoRank && peer != nhi::kNoRank);  // once in its life
+        FCI_ASSERT(layout.is_sound() && layout.slots != 0);
+        FCI_ASSERT(own_block.size() >= sizeof(Credit) && is_aligned(own_block.data()));
         peer_ = peer;
         layout_ = layout;
         slots_until_ = layout.slots;
@@ -76,6 +49,8 @@ public:
         ring_until_ = layout.ring_bytes;
         credit_ = reinterpret_cast<const Credit*>(own_block.data());
         if (link.block == nullptr) return;
+        FCI_ASSERT(link.block_bytes >= layout.block_bytes() && is_aligned(link.block));
+        FCI_ASSERT(link.attention != nullptr);
         lines_ = reinterpret_cast<Line*>(link.block + static_cast<std::uint64_t>(Layout::slot(0)));
         next_ = lines_;
         end_ = lines_ + layout.slots;
@@ -124,6 +99,7 @@ public:
     /// The data of the prepared request; ring_free() must have said yes. For reachable peers.
     void write_ring(const void* data, std::uint64_t bytes) noexcept {
         const RingPlace place = next_place(bytes);
+        FCI_ASSERT(place.end <= ring_until_);  // the peer has taken what lay there
         next_->word[kRingWord] = place.begin;
         std::memcpy(ring_at_ + (place.begin & (layout_.ring_bytes - 1)), data, bytes);
         ring_ = place.end;
@@ -141,6 +117,7 @@ public:
     Status put(nhi::NetworkInterface& network, std::uint32_t control, std::span<const Part> data,
                std::uint64_t bytes) noexcept {
         const RingPlace place = next_place(bytes);
+        FCI_ASSERT(place.end <= ring_until_);
         prepare().word[kRingWord] = place.begin;
         std::uint64_t offset = place.begin & (layout_.ring_bytes - 1);
         nhi::Transfer transfer(peer_);
@@ -153,6 +130,7 @@ public:
             }
             offset += part.bytes;
         }
+        FCI_ASSERT(offset == (place.begin & (layout_.ring_bytes - 1)) + bytes);
         if (lines_ == nullptr) return finish(network, transfer, control, place.end);
         ring_ = place.end;
         send(network, slot(), control);
@@ -170,6 +148,7 @@ private:
         const std::uint64_t taken = flag::load_acquire(credit_->slots);
         if (slots_ - taken >= layout_.slots) return false;
         slots_until_ = taken + layout_.slots;
+        FCI_ASSERT(slot_known() && slots_until_ - slots_ <= layout_.slots);
         return true;
     }
     [[nodiscard]] RingPlace next_place(std::uint64_t bytes) const noexcept {
@@ -204,6 +183,7 @@ private:
             return false;
         }
         ring_there_ *= 2;
+        FCI_ASSERT(std::has_single_bit(ring_there_) && ring_there_ <= layout_.ring_bytes);
         return true;
     }
     [[nodiscard]] bool wants_event() const noexcept {
@@ -218,6 +198,8 @@ private:
     }
     [[gnu::noinline]] Status finish(nhi::NetworkInterface& network, nhi::Transfer& transfer,
                                     std::uint32_t control, std::uint64_t ring_after) noexcept {
+        FCI_ASSERT(slot_known() && next_ == &staging_);
+        FCI_ASSERT(ring_after >= ring_);
         staging_.control = control | (slots_ + 1) << 32;
         transfer.put(Layout::slot(slots_ & (layout_.slots - 1)), &staging_, sizeof staging_)
             .raise(kWakeEvent);
@@ -253,6 +235,9 @@ public:
     /// asked for.
     void attach(nhi::Rank peer, const Layout& layout, std::span<const std::byte> own_block,
                 std::uint64_t unexpected_bytes) noexcept {
+        FCI_ASSERT(peer_ == nhi::kNoRank && peer != nhi::kNoRank);  // once in its life
+        FCI_ASSERT(layout.is_sound() && layout.slots >= 2);  // half of them are due at a time
+        FCI_ASSERT(own_block.size() >= layout.block_bytes() && is_aligned(own_block.data()));
         peer_ = peer;
         layout_ = layout;
         // Whole messages in a line add to `disposed`, too, and only their number is looked at.
@@ -260,6 +245,7 @@ public:
         half_ = {std::clamp<std::uint64_t>(lines, 1, layout.slots / 2),
                  std::min(layout.ring_bytes / 2, kRingInUse / 2), unexpected_bytes / 2};
         due_ = half_;
+        FCI_ASSERT(half_.slots != 0 && half_.ring != 0);
         slots_at_ = reinterpret_cast<const Line*>(
             own_block.data() + static_cast<std::uint64_t>(Layout::slot(0)));
         ring_at_ = own_block.data() + static_cast<std::uint64_t>(layout.ring(0));
@@ -309,6 +295,7 @@ public:
     [[nodiscard]] Place place() const noexcept { return {next_, ring_}; }
     /// The request taken since place() is the next one again.
     void go_back(const Place& to) noexcept {
+        FCI_ASSERT(taken() != 0 && to.line >= slots_at_ && to.line < slots_end_);
         next_ = to.line;
         ring_ = to.ring;
         more_disposed_ += kLineBytes;
@@ -350,6 +337,7 @@ public:
         const Status status = network.initiate_transfer(transfer);
         if (status == Status::ok) {
             due_ = {taken() + half_.slots, ring_ + half_.ring, disposed() + half_.disposed};
+            FCI_ASSERT(number_ <= due_.slots);
             stop_at_next();
         }
         return status;
@@ -370,10 +358,12 @@ private:
     /// The last line, or the one that makes credit due: between them only `next_` is looked at.
     [[gnu::noinline]] void stop_at_next() noexcept {
         if (next_ == slots_end_) next_ = slots_at_;
+        FCI_ASSERT(next_ == slots_at_ + (number_ - 1) % layout_.slots);
         stop_ = slots_end_;
         if (number_ > due_.slots) return;  // it could not be returned: whoever owes it tries again
         const std::uint64_t lines = due_.slots + 1 - number_;
         if (lines < static_cast<std::uint64_t>(stop_ - next_)) stop_ = next_ + lines;
+        FCI_ASSERT(next_ < stop_);
     }
 
     const Line* next_ = &kNothing;

@@ -378,3 +378,18 @@ TEST(line_reader, disposed__makes_credit_due) {
     ASSERT_EQ(p.in.return_credit(p.to_sender), Status::ok);
     EXPECT_EQ(p.out.disposed(), 500u);
 }
+
+TEST(request_block_death, attach__once_in_the_life_of_a_view) {
+    Pair p;
+    EXPECT_DEATH(p.out.attach(1, Pair::kLayout, p.at_sender, {}), "broken invariant");
+    EXPECT_DEATH(p.in.attach(1, Pair::kLayout, p.at_receiver, kUnexpected), "broken invariant");
+}
+
+TEST(request_block_death, put__wants_a_slot_that_is_free) {
+    Pair p;
+    for (unsigned i = 0; i < Pair::kLayout.slots; ++i) {
+        ASSERT_EQ(p.out.put(p.to_receiver, p.line(i)), Status::ok);
+    }
+    EXPECT_FALSE(p.out.slot_free());
+    EXPECT_DEATH((void)p.out.put(p.to_receiver, p.line(0)), "broken invariant");
+}

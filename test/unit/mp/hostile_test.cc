@@ -61,13 +61,14 @@ struct Forger {
     }
     template <WireRecord R>
     void say(Kind kind, const R& record, std::uint8_t flags = 0, std::uint16_t bytes = 0) {
+        ASSERT_TRUE(out.slot_free());
         ASSERT_EQ(out.put(bad->network(), pack(Control{kind, flags, bytes}, record)), Status::ok);
         turns();
     }
     /// The same with its data in the ring.
     template <WireRecord R>
     void say_with(Kind kind, const R& record, std::uint8_t flags, std::uint16_t bytes) {
-        ASSERT_TRUE(out.ring_free(bad->network(), bytes));
+        ASSERT_TRUE(out.slot_free() && out.ring_free(bad->network(), bytes));
         const gcs::Line line = pack(Control{kind, flags, bytes}, record);
         std::memcpy(out.prepare().word, line.word, sizeof line.word);
         const gcs::LineWriter::Part part{data.data(), bytes};

@@ -1,0 +1,59 @@
+// Line: a request as it lies in a slot of a request block, and what goes with it (§2.6.6, §2.6.8).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+#include "fci_core/gcs/layout.h"
+#include "fci_core/nhi/types.h"
+
+namespace fci::gcs {
+
+/// A request as it travels: one cache line, its control word last.
+struct alignas(kLineBytes) Line {
+    std::uint64_t word[7];
+    std::uint64_t control;  // sequence in the upper half; the lower half belongs to mp
+};
+static_assert(sizeof(Line) == kLineBytes);
+static_assert(offsetof(Line, control) == kLineBytes - sizeof(std::uint64_t), "the last word");
+
+/// What a process has taken of all that the peer ever sent to it.
+struct Credit {
+    std::uint64_t slots;     // requests
+    std::uint64_t ring;      // ring position
+    std::uint64_t disposed;  // unexpected memory given free again
+};
+static_assert(sizeof(Credit) <= static_cast<std::uint64_t>(Layout::returned()),
+              "it shares its line with the word of the pool, and no byte");
+
+/// The event that a request raises: it wakes a peer that sleeps.
+inline constexpr nhi::EventId kWakeEvent = 0;
+static_assert(kWakeEvent < nhi::kEventsMax);
+
+/// A request with data in the ring says here at which position these begin. The writer chooses it,
+/// the owner checks it.
+inline constexpr unsigned kRingWord = 6;
+static_assert(kRingWord < std::size(Line{}.word));
+
+/// Ring positions grow for ever. A piece never wraps: where it would reach beyond the first `there`
+/// bytes of the ring, it starts at the ring's begin instead.
+struct RingPlace {
+    std::uint64_t begin, end;
+};
+constexpr RingPlace ring_place(std::uint64_t position, std::uint64_t bytes,
+                               std::uint64_t ring_bytes, std::uint64_t there) noexcept {
+    const std::uint64_t offset = position & (ring_bytes - 1);
+    if (offset + bytes > there) position += ring_bytes - offset;
+    return {position, position + ((bytes + kLineBytes - 1) & ~std::uint64_t{kLineBytes - 1})};
+}
+static_assert(ring_place(4096, 1, 4096, 4096).end == 4096 + kLineBytes, "whole lines");
+static_assert(ring_place(64, 4000, 8192, 4096).begin == 64, "up to the end of what is there");
+static_assert(ring_place(128, 4000, 8192, 4096).begin == 8192, "or from the next lap's begin");
+
+/// Words in a block are whole by themselves where they are aligned.
+inline bool is_aligned(const std::byte* block) noexcept {
+    return reinterpret_cast<std::uintptr_t>(block) % sizeof(std::uint64_t) == 0;
+}
+
+}  // namespace fci::gcs
