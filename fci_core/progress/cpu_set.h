@@ -10,6 +10,7 @@
 namespace fci::progress {
 
 inline constexpr int kCpusMost = 1 << 16;
+static_assert(kCpusMost >= CPU_SETSIZE && kCpusMost % 1024 == 0);
 
 struct FreeSet {
     void operator()(cpu_set_t* set) const noexcept { CPU_FREE(set); }

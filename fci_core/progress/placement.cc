@@ -1,5 +1,6 @@
 #include "fci_core/progress/placement.h"
 
+#include "fci_core/base/assert.h"
 #include "fci_core/progress/cpu_set.h"
 
 namespace fci::progress {
@@ -11,6 +12,7 @@ void take_place(int local_rank, unsigned local_ranks, unsigned cores) noexcept {
     if (!all || static_cast<unsigned>(CPU_COUNT_S(bytes, all.get())) != cores) return;
     int cpu = -1;
     for (unsigned left = static_cast<unsigned>(local_rank) % cores + 1; left != 0;) {
+        FCI_ASSERT(cpu + 1 < static_cast<int>(8 * bytes));  // `all` has as many as `cores`
         if (CPU_ISSET_S(++cpu, bytes, all.get())) --left;
     }
     const CpuSet one(CPU_ALLOC(kCpusMost));

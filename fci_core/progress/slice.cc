@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "fci_core/base/assert.h"
+
 namespace fci::progress {
 
 namespace {
@@ -18,11 +20,13 @@ struct Scheduling {
     std::uint64_t slice, deadline, period;
     std::uint32_t least, most;
 };
+static_assert(sizeof(Scheduling) == 56, "SCHED_ATTR_SIZE_VER1");
 }  // namespace
 
 void set_slice(Nanoseconds slice) noexcept {
     thread_local Nanoseconds current = 0;
     thread_local std::uint64_t before = 0;
+    FCI_ASSERT(slice >= 0);
     if (slice == current) return;
     Scheduling thread{};
     if (syscall(SYS_sched_getattr, 0, &thread, sizeof thread, 0) != 0) return;

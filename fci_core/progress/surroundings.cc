@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "fci_core/base/assert.h"
 #include "fci_core/base/launcher.h"
 #include "fci_core/progress/cpu_set.h"
 
@@ -119,7 +120,9 @@ unsigned usable_cores() {
     groups << file.rdbuf();
     const unsigned scheduled = std::max(scheduled_cores(), 1u);
     const unsigned quota = cores_by_quota(groups.str(), "/sys/fs/cgroup");
-    return quota != 0 ? std::min(scheduled, quota) : scheduled;
+    const unsigned cores = quota != 0 ? std::min(scheduled, quota) : scheduled;
+    FCI_ASSERT(cores != 0);  // ranks are divided by it
+    return cores;
 }
 
 }  // namespace fci::progress

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "fci_core/base/assert.h"
+
 namespace fci::progress {
 
 namespace {
@@ -21,12 +23,14 @@ constexpr Nanoseconds kSpinBeforeYield = 200;
 // Who was away for still longer did give it away, and somebody took it; or it computes.
 constexpr Nanoseconds kPausingCaller = 130;
 constexpr Nanoseconds kAwayCaller = 1'000;
+static_assert(kSpinBeforeYield > kPausingCaller && kPausingCaller < kAwayCaller);
 constexpr unsigned kPausesBeforeYield = 32;
 constexpr unsigned kPausesForYield = 16;
 constexpr unsigned kSpinsBeforeClock = 2;   // of turn(), before it asks for the time
 constexpr unsigned kSpinsBeforeYield = 16;  // of wait(), which does nothing else in between
 // Who shares a core that should be its own has it most of the time.
 constexpr unsigned kSpinsWhereShared = 256;
+static_assert(kSpinsWhereShared > kSpinsBeforeClock, "what should be its own is worth more");
 // While the others sleep there are cores enough; but two that wait for a sleeper must not spin on,
 // and one that was just woken looks asleep until it has got a core.
 constexpr unsigned kSpinsAmongSleepers = 20'000;
@@ -37,13 +41,16 @@ constexpr Nanoseconds kWatch = 20'000'000;
 constexpr Nanoseconds kLostThatTells = 4;  // one part in so many
 constexpr Nanoseconds kSharingLastsFirst = 50'000'000;  // then spinning is tried again
 constexpr Nanoseconds kSharingLastsMost = 2'000'000'000;
+static_assert(kSharingLastsFirst > kWatch && kSharingLastsFirst < kSharingLastsMost);
 constexpr unsigned kYieldsBeforeSleep = 64;
+static_assert(kYieldsBeforeSleep / 16 != 0, "wait() yields before it sleeps");
 // A caller that was seen to go on by itself after n looks gets so many times n before it sleeps, or
 // gives its core away. The most: if it waits after all, it costs a tenth of a second of its core's
 // time until it sleeps, and three slices (progress/slice.h) until it yields.
 constexpr unsigned kPatience = 2;
 constexpr unsigned kPatienceMost = 100'000;
 constexpr unsigned kPatienceBeforeYield = 4'000;
+static_assert(kPatienceBeforeYield < kPatienceMost && kPatienceMost % kPatience == 0);
 // Who yields among others that wait has done so 64 times within half a millisecond. A virtual
 // machine may lose a core for longer, and nobody profits from the sleep: whom all wait for must
 // then wake them one by one.
@@ -59,6 +66,7 @@ constexpr unsigned kAsksJudged = 4;
 // often the report page is to be written. Messages, connections, deaths and timers wake it at once.
 constexpr Nanoseconds kShareOfWait = 16;
 constexpr Nanoseconds kTurnSleepMost = 50'000'000;
+static_assert(kShortSleep < kTurnSleepMost);
 // All that share a core may use this part of it between their sleeps. A caller that does not wait
 // but looks by the way, with less work between two looks than kBusyCaller, is then slowed down by
 // that factor and not by sleep over look: HPCC's RandomAccess looks before each of its updates, and
@@ -86,6 +94,8 @@ void WaitPolicy::choose() noexcept {
     spins_ = mode_ == WaitMode::automatic && local_ranks_ <= cores_ ? kSpinsWhereShared
                                                                     : kSpinsBeforeClock;
     spins_ += std::min(patience_, kPatienceBeforeYield);
+    FCI_ASSERT(act_ != WaitMode::automatic && (mode_ == WaitMode::automatic || act_ == mode_));
+    FCI_ASSERT(spins_ >= kSpinsBeforeClock);
 }
 
 bool WaitPolicy::wants_watch(Nanoseconds now) const noexcept {
@@ -119,6 +129,7 @@ void WaitPolicy::went_on(unsigned empty_turns) noexcept {
 }
 
 void WaitPolicy::set_patience(unsigned empty_turns) noexcept {
+    FCI_ASSERT(empty_turns <= kPatienceMost);
     patience_ = empty_turns;
     choose();
 }
