@@ -15,6 +15,7 @@ namespace {
 // at a time, and then the door stays closed for a while: some percent of the time at most.
 constexpr unsigned kStrangersMost = 8;
 constexpr unsigned kVisitorsPerTurn = 8;
+static_assert(kStrangersMost <= kVisitorsPerTurn, "a turn of strangers alone closes the door");
 constexpr Nanoseconds kRestFromStrangers = 1'000'000;
 constexpr Nanoseconds kRestWithoutDescriptors = 50'000'000;
 
@@ -84,6 +85,7 @@ void ConnectionManager::tend_door(Nanoseconds now) {
 
 /// It says who it is. Nothing is remembered of that: all of it is said again.
 void ConnectionManager::on_knock(int fd, const Hello& hello, Objection objection) {
+    FCI_ASSERT(link_of(fd).step == Step::silent && !link_of(fd).outgoing);
     if (objection == Objection::malformed) {
         note_stranger();
         return drop(fd);
@@ -116,6 +118,7 @@ void ConnectionManager::on_knock(int fd, const Hello& hello, Objection objection
 /// It goes without having been met, and may come again: its end concerns nobody here.
 void ConnectionManager::on_left(int fd) {
     const nhi::Rank rank = link_of(fd).knocker;
+    FCI_ASSERT(rank == nhi::kNoRank || peers_[rank].peer != nullptr);
     drop(fd);
     if (rank == nhi::kNoRank) return;
     Peer& peer = *peers_[rank].peer;
@@ -125,6 +128,7 @@ void ConnectionManager::on_left(int fd) {
 /// It has brought all that it takes to meet it; only that gets it a rank.
 void ConnectionManager::on_visitor(int fd, Received& received, const Hello& hello,
                                    Objection objection) {
+    FCI_ASSERT(link_of(fd).step == Step::asked && link_of(fd).rank == nhi::kNoRank);
     if (objection == Objection::malformed) return drop(fd);
     if (objection != Objection::none) return refuse(fd, objection);
     Answered visitor{nhi::kNoRank, hello, {}};
@@ -143,17 +147,20 @@ void ConnectionManager::on_visitor(int fd, Received& received, const Hello& hell
     if (!send_hello(fd, entry, true)) return drop(fd);
     link_of(fd).step = Step::answered;
     std::erase(guests_, fd);
-    answered_.emplace(fd, std::move(visitor));
+    const bool is_first = answered_.emplace(fd, std::move(visitor)).second;
+    FCI_ASSERT(is_first);  // drop() forgot who had this descriptor before
 }
 
 void ConnectionManager::on_met(int fd) {
     auto found = answered_.extract(fd);
+    FCI_ASSERT(!found.empty() && link_of(fd).step == Step::answered);
     Answered& visitor = found.mapped();
     Peer& peer = *peers_[visitor.rank].peer;
     Link& link = link_of(fd);
     if (peer.gone || (peer.connected && peer.incarnation != visitor.hello.card.incarnation)) {
         return drop(fd);
     }
+    FCI_ASSERT(link.rank == nhi::kNoRank && visitor.rank != nhi::kSelf);
     link.step = Step::met;
     link.rank = visitor.rank;
     peer.links.push_back(fd);

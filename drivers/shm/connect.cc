@@ -10,6 +10,8 @@ namespace {
 
 constexpr int kRecordsPerLook = 8;
 constexpr std::size_t kHubMost = std::size_t{1} << 46;
+static_assert(kHelloFiles <= Received::kFilesMax);
+static_assert(sizeof(Hello) <= sizeof(Received::bytes) && sizeof(Refusal) <= sizeof(Hello));
 
 }  // namespace
 
@@ -22,6 +24,7 @@ Status ConnectionManager::prepare(Entry& entry, std::string* error) {
     if (status != Status::ok) return status;
     peer.own_block.hide_from_children(peer.own_block.size());
     peers_memory_.shared_peers += block_first_bytes();
+    FCI_ASSERT(peer.own_block_fd && peer.own_block.size() >= own_.settings.block_bytes);
     return status;
 }
 
@@ -30,6 +33,7 @@ bool ConnectionManager::send_hello(int fd, Entry& entry, bool with_files) {
     const Hello hello = make_hello(own_.settings, own_.card, entry.card.incarnation,
                                    own_.guard.data(), entry.peer->tries);
     if (!with_files) return send_record(fd, &hello, sizeof hello, {});
+    FCI_ASSERT(own_.hub_file && own_.waker && entry.peer->own_block_fd);
     const int files[kHelloFiles] = {own_.hub_file.get(), entry.peer->own_block_fd.get(),
                                     own_.waker.get()};
     if (send_record(fd, &hello, sizeof hello, files)) {
@@ -169,6 +173,10 @@ Status ConnectionManager::examine(const Hello& hello, Received& received, Arriva
 void ConnectionManager::attach(nhi::Rank rank, const Hello& hello, Arrival arrival,
                                const Identity& identity) {
     Peer& peer = *peers_[rank].peer;
+    FCI_ASSERT(!peer.connected && !peer.gone && peer.own_block.data() != nullptr);
+    // What examine() has let through.
+    FCI_ASSERT(arrival.hub.size() >= kHubBytes && arrival.block.size() >= hello.block_bytes);
+    FCI_ASSERT(arrival.wake && hello.card.incarnation != 0);
     peer.its_hub = std::move(arrival.hub);
     peer.its_block = std::move(arrival.block);
     peer.wake = std::move(arrival.wake);
@@ -189,6 +197,7 @@ void ConnectionManager::attach(nhi::Rank rank, const Hello& hello, Arrival arriv
     for (const int link : std::vector<int>(peer.links)) {
         if (link_of(link).step != Step::met) drop(link);
     }
+    FCI_ASSERT(!peer.links.empty());  // its end is noticed there
     peer.own_block_fd.close();
     peer.ended = !watch_process_of(rank, identity.pid);
     notices_.push_back({rank, Status::ok, {}});

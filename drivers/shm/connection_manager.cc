@@ -25,6 +25,7 @@ constexpr int kEventsPerTurn = 32;
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 constexpr Nanoseconds kPatienceFirst = 20'000'000;
 constexpr unsigned kPatienceDoubles = 6;
+static_assert(kPatienceFirst << kPatienceDoubles < 2'000'000'000, "a guest has its turn");
 constexpr std::size_t kShareMost = 16;
 
 Descriptor open_spare() noexcept { return Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
@@ -77,6 +78,8 @@ ConnectionManager::ConnectionManager(PeerTable& peers, Own& own, const Tuning& t
       spare_(open_spare()),
       prng_(own.card.incarnation),
       owner_(getpid()) {
+    FCI_ASSERT(own_.listening && own_.waker && own_.epoll);
+    FCI_ASSERT(own_.card.incarnation != 0 && peers_.size() == 1);
     watch(own_.listening.get(), Source::listening, 0);
     watch(own_.waker.get(), Source::waker, 0, true);
     watch(timer_.get(), Source::timer, 0);
@@ -97,6 +100,7 @@ ConnectionManager::~ConnectionManager() {
 
 Status ConnectionManager::attach_self(bool fence, std::string* error) {
     Entry& entry = peers_[nhi::kSelf];
+    FCI_ASSERT(entry.state == State::known && own_.hub.size() >= kHubBytes);
     Peer& self = peer_of(entry);
     const Status status =
         Region::create_private(own_.settings.block_bytes, &self.own_block, error);
@@ -183,7 +187,10 @@ void ConnectionManager::tend() noexcept {
 /// So that a sleeper, or whoever watches Device::wait_fd(), comes back in time.
 void ConnectionManager::set_timer() noexcept {
     Nanoseconds first = kNever;
-    for (const nhi::Rank rank : waiting_) first = std::min(first, peers_[rank].peer->next_try);
+    for (const nhi::Rank rank : waiting_) {
+        FCI_ASSERT(peers_[rank].peer != nullptr);
+        first = std::min(first, peers_[rank].peer->next_try);
+    }
     if (!door_open_) {
         const bool full = guests_.size() >= share();
         first = std::min(first, std::max(rest_until_, full ? first_until(guests_) : 0));
@@ -222,15 +229,19 @@ unsigned ConnectionManager::tell() noexcept {
         const Notice notice = std::move(notices_.front());
         notices_.pop_front();
         Entry& entry = peers_[notice.rank];
+        FCI_ASSERT(entry.peer != nullptr && entry.state != State::lost);  // that was the last word
         if (notice.why == Status::ok) {
+            FCI_ASSERT(entry.state != State::attached && entry.peer->connected);
             entry.state = State::attached;
             if (listener_ != nullptr) listener_->peer_attached(notice.rank);
             continue;
         }
+        FCI_ASSERT(entry.peer->gone && entry.peer->links.empty());
         entry.state = State::lost;
         entry.peer->wake_fd = -1;
         entry.peer->wake.close();
         if (!entry.peer->connected && entry.peer->own_block.data() != nullptr) {
+            FCI_ASSERT(peers_memory_.shared_peers >= block_first_bytes());
             peers_memory_.shared_peers -= block_first_bytes();
             entry.peer->own_block = Region();
             entry.peer->own_block_fd.close();
@@ -272,6 +283,8 @@ void ConnectionManager::open_link(Descriptor socket, nhi::Rank rank, Step step,
     const int fd = socket.release();  // drop() closes it
     const auto at = static_cast<std::size_t>(fd);
     if (links_.size() <= at) links_.resize(at + 16);
+    FCI_ASSERT(!links_[at].open);  // drop() alone closes them
+    FCI_ASSERT(step == (rank == nhi::kNoRank ? Step::silent : Step::knocked));
     links_[at] = {true, step == Step::knocked, step, rank, nhi::kNoRank, identity};
     if (rank != nhi::kNoRank) peers_[rank].peer->links.push_back(fd);
     watch(fd, Source::link, static_cast<std::uint32_t>(fd));
@@ -282,7 +295,10 @@ void ConnectionManager::open_link(Descriptor socket, nhi::Rank rank, Step step,
 void ConnectionManager::drop(int fd) {
     Link& link = link_of(fd);
     if (!link.open) return;
-    if (link.rank != nhi::kNoRank) std::erase(peers_[link.rank].peer->links, fd);
+    if (link.rank != nhi::kNoRank) {
+        const std::size_t erased = std::erase(peers_[link.rank].peer->links, fd);
+        FCI_ASSERT(erased == 1);  // who drops all links of a peer comes to an end
+    }
     std::erase(guests_, fd);
     std::erase(awaited_, fd);
     answered_.erase(fd);
@@ -313,6 +329,7 @@ void ConnectionManager::forget_process(Peer& peer) noexcept {
 // --- going away ---
 
 void ConnectionManager::settle(Peer& peer) noexcept {
+    FCI_ASSERT(!peer.asked || unsettled_ != 0);
     if (peer.asked) --unsettled_;
     peer.asked = false;
 }
@@ -321,6 +338,7 @@ void ConnectionManager::lose(nhi::Rank rank, Status why, std::string reason) {
     Entry& entry = peers_[rank];
     Peer& peer = peer_of(entry);
     if (peer.gone) return;
+    FCI_ASSERT(rank != nhi::kSelf && why != Status::ok && why != Status::again);
     peer.gone = true;
     // Few MPIs show what they are told of an error, and this one the user can mend.
     if (why == Status::exhausted) log::line(!std::exchange(told_exhausted_, true), reason);
@@ -330,6 +348,7 @@ void ConnectionManager::lose(nhi::Rank rank, Status why, std::string reason) {
     forget_process(peer);
     peer.pid = pid;  // for messages
     std::erase(waiting_, rank);
+    FCI_ASSERT(!peer.asked && peer.links.empty());
     notices_.push_back({rank, why, std::move(reason)});
 }
 

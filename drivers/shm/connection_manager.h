@@ -29,6 +29,7 @@
 #include "drivers/shm/region.h"
 #include "drivers/shm/shm_interface.h"
 #include "drivers/shm/socket.h"
+#include "fci_core/base/assert.h"
 #include "fci_core/base/prng.h"
 #include "fci_core/ddi/device.h"
 
@@ -166,7 +167,10 @@ private:
     /// False: it has ended already.
     bool watch_process_of(nhi::Rank rank, pid_t pid);
     void open_link(Descriptor socket, nhi::Rank rank, Step step, const Identity& identity);
-    Link& link_of(int fd) { return links_[static_cast<std::size_t>(fd)]; }
+    Link& link_of(int fd) {
+        FCI_ASSERT(fd >= 0 && static_cast<std::size_t>(fd) < links_.size());
+        return links_[static_cast<std::size_t>(fd)];
+    }
     void settle(Peer& peer) noexcept;
     /// For one who does not go on while others wait.
     static Nanoseconds patience(std::uint64_t tries) noexcept;

@@ -9,6 +9,7 @@ namespace {
 
 constexpr Nanoseconds kPauseFirst = 1'000'000, kPauseMost = 50'000'000;
 constexpr Nanoseconds kLooksPerLimit = 4;
+static_assert(0 < kPauseFirst && kPauseFirst < kPauseMost);
 
 }  // namespace
 
@@ -37,6 +38,7 @@ Status ConnectionManager::connect(nhi::Rank rank) {
     }
     entry.state = State::connecting;
     Peer& peer = *entry.peer;
+    FCI_ASSERT(rank != nhi::kSelf && !peer.asked);
     peer.asked = true;
     if (unsettled_++ == 0) look_at_ = monotonic_now() + tuning_.answer_limit / kLooksPerLimit;
     if (status != Status::ok) {
@@ -56,6 +58,7 @@ Status ConnectionManager::connect(nhi::Rank rank) {
 
 void ConnectionManager::reach(nhi::Rank rank) {
     Entry& entry = peers_[rank];
+    FCI_ASSERT(entry.peer != nullptr && !entry.peer->connected && !entry.peer->gone);
     Descriptor socket = connect_to(entry.card);
     if (!socket) return (void)nobody_there(rank, errno);
     Identity identity;
@@ -110,6 +113,7 @@ bool ConnectionManager::nobody_there(nhi::Rank rank, int error) {
 
 void ConnectionManager::later(nhi::Rank rank) {
     Peer& peer = *peers_[rank].peer;
+    FCI_ASSERT(!peer.connected && !peer.gone);  // of those nobody is met
     peer.next_try = monotonic_now() + peer.pause / 2 +
                     static_cast<Nanoseconds>(prng_.below(static_cast<std::uint64_t>(peer.pause)));
     peer.pause = std::min(2 * peer.pause, kPauseMost);
@@ -122,6 +126,7 @@ void ConnectionManager::later(nhi::Rank rank) {
 /// Lets a meeting go that has not come to its end, and begins it again later.
 void ConnectionManager::retreat(int fd) {
     const nhi::Rank rank = link_of(fd).rank;
+    FCI_ASSERT(link_of(fd).outgoing && link_of(fd).step != Step::met);
     (void)send_word(fd, Kind::bye);  // a link that ends without it is a death
     drop(fd);
     ++peers_[rank].peer->tries;
@@ -157,6 +162,7 @@ unsigned ConnectionManager::retry() noexcept {
 }
 
 void ConnectionManager::on_welcome(int fd) {
+    FCI_ASSERT(link_of(fd).outgoing && link_of(fd).rank != nhi::kNoRank);
     link_of(fd).step = Step::invited;
     invited_.push_back(fd);
 }
@@ -178,6 +184,7 @@ void ConnectionManager::accept_invitations() {
         }
         invited_.pop_front();
         Entry& entry = peers_[link_of(fd).rank];
+        FCI_ASSERT(entry.peer != nullptr && !entry.peer->connected);
         if (send_hello(fd, entry, true)) {
             link_of(fd).step = Step::awaiting;
             link_of(fd).until = monotonic_now() + patience(entry.peer->tries);
@@ -195,6 +202,7 @@ void ConnectionManager::accept_invitations() {
 void ConnectionManager::on_reply(int fd, Received& received, const Hello& hello,
                                  Objection objection) {
     const Link link = link_of(fd);
+    FCI_ASSERT(link.outgoing && link.rank != nhi::kNoRank && link.rank != nhi::kSelf);
     Entry& entry = peers_[link.rank];
     if (objection == Objection::none && !hello.card.same_place(entry.card)) {
         objection = Objection::malformed;

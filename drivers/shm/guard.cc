@@ -4,6 +4,7 @@
 
 #include "drivers/shm/connection_manager.h"
 #include "drivers/shm/socket.h"
+#include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
 
 namespace fci::shm {
@@ -37,13 +38,16 @@ void await(const Peer& peer, std::uint64_t incarnation, Nanoseconds end) noexcep
 Status raise_guard(std::uint64_t incarnation, Region* guard, std::string* error) {
     const Status status = Region::create_hidden(sizeof incarnation, guard, error);
     if (status != Status::ok) return status;
+    FCI_ASSERT(guard->size() >= sizeof incarnation && incarnation != 0);
     guard->hide_from_children(guard->size());
     flag::store_release(*reinterpret_cast<std::uint64_t*>(guard->data()), incarnation);
     return status;
 }
 
 void lower_guard(std::uint64_t incarnation, Region* guard, const PeerTable& peers) noexcept {
+    FCI_ASSERT(guard->is_mapped());
     *guard = Region();
+    FCI_ASSERT(!guard->is_mapped());  // no copy begins from here on
     const Nanoseconds end = monotonic_now() + kPatience;
     for (nhi::Rank rank = nhi::kSelf + 1; rank < peers.size(); ++rank) {
         const Peer* const peer = peers[rank].peer.get();

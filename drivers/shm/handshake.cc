@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "drivers/shm/hub.h"
+#include "fci_core/base/assert.h"
 
 namespace fci::shm {
 
@@ -27,6 +28,7 @@ std::string hex(std::uint64_t value) {
 
 Hello make_hello(const ddi::Settings& settings, const ddi::Card& card, std::uint64_t expects,
                  const void* guard, std::uint64_t tries) noexcept {
+    FCI_ASSERT(card.incarnation != 0 && card.port != 0);  // as check_hello() wants it
     auto hello = start<Hello>(Kind::hello);
     hello.card = card;
     hello.expects = expects;
@@ -41,6 +43,7 @@ Hello make_hello(const ddi::Settings& settings, const ddi::Card& card, std::uint
 }
 
 Refusal make_refusal(const ddi::Settings& settings, Objection objection) noexcept {
+    FCI_ASSERT(objection != Objection::none);
     auto refusal = start<Refusal>(Kind::refusal);
     refusal.objection = objection;
     refusal.version = kVersion;

@@ -80,6 +80,8 @@ struct Word {
 static_assert(std::has_unique_object_representations_v<Hello> &&
               std::has_unique_object_representations_v<Refusal> &&
               std::has_unique_object_representations_v<Word>);
+static_assert(sizeof(Prologue) == 16, "the same in every version");
+static_assert(offsetof(Refusal, version) == 20, "read by those of another version");
 
 Hello make_hello(const ddi::Settings& settings, const ddi::Card& card, std::uint64_t expects,
                  const void* guard, std::uint64_t tries = 0) noexcept;

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "fci_core/nhi/types.h"
 
@@ -53,8 +54,12 @@ struct Hub {
     alignas(64) std::uint64_t index[nhi::kIndicesMax];
 };
 static_assert(sizeof(Hub) % 64 == 0 && sizeof(Hub) <= 4096);
+static_assert(offsetof(Hub, attention) / 64 != offsetof(Hub, rung) / 64,
+              "what the owner writes and what its peers write are in lines of their own");
+static_assert(std::is_trivially_copyable_v<Hub>, "zeroed memory is one");
 
 /// Where the communication memory starts.
 inline constexpr std::size_t kHubBytes = 4096;
+static_assert(sizeof(Hub) <= kHubBytes);
 
 }  // namespace fci::shm

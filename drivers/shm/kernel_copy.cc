@@ -7,6 +7,7 @@
 #include <span>
 
 #include "drivers/shm/shm_interface.h"
+#include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
 
 namespace fci::shm {
@@ -16,6 +17,7 @@ namespace {
 using Direction = nhi::NetworkInterface::Direction;
 
 constexpr std::size_t kCallBytes = std::size_t{1} << 30;  // the kernel stops at 2 GiB
+static_assert(kCallBytes + sizeof(std::uint64_t) < std::size_t{1} << 31);
 
 iovec range(std::uint64_t address, std::size_t bytes) noexcept {
     return {reinterpret_cast<void*>(address), bytes};
@@ -50,6 +52,7 @@ bool is_reachable(const Peer& peer) noexcept {
 /// In each call the guard comes first (guard.h). What is written there is what it says already.
 Status copy_guarded(const Peer& peer, Direction direction, std::uint64_t remote, std::byte* local,
                     std::size_t bytes) noexcept {
+    FCI_ASSERT(peer.incarnation != 0 && peer.pid > 0);
     while (bytes != 0) {
         const std::size_t piece = std::min(bytes, kCallBytes);
         std::uint64_t word = direction == Direction::write ? peer.incarnation : 0;
@@ -100,6 +103,7 @@ bool ShmInterface::kernel_copies(std::string* why) {
 }
 
 Status ShmInterface::check_copying(Entry& entry) noexcept {
+    FCI_ASSERT(entry.state == State::attached && entry.peer != nullptr);
     Peer& peer = *entry.peer;
     if (peer.copying == Copying::untried) {
         const bool fine = kernel_copies_ && is_reachable(peer);

@@ -13,6 +13,7 @@
 #include "drivers/shm/descriptor.h"
 #include "drivers/shm/hub.h"
 #include "drivers/shm/region.h"
+#include "fci_core/base/assert.h"
 #include "fci_core/base/status.h"
 #include "fci_core/ddi/card.h"
 #include "fci_core/nhi/types.h"
@@ -60,15 +61,24 @@ struct Entry {
     State state = State::known;
 };
 static_assert(sizeof(Entry) <= 32, "an unconnected peer costs little");
+static_assert(State::connecting < State::attached && State::attached < State::lost,
+              "from `attached` on its memory is here");
 
 /// All ranks. An entry is for ever: a process that comes back is another rank.
 class PeerTable {
 public:
     [[nodiscard]] nhi::Rank size() const noexcept { return static_cast<nhi::Rank>(all_.size()); }
-    [[nodiscard]] Entry& operator[](nhi::Rank rank) noexcept { return all_[rank]; }
-    [[nodiscard]] const Entry& operator[](nhi::Rank rank) const noexcept { return all_[rank]; }
+    [[nodiscard]] Entry& operator[](nhi::Rank rank) noexcept {
+        FCI_ASSERT(rank < all_.size());
+        return all_[rank];
+    }
+    [[nodiscard]] const Entry& operator[](nhi::Rank rank) const noexcept {
+        FCI_ASSERT(rank < all_.size());
+        return all_[rank];
+    }
 
     nhi::Rank add(const ddi::Card& card) {
+        FCI_ASSERT(size() < nhi::kGroupFlag);
         by_place_[place(card)].push_back(size());
         all_.push_back({card, nullptr, State::known});
         return size() - 1;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "drivers/shm/draw.h"
+#include "fci_core/base/assert.h"
 #include "fci_core/base/memory_file.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -33,6 +34,10 @@ bool beyond_limits(std::size_t bytes) noexcept {
             bytes > file.rlim_cur) ||
            (sysinfo(&machine) == 0 &&
             bytes / machine.mem_unit > machine.totalram + machine.totalswap);
+}
+
+bool is_page(const void* address) noexcept {
+    return reinterpret_cast<std::uintptr_t>(address) % page_round(1) == 0;
 }
 
 }  // namespace
@@ -89,6 +94,7 @@ Status Region::create(const char* name, std::size_t bytes, Region* region, Descr
         *error = system_text("cannot seal shared memory");
         return Status::unsupported;
     }
+    FCI_ASSERT(first <= bytes && bytes == page_round(bytes));
     const Status mapped = region->map(made.get(), bytes, first, error);
     if (mapped == Status::ok) *file = std::move(made);
     return mapped;
@@ -147,6 +153,7 @@ Status Region::create_hidden(std::size_t bytes, Region* region, std::string* err
 }
 
 bool Region::provide(std::byte* address, std::size_t bytes) noexcept {
+    FCI_ASSERT(is_page(address));
     int failed;
     do {
         failed = madvise(address, page_round(bytes), MADV_POPULATE_WRITE);
@@ -175,6 +182,7 @@ Status Region::map(int file, std::size_t bytes, std::size_t first, std::string* 
 }
 
 void Region::hold(void* data, std::size_t bytes) noexcept {
+    FCI_ASSERT(is_page(data) && bytes != 0);
     unmap();
     data_ = static_cast<std::byte*>(data);
     bytes_ = bytes;
@@ -184,6 +192,7 @@ void Region::hold(void* data, std::size_t bytes) noexcept {
 bool Region::is_mapped() const noexcept { return data_ != nullptr && owner_ == getpid(); }
 
 void Region::hide_from_children(std::size_t bytes) noexcept {
+    FCI_ASSERT(data_ != nullptr && bytes <= page_round(bytes_));
     // Failure would only leave the child a view that it does not use.
     (void)madvise(data_, page_round(bytes), MADV_DONTFORK);
 }

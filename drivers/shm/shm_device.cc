@@ -8,6 +8,7 @@
 
 #include "drivers/shm/draw.h"
 #include "drivers/shm/guard.h"
+#include "fci_core/base/assert.h"
 
 namespace fci::shm {
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::uint16_t kFirstPort = 1024;
 constexpr unsigned kPortTries = 4096;
+static_assert(kFirstPort != 0, "a card without a port is nobody's");
 
 }  // namespace
 
@@ -77,7 +79,8 @@ Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
         return Status::exhausted;
     }
     if ((status = listen(error)) != Status::ok) return status;
-    peers_.add(own_.card);
+    const nhi::Rank self = peers_.add(own_.card);
+    FCI_ASSERT(self == nhi::kSelf);
     connections_ = std::make_unique<ConnectionManager>(peers_, own_, tuning);
     if ((status = connections_->attach_self(!barrier_.works(), error)) != Status::ok) return status;
     const std::span<std::byte> memory(own_.hub.data(), kHubBytes + settings.communication_bytes);
@@ -130,10 +133,12 @@ std::span<std::byte> ShmDevice::block(nhi::Rank rank) noexcept {
     if (rank >= peers_.size() || peers_[rank].state < State::attached) return {};
     const Peer* const peer = peers_[rank].peer.get();
     if (peer == nullptr || !peer->connected) return {};
+    FCI_ASSERT(peer->own_block.size() >= own_.settings.block_bytes);
     return {peer->own_block.data(), own_.settings.block_bytes};
 }
 
 std::span<std::byte> ShmDevice::communication_memory() noexcept {
+    FCI_ASSERT(own_.hub.size() >= kHubBytes + own_.settings.communication_bytes);
     return {own_.hub.data() + kHubBytes, own_.settings.communication_bytes};
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "drivers/shm/store.h"
+#include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
 
 namespace fci::shm {
@@ -14,6 +15,7 @@ namespace {
 constexpr unsigned kIdlePollEvery = 128;
 // Each record of a meeting waits for a turn of the other one, which may share its core with many.
 constexpr unsigned kMeetingPollEvery = 16;
+static_assert(kMeetingPollEvery < kIdlePollEvery);
 
 void compiler_barrier() noexcept { asm volatile("" ::: "memory"); }
 
@@ -73,6 +75,7 @@ ShmInterface::ShmInterface(PeerTable& peers, Pollable& turn, std::span<std::byte
       barrier_(barrier),
       kernel_copies_(kernel_copies(nullptr)),
       idle_poll_every_(kIdlePollEvery) {
+    FCI_ASSERT(hub.size() >= kHubBytes && peers.size() > nhi::kSelf);
     for (std::uint64_t& address : hub_.index) flag::store_relaxed(address, kNowhere);
     publish_signals();
 }
@@ -222,6 +225,7 @@ void ShmInterface::raise(const Peer& peer, std::uint32_t events) noexcept {
 
 /// Somebody counts or sleeps.
 [[gnu::noinline]] void ShmInterface::announce(const Peer& peer, std::uint32_t events) noexcept {
+    FCI_ASSERT(peer.connected && peer.wake_fd >= 0);
     Hub& hub = *peer.hub;
     const std::uint32_t counting = flag::load_acquire(hub.counting) & events;
     for (unsigned event = 0; event < nhi::kEventsMax; ++event) {
@@ -279,6 +283,7 @@ Status ShmInterface::provide(nhi::Rank rank, nhi::LcsAddress address, std::size_
     std::byte* const place = map(rank, address, bytes);
     if (place == nullptr) return Status::invalid;
     if (!Region::provides()) return Status::ok;  // it was there from the start
+    FCI_ASSERT(bytes != 0);
     const std::size_t before = reinterpret_cast<std::uintptr_t>(place) % page_round(1);
     if (!Region::provide(place - before, bytes + before)) return Status::exhausted;
     const bool in_block = static_cast<std::uint64_t>(address) < nhi::kPairLimit;
@@ -293,6 +298,7 @@ Status ShmInterface::provide(nhi::Rank rank, nhi::LcsAddress address, std::size_
 nhi::Link ShmInterface::link(nhi::Rank rank) noexcept {
     if (rank >= peers_.size() || peers_[rank].state != State::attached) return {};
     const Peer& peer = *peers_[rank].peer;
+    FCI_ASSERT(peer.connected && peer.block != nullptr && peer.hub != nullptr);
     nhi::Link link{.block_bytes = peer.block_bytes, .mapped = true, .same_host = true};
     // A peer that wants a fence before the look at its word is served by transfers.
     if (peer.fence) return link;

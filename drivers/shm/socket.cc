@@ -17,6 +17,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "fci_core/base/assert.h"
+
 namespace fci::shm {
 
 namespace {
@@ -31,6 +33,7 @@ struct Name {
             address.sun_path + 1, sizeof address.sun_path - 1, "fci/%u/%08x/%u",
             static_cast<unsigned>(geteuid()), static_cast<unsigned>(ntohl(card.host)),
             static_cast<unsigned>(ntohs(card.port)));
+        FCI_ASSERT(length > 0 && static_cast<std::size_t>(length) < sizeof address.sun_path - 1);
         bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 +
                                        static_cast<std::size_t>(length));
     }
@@ -153,6 +156,7 @@ bool is_waker(int fd) noexcept {
 
 bool send_record(int socket, const void* record, std::size_t bytes,
                  std::span<const int> files) noexcept {
+    FCI_ASSERT(files.size() <= Received::kFilesMax);
     iovec data{const_cast<void*>(record), bytes};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * Received::kFilesMax)] = {};
     msghdr message{};

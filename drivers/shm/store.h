@@ -11,6 +11,7 @@ namespace fci::shm {
 
 /// Up to here every aligned word is a store of its own, in address order; above, only the last one.
 inline constexpr std::size_t kWordwiseBytes = 256;
+static_assert(kWordwiseBytes >= 64, "a request is one of these");
 
 namespace detail {
 

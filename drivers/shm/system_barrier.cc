@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
 
 namespace fci::shm {
@@ -34,6 +35,7 @@ bool is_only_thread() noexcept {
 }
 
 void register_process() noexcept {
+    FCI_ASSERT(flag::load_acquire(registration) != kNot);  // one thread does it, once
     if (membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0) {
         flag::store_release(registration, std::uint32_t{kDone});
     }
