@@ -6,6 +6,8 @@
 #include <new>
 #include <utility>
 
+#include "fci_core/base/assert.h"
+
 namespace fci::sim {
 
 namespace {
@@ -19,6 +21,7 @@ Pages::Pages(std::size_t bytes) : bytes_(bytes) {
     if (memory == nullptr) throw std::bad_alloc();
     std::memset(memory, 0, whole);
     memory_.reset(memory);
+    FCI_ASSERT(reinterpret_cast<std::uintptr_t>(memory) % kPage == 0);
 }
 
 Station::Station(World& its_world, unsigned its_number, const ddi::Card& its_card,
@@ -36,6 +39,7 @@ Station::Station(World& its_world, unsigned its_number, const ddi::Card& its_car
       own_memory(std::move(memory)),
       communication(its_settings.communication.empty() ? own_memory.span()
                                                        : its_settings.communication) {
+    FCI_ASSERT(communication.size() >= settings.communication_bytes);
     auto self = std::make_unique<Peer>();
     self->card = card;
     self->process = number;
@@ -43,6 +47,7 @@ Station::Station(World& its_world, unsigned its_number, const ddi::Card& its_car
     self->joined = true;
     self->block = Pages(settings.block_bytes);
     peers.push_back(std::move(self));
+    FCI_ASSERT(rank_of(card) == nhi::kSelf);
     rank_of_process.resize(number + 1, nhi::kNoRank);
     rank_of_process[number] = nhi::kSelf;
 }
@@ -92,8 +97,10 @@ unsigned Station::poll(Nanoseconds now) noexcept {
     for (std::size_t count = notices.size(); count != 0; --count, ++work) {
         const Notice notice = std::move(notices.front());
         notices.pop_front();
+        FCI_ASSERT(notice.rank < peers.size() && notice.why != Status::again);
         Peer& peer = *peers[notice.rank];
         if (peer.state == Peer::State::lost) continue;
+        FCI_ASSERT(notice.why != Status::ok || peer.joined);
         peer.state = notice.why == Status::ok ? Peer::State::attached : Peer::State::lost;
         if (listener == nullptr) continue;
         if (notice.why == Status::ok) {
@@ -121,6 +128,7 @@ void Station::sleep(Nanoseconds timeout) noexcept {
 
 Station* Station::at(nhi::Rank rank) const noexcept {
     if (rank >= peers.size() || !peers[rank]->joined) return nullptr;
+    FCI_ASSERT(peers[rank]->process < world.stations_.size());
     return world.stations_[peers[rank]->process].get();
 }
 
@@ -183,6 +191,7 @@ Status Station::initiate_transfer(const nhi::Transfer& transfer) noexcept {
         const auto* const from = static_cast<const std::byte*>(transfer.part(i).from);
         payload->insert(payload->end(), from, from + transfer.part(i).bytes);
     }
+    FCI_ASSERT(alive && !ranks.empty());
     for (const nhi::Rank rank : ranks) send(peers[rank]->process, transfer, payload);
     return Status::ok;
 }
@@ -195,6 +204,7 @@ void Station::send(unsigned to, const nhi::Transfer& transfer,
     action.payload = payload;
     Nanoseconds time = world.pair_time(number, to, world.draw_delay());
     const auto put = [&](std::uint64_t first, std::uint64_t end) {
+        FCI_ASSERT(first <= end && time >= world.now_);
         if (first == end) return;
         action.offset = first;
         action.bytes = end - first;
@@ -225,6 +235,7 @@ void Station::send(unsigned to, const nhi::Transfer& transfer,
         ++world.statistics_.parts;
         world.statistics_.bytes += part.bytes;
     }
+    FCI_ASSERT(action.skip == payload->size());  // every part was cut out of it
     ++world.statistics_.transfers;
     if (transfer.events() != 0) {
         action.kind = World::Action::Kind::raise;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "drivers/sim/ideal/station.h"
+#include "fci_core/base/assert.h"
 #include "fci_core/ddi/agreement.h"
 
 namespace fci::sim {
@@ -90,7 +91,9 @@ std::unique_ptr<ddi::Device> World::open(const ddi::Settings& settings, std::str
         }
         card.port = 0;
     }
+    FCI_ASSERT(card.port != 0 && at(card) == nullptr);
     stations_.push_back(std::make_unique<Station>(*this, number, card, settings));
+    FCI_ASSERT(stations_.size() == number + 1);
     return std::make_unique<StationDevice>(*stations_.back(), [](Station& station) {
         station.listener = nullptr;
         station.world.depart(station, Status::not_found, "has closed");
@@ -107,6 +110,7 @@ Station* World::at(const ddi::Card& card) noexcept {
 // --- time ---
 
 void World::schedule(Nanoseconds time, Action action) noexcept {
+    FCI_ASSERT(action.from < stations_.size() && action.to < stations_.size());
     action.time = time;
     action.order = ++issued_;
     actions_.push_back(std::move(action));
@@ -120,6 +124,7 @@ bool World::step() noexcept {
                   [](const Action& a, const Action& b) { return a.later_than(b); });
     Action action = std::move(actions_.back());
     actions_.pop_back();
+    FCI_ASSERT(actions_.empty() || !action.later_than(actions_.front()));  // the earliest first
     now_ = std::max(now_, action.time);
     apply(action);
     return true;
@@ -159,6 +164,7 @@ Nanoseconds World::draw_delay() noexcept {
 }
 
 Nanoseconds World::pair_time(unsigned from, unsigned to, Nanoseconds delay) noexcept {
+    FCI_ASSERT(from < stations_.size() && to < stations_.size() && delay >= 0);
     auto& last_to = stations_[from]->last_to;
     if (last_to.size() <= to) last_to.resize(stations_.size(), 0);
     return last_to[to] = std::max(last_to[to], now_ + delay);
@@ -201,6 +207,7 @@ void World::apply_write(const Action& action) noexcept {
         ++statistics_.dropped;
         return;
     }
+    FCI_ASSERT(action.skip + action.offset + action.bytes <= action.payload->size());
     std::memcpy(where, action.payload->data() + action.skip + action.offset, action.bytes);
     ++to.arrivals;
     mark(address + action.offset);
@@ -210,6 +217,7 @@ void World::apply_write(const Action& action) noexcept {
 void World::apply_attach(const Action& action) noexcept {
     Station& one = *stations_[action.from];
     const auto rank = static_cast<nhi::Rank>(action.address);
+    FCI_ASSERT(rank != nhi::kSelf && rank < one.peers.size());
     Station::Peer& theirs = *one.peers[rank];
     if (!one.alive || theirs.joined || theirs.state == Station::Peer::State::lost) return;
     Station* const other = at(theirs.card);
@@ -229,12 +237,14 @@ void World::apply_attach(const Action& action) noexcept {
     if (ours.state == Station::Peer::State::lost) {
         return refuse(Status::unreachable, other->describe() + " has given this process up");
     }
+    FCI_ASSERT(other != &one && !ours.joined);  // both sides join at once, and once
     theirs.process = other->number;
     ours.process = one.number;
     one.rank_of_process.resize(stations_.size(), nhi::kNoRank);
     other->rank_of_process.resize(stations_.size(), nhi::kNoRank);
     one.rank_of_process[other->number] = rank;
     other->rank_of_process[one.number] = other->rank_of(one.card);
+    FCI_ASSERT(other->rank_of_process[one.number] != nhi::kNoRank);
     theirs.block = Pages(one.settings.block_bytes);
     ours.block = Pages(other->settings.block_bytes);
     theirs.joined = ours.joined = true;
@@ -250,6 +260,7 @@ void World::apply_attach(const Action& action) noexcept {
 
 void World::tell_lost(Station& to, nhi::Rank rank, Nanoseconds after, Status why,
                       const std::string& reason) noexcept {
+    FCI_ASSERT(why != Status::ok && rank < to.peers.size());
     Action notice{.kind = Action::Kind::notice_lost, .why = why, .to = to.number};
     notice.address = rank;
     notice.reason = reason;
@@ -293,6 +304,7 @@ void World::kill(unsigned process) noexcept {
     std::make_heap(actions_.begin(), actions_.end(),
                    [](const Action& a, const Action& b) { return a.later_than(b); });
     depart(victim, Status::lost, "was killed");
+    FCI_ASSERT(!victim.alive);
 }
 
 void World::kill_at(unsigned process, Nanoseconds when) noexcept {

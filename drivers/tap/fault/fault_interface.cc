@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "fci_core/base/assert.h"
+
 namespace fci::tap {
 
 namespace {
@@ -53,6 +55,7 @@ bool FaultInterface::may_hold(const nhi::Transfer& transfer) const noexcept {
 }
 
 Nanoseconds FaultInterface::draw_due(nhi::Rank rank) noexcept {
+    FCI_ASSERT(rank < held_.size());
     Nanoseconds due = now_;
     if (prng_.chance(options_.delay_percent)) {
         due += static_cast<Nanoseconds>(
@@ -75,7 +78,9 @@ void FaultInterface::hold(const nhi::Transfer& transfer, Nanoseconds due) {
         if (part.bytes != 0) std::memcpy(held.payload.data() + at, part.from, part.bytes);
         held.part[i] = {nhi::LcsAddress{part.address}, at, part.bytes};
     }
-    held_[transfer.destination()].push_back(std::move(held));
+    auto& queue = held_[transfer.destination()];
+    FCI_ASSERT(queue.empty() || queue.back().due <= due);  // transfers of one pair keep their order
+    queue.push_back(std::move(held));
     ++held_count_;
 }
 
@@ -109,6 +114,8 @@ unsigned FaultInterface::release(nhi::Rank rank, Nanoseconds now) noexcept {
     unsigned released = 0;
     for (auto& queue = held_[rank]; !queue.empty() && queue.front().due <= now; ++released) {
         Held& held = queue.front();
+        FCI_ASSERT(held_count_ != 0 && held.parts <= nhi::Transfer::kPartsMax);
+        FCI_ASSERT(held.stores.empty() || watch_of(rank) != nullptr);
         if (!held.stores.empty()) watches_[rank]->apply(held.stores);
         held.stores.clear();
         nhi::Transfer transfer(rank);
@@ -165,6 +172,7 @@ void FaultInterface::flush() noexcept {
 
 void FaultInterface::refuse(nhi::Rank rank) {
     if (rank < gone_.size() && gone_[rank]) return;
+    FCI_ASSERT(rank != nhi::kSelf && rank < device_.peers());
     forget(rank);
     refused_.push_back(rank);
 }
@@ -173,6 +181,7 @@ void FaultInterface::forget(nhi::Rank rank) {
     gone_.resize(std::max<std::size_t>(gone_.size(), rank + 1));
     gone_[rank] = true;
     if (rank >= held_.size()) return;
+    FCI_ASSERT(held_[rank].size() <= held_count_);
     held_count_ -= held_[rank].size();
     held_[rank].clear();
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
 #include "fci_core/nhi/link.h"
 
@@ -16,7 +17,9 @@ namespace fci::tap {
 class StoreWatch {
 public:
     explicit StoreWatch(const nhi::Link& watched)
-        : watched_(watched), copy_(lines(watched.block_bytes)), known_(copy_.size()) {}
+        : watched_(watched), copy_(lines(watched.block_bytes)), known_(copy_.size()) {
+        FCI_ASSERT(watched.block != nullptr);
+    }
 
     /// What its owner writes to.
     [[nodiscard]] nhi::Link link() noexcept {
@@ -28,6 +31,7 @@ public:
     }
 
     using Line = std::array<std::uint64_t, 8>;
+    static_assert(sizeof(Line) == 64, "a store of the core's, which no other one overlaps");
     struct Store {
         std::size_t number;  // of the line
         Line line;
@@ -47,6 +51,7 @@ public:
     void apply(const Stores& stores) const noexcept {
         auto* const block = reinterpret_cast<Line*>(watched_.block);
         for (const Store& store : stores) {
+            FCI_ASSERT(store.number < known_.size());
             Line& line = block[store.number];
             for (std::size_t word = 0; word < line.size(); ++word) {
                 flag::store_release(line[word], store.line[word]);
