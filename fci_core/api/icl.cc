@@ -1,7 +1,6 @@
 // The C face for plugs: checks arguments, then hands over to Process. No exception leaves here.
 #include "fci_core/api/icl.h"
 
-#include <cstddef>
 #include <cstring>
 #include <new>
 #include <string>
@@ -22,39 +21,15 @@ struct fci_icl_message;
 
 namespace {
 
-// icl.h and mp say the same things in the same places; mp may not include what lies above it.
-static_assert(sizeof(fci_icl_status) == sizeof(mp::Outcome));
-static_assert(offsetof(fci_icl_status, source) == offsetof(mp::Outcome, source) &&
-              offsetof(fci_icl_status, flags) == offsetof(mp::Outcome, flags));
-static_assert(offsetof(fci_icl_status, match) == offsetof(mp::Outcome, match));
-static_assert(offsetof(fci_icl_status, immediate) == offsetof(mp::Outcome, immediate));
-static_assert(offsetof(fci_icl_status, length) == offsetof(mp::Outcome, length) &&
-              offsetof(fci_icl_status, received) == offsetof(mp::Outcome, received) &&
-              sizeof(fci_icl_completion) == sizeof(mp::Completion));
-static_assert(FCI_ICL_DONE == mp::kDone && FCI_ICL_EAGAIN == mp::kAgain);
-static_assert(FCI_ICL_EINVAL == mp::kInvalid && FCI_ICL_ENOMEM == mp::kNoMemory);
-static_assert(FCI_ICL_EPEER == mp::kPeerLost && FCI_ICL_ETRUNC == mp::kTruncated);
-static_assert(FCI_ICL_ECANCELED == mp::kCanceled && FCI_ICL_ENOMSG == mp::kNoMessage);
-static_assert(FCI_ICL_ENOENT == mp::kNoEntry && FCI_ICL_EFAULT == mp::kFault);
-static_assert(FCI_ICL_EUNREACHABLE == mp::kUnreachable && FCI_ICL_EMISMATCH == mp::kMismatch);
-static_assert(FCI_ICL_EHELD == mp::kHeld);
+// The words of icl.h that travel in records, or name what mp has another name for.
 static_assert(FCI_ICL_IMMEDIATE == mp::kSendImmediate);
 static_assert(FCI_ICL_SYNCHRONOUS == mp::kSendSynchronous);
 static_assert(FCI_ICL_BUFFERED == mp::kSendBuffered);
 static_assert(FCI_ICL_ANY_SOURCE == mp::kAnySource && FCI_ICL_SPACES == mp::kActiveSpace);
 static_assert(FCI_ICL_CARD_BYTES == sizeof(fci::ddi::Card));
 
-auto done_of(fci_icl_done_fn done) noexcept {
-    return reinterpret_cast<void (*)(void*, void*, const mp::Outcome*)>(done);
-}
-
 mp::Completion completion_of(const fci_icl_completion* given) noexcept {
-    if (given == nullptr) return {};
-    return {done_of(given->done), given->user, given->owner};
-}
-
-mp::Outcome* outcome_of(fci_icl_status* status) noexcept {
-    return reinterpret_cast<mp::Outcome*>(status);
+    return given != nullptr ? *given : mp::Completion{};
 }
 
 int with_order(int result, std::uint32_t handle, fci_icl_order* order) noexcept {
@@ -94,9 +69,8 @@ char* duplicate(const std::string& text) noexcept { return strdup(text.c_str());
     return guarded([&]() -> int {
         std::uint32_t handle = 0;
         const iovec range{buffer, bytes};
-        const int result =
-            messages_of(context).receive({source, space, match, ignore}, {&range, 1},
-                                         completion_of(completion), &handle, outcome_of(status));
+        const int result = messages_of(context).receive({source, space, match, ignore}, {&range, 1},
+                                                        completion_of(completion), &handle, status);
         if (result == FCI_ICL_OK && order != nullptr) *order = handle;
         return result;
     });
@@ -241,8 +215,7 @@ int fci_icl_send(fci_icl_context* context, const struct fci_icl_send* send, fci_
         const mp::SendArguments arguments{send->peer,  send->space,
                                           send->flags, send->match,
                                           send->immediate, {send->iov, send->iov_count}};
-        const int result =
-            messages_of(context).send(arguments, completion_of(&send->completion), &handle);
+        const int result = messages_of(context).send(arguments, send->completion, &handle);
         return with_order(result, handle, order);
     });
 }
@@ -254,9 +227,8 @@ int fci_icl_receive(fci_icl_context* context, const struct fci_icl_receive* rece
         std::uint32_t handle = 0;
         const mp::Pattern pattern{receive->source, receive->space, receive->match,
                                   receive->ignore};
-        const int result = messages_of(context).receive(
-            pattern, {receive->iov, receive->iov_count}, completion_of(&receive->completion),
-            &handle, outcome_of(status));
+        const int result = messages_of(context).receive(pattern, {receive->iov, receive->iov_count},
+                                                        receive->completion, &handle, status);
         return with_order(result, handle, order);
     });
 }
@@ -286,14 +258,13 @@ fci_icl_order fci_icl_post(fci_icl_context* context, fci_icl_peer source, uint64
     const mp::Pattern pattern{source, 0, match, ignore};
     mp::Engine& engine = engine_of(context);
     if (!engine.arrived.known_absent(pattern)) [[unlikely]] return 0;
-    return fast::post(engine, pattern, buffer, bytes, {done_of(done), user, owner});
+    return fast::post(engine, pattern, buffer, bytes, {done, user, owner});
 }
 
 int fci_icl_take(fci_icl_context* context, fci_icl_peer source, uint64_t match, uint64_t ignore,
                  void* buffer, size_t bytes, struct fci_icl_status* status) {
     const mp::Pattern wanted{source, 0, match, ignore};
-    const bool taken =
-        process_of(context).take_awaited(wanted, buffer, bytes, outcome_of(status));
+    const bool taken = process_of(context).take_awaited(wanted, buffer, bytes, status);
     return taken ? FCI_ICL_DONE : FCI_ICL_EAGAIN;
 }
 
@@ -306,9 +277,8 @@ int fci_icl_probe(fci_icl_context* context, fci_icl_peer source, uint32_t space,
     if (space >= FCI_ICL_SPACES) return FCI_ICL_EINVAL;
     return guarded([&]() -> int {
         mp::Arrived* message = nullptr;
-        const int result =
-            messages_of(context).probe({source, space, match, ignore}, outcome_of(status),
-                                     claimed != nullptr ? &message : nullptr);
+        const int result = messages_of(context).probe({source, space, match, ignore}, status,
+                                                      claimed != nullptr ? &message : nullptr);
         if (claimed != nullptr) *claimed = reinterpret_cast<fci_icl_message*>(message);
         return result;
     });
@@ -321,8 +291,7 @@ int fci_icl_receive_claimed(fci_icl_context* context, fci_icl_message* message,
     return guarded([&]() -> int {
         std::uint32_t handle = 0;
         const int result = messages_of(context).receive_claimed(
-            *claimed_of(message), {iov, iov_count}, completion_of(completion), &handle,
-            outcome_of(status));
+            *claimed_of(message), {iov, iov_count}, completion_of(completion), &handle, status);
         return with_order(result, handle, order);
     });
 }

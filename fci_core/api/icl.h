@@ -10,7 +10,8 @@
  *   receives; they must not call progress, wait, or close.
  * Ownership: buffers belong to the caller and must stay until the operation completes. Everything
  *   passed by pointer to a call is read before it returns.
- * Results: FCI_ICL_OK (0), FCI_ICL_DONE (1), or a negative FCI_ICL_E... code.
+ * Results: FCI_ICL_OK (0), FCI_ICL_DONE (1), or a negative FCI_ICL_E... code. What each of them
+ * says stands in result.h, with fci_icl_peer, the status and the completion of an operation.
  */
 #ifndef FCI_ICL_H
 #define FCI_ICL_H
@@ -18,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
+
+#include "fci_core/base/result.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,27 +34,7 @@ extern "C" {
 
 #define FCI_ICL_VERSION 2u
 
-enum {
-    FCI_ICL_OK = 0,           /* accepted; the completion follows */
-    FCI_ICL_DONE = 1,         /* finished inside the call; no completion follows */
-    FCI_ICL_EAGAIN = -1,      /* back-pressure: nothing happened, progress clears it */
-    FCI_ICL_EINVAL = -2,
-    FCI_ICL_ENOMEM = -3,
-    FCI_ICL_EPEER = -4,       /* the peer died or closed */
-    FCI_ICL_ETRUNC = -5,      /* message longer than the buffer: that is full, the rest lost */
-    FCI_ICL_ECANCELED = -6,
-    FCI_ICL_ENOMSG = -7,      /* probe: nothing there */
-    FCI_ICL_ENOENT = -8,      /* no such order, peer or option (any more) */
-    FCI_ICL_EUNSUPPORTED = -9,
-    FCI_ICL_EMISMATCH = -10,  /* version or settings of the two sides differ */
-    FCI_ICL_EFAULT = -11,     /* a buffer is not readable or writable */
-    FCI_ICL_EUNREACHABLE = -12, /* the peer was never there, or not for this process */
-    FCI_ICL_EHELD = -13       /* nothing happened: the peer holds all that it will of messages that
-                                 nobody has asked for. Only a send that keeps its buffer gets on */
-};
-
 typedef struct fci_icl_context fci_icl_context;
-typedef uint32_t fci_icl_peer; /* 0 is the process itself; others count up as they become known */
 typedef uint64_t fci_icl_order; /* a pending operation; 0 is never one */
 #define FCI_ICL_ANY_SOURCE 0xffffffffu
 
@@ -126,25 +109,6 @@ FCI_ICL_API void *fci_icl_board(fci_icl_context *context, fci_icl_peer peer);
  * inside the call that found out, progress as a rule, under the rules of callbacks. */
 typedef void (*fci_icl_died_fn)(void *user, fci_icl_peer peer);
 FCI_ICL_API void fci_icl_on_death(fci_icl_context *context, fci_icl_died_fn died, void *user);
-
-/* --- completions --- */
-
-struct fci_icl_status {
-    int error;            /* FCI_ICL_OK or a code */
-    uint32_t flags;       /* FCI_ICL_IMMEDIATE where the message carried one */
-    fci_icl_peer source;  /* receives, probes: the sender. Sends: the destination */
-    uint64_t match;       /* the sender's whole word */
-    uint64_t immediate;
-    uint64_t length;      /* of the message; longer than `received` after FCI_ICL_ETRUNC */
-    uint64_t received;    /* bytes in the buffer */
-};
-
-typedef void (*fci_icl_done_fn)(void *user, void *owner, const struct fci_icl_status *status);
-
-struct fci_icl_completion {
-    fci_icl_done_fn done; /* NULL: nobody asks */
-    void *user, *owner;   /* handed to `done` */
-};
 
 /* --- tagged messages --- */
 

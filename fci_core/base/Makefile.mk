@@ -28,4 +28,5 @@ libfci_base_la_SOURCES = \
 	%D%/report.h \
 	%D%/report_page.cc \
 	%D%/report_page.h \
+	%D%/result.h \
 	%D%/status.h

@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "fci_core/base/intrusive_list.h"
+#include "fci_core/base/result.h"
 #include "fci_core/base/status.h"
 #include "fci_core/gcs/layout.h"
 #include "fci_core/mp/matching.h"
@@ -18,34 +20,26 @@
 
 namespace fci::mp {
 
-/// How an operation was answered or ended. The numbers are those of icl.h.
-inline constexpr int kAccepted = 0;
-inline constexpr int kDone = 1;
-inline constexpr int kSuccess = 0;
-inline constexpr int kAgain = -1;
-inline constexpr int kInvalid = -2;
-inline constexpr int kNoMemory = -3;
-inline constexpr int kPeerLost = -4;
-inline constexpr int kTruncated = -5;
-inline constexpr int kCanceled = -6;
-inline constexpr int kNoMessage = -7;
-inline constexpr int kNoEntry = -8;
-inline constexpr int kMismatch = -10;
-inline constexpr int kFault = -11;
-inline constexpr int kUnreachable = -12;
-inline constexpr int kHeld = -13;
+/// How an operation was answered or ended: what the plugs are told, by the words of the core.
+inline constexpr int kAccepted = FCI_ICL_OK;
+inline constexpr int kDone = FCI_ICL_DONE;
+inline constexpr int kSuccess = FCI_ICL_OK;
+inline constexpr int kAgain = FCI_ICL_EAGAIN;
+inline constexpr int kInvalid = FCI_ICL_EINVAL;
+inline constexpr int kNoMemory = FCI_ICL_ENOMEM;
+inline constexpr int kPeerLost = FCI_ICL_EPEER;
+inline constexpr int kTruncated = FCI_ICL_ETRUNC;
+inline constexpr int kCanceled = FCI_ICL_ECANCELED;
+inline constexpr int kNoMessage = FCI_ICL_ENOMSG;
+inline constexpr int kNoEntry = FCI_ICL_ENOENT;
+inline constexpr int kMismatch = FCI_ICL_EMISMATCH;
+inline constexpr int kFault = FCI_ICL_EFAULT;
+inline constexpr int kUnreachable = FCI_ICL_EUNREACHABLE;
+inline constexpr int kHeld = FCI_ICL_EHELD;
 
-struct Outcome {
-    int error;
-    std::uint32_t flags;
-    nhi::Rank source;
-    std::uint64_t match, immediate, length, received;
-};
-
-struct Completion {
-    void (*done)(void* user, void* owner, const Outcome* outcome);
-    void *user, *owner;
-};
+using Outcome = ::fci_icl_status;
+using Completion = ::fci_icl_completion;
+static_assert(std::is_same_v<decltype(Outcome::source), nhi::Rank>);
 
 /// What only few orders need, so that the others stay small.
 struct OrderExtras {

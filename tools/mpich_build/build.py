@@ -144,14 +144,14 @@ class Build:
                                            r"=== END_MPI_T_CVAR_INFO_BLOCK ===",
                                            p.read_text(), re.DOTALL)) for p in netmod)
         messages = by_name["errnames.txt"].read_text() if "errnames.txt" in by_name else ""
-        header = [] if self.stock else [self.fci.header]
+        headers = [] if self.stock else self.fci.headers
         # Other edits want an untouched tree.
         key = {"source": digest(self.source_key, edits)}
         key["autogen"] = digest(key["source"], structure)
         key["texts"] = digest(key["autogen"], cvars, messages)
         key["configure"] = digest(key["autogen"], *self.configure_line())
         key["make"] = digest(key["configure"], key["texts"], *(p.name for p in netmod), *netmod,
-                             *header)
+                             *headers)
         key["install"] = digest(key["make"], str(self.prefix))
         return key
 

@@ -23,12 +23,13 @@ class Fci:
         self.prefix = (prefix or default).resolve()
 
     def find(self):
-        """Where libfci and its header are, and which version it is."""
+        """Where libfci and its headers are, and which version it is."""
         for library in sorted(self.prefix.glob("lib*/**/libfci.so")):
             header = self.prefix / "include/fci/icl.h"
             if not header.exists():
                 continue
-            self.header, self.libdir = header, library.parent
+            self.headers = sorted(header.parent.rglob("*.h"))
+            self.libdir = library.parent
             self.version = "unknown"
             for pc in library.parent.glob("pkgconfig/fci.pc"):
                 found = re.search(r"^Version: *(\S+)", pc.read_text(), re.MULTILINE)
