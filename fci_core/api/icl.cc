@@ -307,7 +307,8 @@ int fci_icl_discard_claimed(fci_icl_context* context, fci_icl_message* message) 
 
 int fci_icl_am_register(fci_icl_context* context, uint32_t id, fci_icl_am_fn handler, void* user) {
     if (id >= FCI_ICL_AM_HANDLERS) return FCI_ICL_EINVAL;
-    process_of(context).set_handler(id, handler, user);
+    messages_of(context).active_messages().set_handler(static_cast<std::uint8_t>(id), handler,
+                                                       user);
     return FCI_ICL_OK;
 }
 

@@ -206,17 +206,6 @@ FCI_ICL_API int fci_icl_discard_claimed(fci_icl_context *context, fci_icl_messag
 
 /* --- active messages --- */
 
-struct fci_icl_am_landing {   /* filled by the handler of a message that is still to come */
-    const struct iovec *iov;  /* where the data goes; copied before the handler is left */
-    size_t iov_count;
-    struct fci_icl_completion completion;
-};
-/* `data` is NULL when bytes > 0 and the data is still at the sender: then fill *landing.
- * Otherwise header and data are valid during the call only. Messages of one sender are handled in
- * order; landings complete in any order. */
-typedef void (*fci_icl_am_fn)(void *user, fci_icl_peer source, const void *header,
-                              size_t header_bytes, const void *data, uint64_t bytes,
-                              struct fci_icl_am_landing *landing);
 #define FCI_ICL_AM_HANDLERS 256u
 FCI_ICL_API int fci_icl_am_register(fci_icl_context *context, uint32_t id, fci_icl_am_fn handler,
                                     void *user);

@@ -120,7 +120,8 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
     const mp::Protocol* const protocol = mp::find_protocol(name);
     if (protocol == nullptr) {
         *status = Status::not_found;
-        *error = "there is no protocol '" + name + "'. Known: enhanced-mixed, two-sided, optimistic, mixed.";
+        *error = "there is no protocol '" + name + "'. Known:";
+        for (const mp::Protocol* known : mp::kProtocols) *error += std::string(" ") + known->name;
         return nullptr;
     }
     std::uint32_t local_ranks = options.local_ranks;

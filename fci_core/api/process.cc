@@ -326,24 +326,6 @@ Status Process::add_peer(const ddi::Card& card, nhi::Rank* rank) {
     return status;
 }
 
-void Process::set_handler(std::uint32_t id, fci_icl_am_fn handler, void* user) {
-    handlers_[id] = {handler, user};
-    if (handler == nullptr) return messages_.active_messages().set_handler(id, nullptr, nullptr);
-    // The C face and mp name the target differently; this is the one place that translates.
-    messages_.active_messages().set_handler(
-        id,
-        [](void* self, nhi::Rank source, const void* header, std::size_t header_bytes,
-           const void* data, std::uint64_t bytes, mp::ReceiveTarget* target) {
-            const auto& known = *static_cast<const Handler*>(self);
-            fci_icl_am_landing there{};
-            known.call(known.user, source, header, header_bytes, data, bytes, &there);
-            target->to = {there.iov, there.iov_count};
-            static_assert(sizeof target->completion == sizeof there.completion);
-            std::memcpy(&target->completion, &there.completion, sizeof there.completion);
-        },
-        &handlers_[id]);
-}
-
 std::uint64_t Process::counter(unsigned i) {
     return counter_value(messages_.engine().counters, i);
 }

@@ -104,7 +104,6 @@ public:
     void enter_fork_child() noexcept;
     static constexpr int kOfParent = FCI_ICL_EUNREACHABLE;
 
-    void set_handler(std::uint32_t id, fci_icl_am_fn handler, void* user);
     [[nodiscard]] std::uint64_t counter(unsigned i);
     /// So many processes, with this one, are its job, and their cards are added before others.
     void set_job_size(nhi::Rank size) noexcept { job_size_ = size; }
@@ -185,11 +184,6 @@ private:
     bool board_there_ = false;
     FinalReport final_report_;
     std::string kept_wait_policy_, kept_summary_;
-    struct Handler {
-        fci_icl_am_fn call = nullptr;
-        void* user = nullptr;
-    };
-    std::array<Handler, FCI_ICL_AM_HANDLERS> handlers_{};
     // Last: it ends with the counters, and these begin the report page.
     mp::MessagePassing messages_;
 };

@@ -1,10 +1,12 @@
-/* result.h: how an operation was answered and how it ended. One set of types for the core and for
- * the plugs, so in C; icl.h includes it, and it is installed with that.
+/* result.h: how an operation was answered and how it ended, and what hears of messages. One set of
+ * types for the core and for the plugs, so in C; icl.h includes it, and it is installed with that.
  */
 #ifndef FCI_RESULT_H
 #define FCI_RESULT_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,6 +49,20 @@ struct fci_icl_completion {
     fci_icl_done_fn done; /* NULL: nobody asks */
     void *user, *owner;   /* handed to `done` */
 };
+
+/* --- active messages --- */
+
+struct fci_icl_am_landing {   /* filled by the handler of a message that is still to come */
+    const struct iovec *iov;  /* where the data goes; copied before the handler is left */
+    size_t iov_count;
+    struct fci_icl_completion completion;
+};
+/* `data` is NULL when bytes > 0 and the data is still at the sender: then fill *landing.
+ * Otherwise header and data are valid during the call only. Messages of one sender are handled in
+ * order; landings complete in any order. */
+typedef void (*fci_icl_am_fn)(void *user, fci_icl_peer source, const void *header,
+                              size_t header_bytes, const void *data, uint64_t bytes,
+                              struct fci_icl_am_landing *landing);
 
 #ifdef __cplusplus
 }

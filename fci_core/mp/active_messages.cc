@@ -21,7 +21,7 @@ bool ActiveMessages::take(Peer& peer, std::uint64_t match, std::span<const std::
     if (header_bytes > message.size() || handler.call == nullptr) return false;
     // First: what the handler does may need the line that is reserved.
     if (send != 0) engine_.outbox.tell(peer, Kind::taken, send);
-    ReceiveTarget none;
+    ReceiveTarget none{};
     handler.call(handler.user, peer.rank, message.data(), header_bytes,
                  message.data() + header_bytes, message.size() - header_bytes, &none);
     return true;
@@ -35,17 +35,18 @@ bool ActiveMessages::take_announced(Peer& peer, const AnnounceRecord& record,
     if (order == nullptr) throw std::bad_alloc();
     // The handler is called once. What it does must not use up what is needed after it.
     WaitingLine& kept = engine_.outbox.keep();
-    ReceiveTarget target;
+    ReceiveTarget target{};
     handler.call(handler.user, peer.rank, header.data(), header.size(), nullptr, record.length,
                  &target);
     engine_.outbox.keep_no_more(kept);
+    const std::span<const iovec> to(target.iov, target.iov_count);
     std::unique_ptr<OrderExtras> extras;
-    if (target.to.size() > 1 && (extras = Orders::extras_for(target.to)) == nullptr) {
+    if (to.size() > 1 && (extras = Orders::extras_for(to)) == nullptr) {
         engine_.orders.give_back_plain(*order);
         engine_.peers.explain(peer.rank, " sent a message for which there is no memory");
         return false;
     }
-    engine_.orders.land(*order, target.to, target.completion, std::move(extras));
+    engine_.orders.land(*order, to, target.completion, std::move(extras));
     order->match = record.match;
     order->length = record.length;
     rendezvous_.begin_receive(*order, peer, record.send, record.address);

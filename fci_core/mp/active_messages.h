@@ -10,13 +10,8 @@
 
 namespace fci::mp {
 
-struct ReceiveTarget {
-    std::span<const iovec> to{};
-    Completion completion{};
-};
-using ActiveHandler = void (*)(void* user, nhi::Rank source, const void* header,
-                               std::size_t header_bytes, const void* data, std::uint64_t bytes,
-                               ReceiveTarget* target);
+using ReceiveTarget = ::fci_icl_am_landing;
+using ActiveHandler = ::fci_icl_am_fn;
 
 class ActiveMessages {
 public:

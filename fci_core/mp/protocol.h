@@ -1,10 +1,10 @@
-// Protocol: the policy of the one engine (§2.6.2-2.6.5). The dissertation's protocols differ in what
-// is announced when; everything else is common. Its one-sided protocol (§2.6.3) is missing: there a
-// receive from anybody is offered to all, which is all that the engine does not do.
+// Protocol: the policy of the one engine (§2.6.2-2.6.5). The dissertation's protocols differ in
+// what is announced when; everything else is common. Its one-sided protocol (§2.6.3) is missing:
+// there a receive from anybody is offered to all, which is all that the engine does not do.
 //
 //   protocol        sends announce themselves    receives announce themselves   section
 //   two-sided       without their data           never                          2.6.2, fig. 2.20
-//   optimistic      with it, up to 32 KiB        never                          2.6.2, fig. 2.17
+//   optimistic      with it, up to 32 KiB        never                          2.6.2, fig. 2.22
 //   mixed           without their data           if they name their source      2.6.4
 //   enhanced-mixed  with it, up to 8 KiB         likewise, from 32 KiB          2.6.5, the default
 #pragma once

@@ -373,7 +373,8 @@ void Simulation::handle(unsigned at, nhi::Rank source, const void* header, std::
         receive.buffer.assign(bytes + 1, kUntouched);
         message.receive = to;
         landing_ranges_ = ranges_of(prng_, receive.buffer, bytes);
-        landing->to = landing_ranges_;
+        landing->iov = landing_ranges_.data();
+        landing->iov_count = landing_ranges_.size();
         landing->completion = completion(to, false);
     }
     if (!finishing_ && prng_.chance(10)) act(at);

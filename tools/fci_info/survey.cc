@@ -67,7 +67,7 @@ std::vector<Way> ways_of(const struct fci_icl_limits& limits) {
         up_to(limits.eager_bytes, "in the ring, together with the send request");
     }
     const bool some_are_offered = limits.announce_bytes != 0;
-    if (some_are_offered && limits.announce_bytes > next + 1) up_to(limits.announce_bytes - 1, asked);
+    if (limits.announce_bytes > next + 1) up_to(limits.announce_bytes - 1, asked);
     ways.push_back({next, 0,
                     some_are_offered ? asked + "; or at once into a receive that named its source "
                                                "and was posted before"

@@ -113,7 +113,9 @@ TEST_P(departure, on_death__after_what_the_dead_sent) {
     p.ends[0]->active_messages().set_handler(
         9,
         [](void* user, nhi::Rank, const void*, std::size_t, const void*, std::uint64_t,
-           ReceiveTarget*) { static_cast<Story*>(user)->events.push_back(1); },
+           ReceiveTarget*) {
+            static_cast<Story*>(user)->events.push_back(1);
+        },
         &story);
     p.ends[0]->meetings().on_death(
         [](void* user, nhi::Rank dead) {

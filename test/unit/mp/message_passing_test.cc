@@ -270,11 +270,12 @@ struct Active {
             return;
         }
         self.range = {self.target.data(), bytes};
-        target->to = {&self.range, 1};
+        target->iov = &self.range;
+        target->iov_count = 1;
         target->completion = {[](void* me, void*, const Outcome* outcome) {
-                                  static_cast<Active*>(me)->landed = outcome->error == kSuccess;
-                              },
-                              &self, nullptr};
+                                   static_cast<Active*>(me)->landed = outcome->error == kSuccess;
+                               },
+                               &self, nullptr};
     }
 };
 }  // namespace

@@ -178,7 +178,7 @@ struct Program {
         }
         static thread_local iovec range;
         range = {message->to.data(), message->to.size()};
-        target->to = {&range, 1};
+        target->iov = &range, target->iov_count = 1;
         if (bytes != 0) target->completion = told_received(*message);
     }
     void begin(Vain& it) {
