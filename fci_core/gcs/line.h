@@ -10,15 +10,18 @@
 
 namespace fci::gcs {
 
-/// A request as it travels: one cache line, its control word last.
+/// A request as it travels: one cache line, its control word last. Set by the peer for which the
+/// block is kept, read by the block's owner.
 struct alignas(kLineBytes) Line {
-    std::uint64_t word[7];
-    std::uint64_t control;  // sequence in the upper half; the lower half belongs to mp
+    std::uint64_t word[7];  // belong to mp, but kRingWord
+    std::uint64_t control;  // sequence in the upper half, by which the owner sees that the line is
+                            // here; the lower half belongs to mp
 };
 static_assert(sizeof(Line) == kLineBytes);
 static_assert(offsetof(Line, control) == kLineBytes - sizeof(std::uint64_t), "the last word");
 
-/// What a process has taken of all that the peer ever sent to it.
+/// What a process has taken of all that the peer ever sent to it. Set by that process in the block
+/// that the peer keeps for it; read by the peer before it sends more.
 struct Credit {
     std::uint64_t slots;     // requests
     std::uint64_t ring;      // ring position

@@ -79,6 +79,7 @@ bool Meetings::attach_missed() noexcept {
 void Meetings::attach(nhi::Rank rank) {
     Peer* const peer = engine_.peers.make(rank);
     FCI_ASSERT(peer != nullptr && !peer->attached);
+    if (peer->lost) return;  // it was given up before it came
     const auto layout = engine_.limits.layout.with(engine_.device.sizes(rank));
     const nhi::Link link = engine_.network.link(rank);
     // What the peer says of its block is true.

@@ -98,31 +98,40 @@ enum class Path : std::uint8_t {
     shared,  // both copy through the kernel, from the two ends, claiming pieces
 };
 
-// A handle names an order of the process that it is sent back to (HandlePool).
+// A handle names an order of the process that it is sent back to (HandlePool): that one sets it and
+// looks it up, the other one only sends it back.
+
+/// Set by the sender of the message.
 struct AnnounceRecord {
-    std::uint64_t match, immediate, length;
-    std::uint64_t address;   // of the message in the sender's memory
-    std::uint32_t send;      // the sender's order
-    std::uint32_t receive;   // the receiver's order whose offer it was matched with, or 0
-    std::uint64_t reserved;
+    std::uint64_t match, immediate, length;  // read by the receiver, for the match and its status
+    std::uint64_t address;   // of the message at the sender; the receiver hands it to the kernel
+    std::uint32_t send;      // the sender's order; the receiver sends it back with `request`
+    std::uint32_t receive;   // the receiver's order whose offer it was matched with, or 0; the
+                             // receiver must come to the same
+    std::uint64_t reserved;  // 0; nobody reads it
 };
+/// Set by the receiver.
 struct RequestRecord {
-    std::uint32_t send, receive;
-    std::uint64_t address;  // of the receive buffer, for Path::shared
-    std::uint64_t bytes;    // wanted: at most the message's length
-    std::uint32_t piece_bytes;
-    std::uint16_t claim;
-    std::uint8_t path, reserved;
+    std::uint32_t send;         // from the announcement; read by the sender
+    std::uint32_t receive;      // the receiver's order; comes back with each piece and with `sent`
+    std::uint64_t address;      // of its buffer; the sender hands it to the kernel
+    std::uint64_t bytes;        // wanted: at most the message's length, which the sender checks
+    std::uint32_t piece_bytes;  // that both sides copy at a time; read by the sender
+    std::uint16_t claim;        // ClaimWord::name(), read by the sender; 0 but for Path::shared
+    std::uint8_t path;          // read by the sender
+    std::uint8_t reserved;      // 0; nobody reads it
 };
+/// Set by the receiver; read by the sender, and all but `match`, `ignore`, `seen` and `epoch` as in
+/// a RequestRecord, once a send was matched with it.
 struct OfferRecord {
     std::uint64_t match, ignore;
-    std::uint64_t address, bytes;  // the receive buffer
+    std::uint64_t address, bytes;  // the whole receive buffer
     std::uint32_t receive;
     std::uint32_t seen;            // requests of the sender that were taken before (low half)
     std::uint32_t piece_bytes;
     std::uint16_t claim;
     std::uint8_t path;
-    std::uint8_t epoch;
+    std::uint8_t epoch;            // comes back with `decline`
 };
 /// What a request or an offer says of how the data shall come is something that a sender can do.
 template <class Record>
@@ -131,12 +140,15 @@ constexpr bool names_a_way(const Record& record) noexcept {
            (record.path == static_cast<std::uint8_t>(Path::ring) ||
             record.path == static_cast<std::uint8_t>(Path::shared));
 }
+/// Set by the sender, read by the receiver.
 struct PieceRecord {
-    std::uint64_t receive;
-    std::uint64_t offset;  // in the sender's pool, with kInPool
+    std::uint64_t receive;  // from the request, or from the offer
+    std::uint64_t offset;   // in the sender's pool, with kInPool
 };
-struct HandleRecord {  // all other kinds
-    std::uint64_t handle;  // sent, withdrawn: a receive; taken, unsend, unsent: a send
+/// All other kinds. Set by whoever sends it, read by the other side.
+struct HandleRecord {
+    std::uint64_t handle;  // sent, withdraw, withdrawn: a receive; taken, unsend, unsent: a send;
+                           // decline: an epoch
 };
 
 template <class T>
