@@ -54,6 +54,7 @@ test_base_SOURCES = \
 	test/unit/limit.h \
 	test/unit/base/clock_test.cc \
 	test/unit/base/error_text_test.cc \
+	test/unit/base/fork_watch_test.cc \
 	test/unit/base/flag_test.cc \
 	test/unit/base/handle_pool_test.cc \
 	test/unit/base/intrusive_list_test.cc \

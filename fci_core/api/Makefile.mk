@@ -3,8 +3,6 @@ noinst_LTLIBRARIES += libfci_api.la
 libfci_api_la_SOURCES = \
 	%D%/final_report.cc \
 	%D%/final_report.h \
-	%D%/fork.cc \
-	%D%/fork.h \
 	%D%/icl.cc \
 	%D%/icl_context.h \
 	%D%/icl_observation.cc \

@@ -184,6 +184,10 @@ void fci_icl_on_death(fci_icl_context* context, fci_icl_died_fn died, void* user
     messages_of(context).meetings().on_death(died, user);
 }
 
+void fci_icl_on_fork(fci_icl_context* context, fci_icl_forked_fn in_child, void* user) {
+    process_of(context).on_fork(in_child, user);
+}
+
 // --- tagged messages ---
 
 int fci_icl_send_bytes(fci_icl_context* context, fci_icl_peer peer, uint32_t space, uint32_t flags,

@@ -110,6 +110,12 @@ FCI_ICL_API void *fci_icl_board(fci_icl_context *context, fci_icl_peer peer);
 typedef void (*fci_icl_died_fn)(void *user, fci_icl_peer peer);
 FCI_ICL_API void fci_icl_on_death(fci_icl_context *context, fci_icl_died_fn died, void *user);
 
+/* Told in every child of fork(), by its one thread, before fork() returns there. What is shared
+ * with peers is not the child's: its calls with this context fail, and touch nothing of that. It
+ * neither opens nor closes one here. NULL: nobody is told any more. */
+typedef void (*fci_icl_forked_fn)(void *user);
+FCI_ICL_API void fci_icl_on_fork(fci_icl_context *context, fci_icl_forked_fn in_child, void *user);
+
 /* --- tagged messages --- */
 
 #define FCI_ICL_SPACES 2u /* independent matching spaces, `space` below */

@@ -72,7 +72,8 @@ Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
     (void)network.configure_event(gcs::kWakeEvent, {false, true});
     (void)network.mask_event_interrupt(gcs::kWakeEvent, true);
     open_board();
-    fork_watch_.emplace(*this);
+    fork_watch_.emplace(
+        [](void* process) noexcept { static_cast<Process*>(process)->enter_fork_child(); }, this);
 }
 
 void Process::open_board() noexcept {
@@ -305,6 +306,7 @@ void Process::enter_fork_child() noexcept {
     others_sleep_ = false;
     until_idle_ = 1;
     messages_.meetings().sever();
+    if (in_child_ != nullptr) in_child_(in_child_user_);
 }
 
 void Process::show(std::uint64_t job) {

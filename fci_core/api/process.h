@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "fci_core/api/final_report.h"
-#include "fci_core/api/fork.h"
 #include "fci_core/api/icl.h"
 #include "fci_core/base/counters.h"
+#include "fci_core/base/fork_watch.h"
 #include "fci_core/base/parameters.h"
 #include "fci_core/base/report_page.h"
 #include "fci_core/base/status.h"
@@ -102,6 +102,11 @@ public:
     /// In a child of fork(): no memory that was shared is touched any more, and what needs a peer
     /// fails. Progress and waiting answer with this.
     void enter_fork_child() noexcept;
+    /// Told in that child, after that.
+    void on_fork(void (*in_child)(void* user), void* user) noexcept {
+        in_child_user_ = user;
+        in_child_ = in_child;
+    }
     static constexpr int kOfParent = FCI_ICL_EUNREACHABLE;
 
     [[nodiscard]] std::uint64_t counter(unsigned i);
@@ -179,6 +184,8 @@ private:
     static constexpr std::uint8_t kAlways = 1;  // one of both
     static constexpr std::uint8_t kLookUp = mp::Engine::kCreditReturned;
     bool in_fork_child_ = false;
+    void (*in_child_)(void* user) = nullptr;
+    void* in_child_user_ = nullptr;
     std::optional<ForkWatch> fork_watch_;  // until it begins to end
     bool shared_ = false, stays_awake_ = false;
     bool board_there_ = false;

@@ -10,6 +10,8 @@ libfci_base_la_SOURCES = \
 	%D%/error_text.cc \
 	%D%/error_text.h \
 	%D%/flag.h \
+	%D%/fork_watch.cc \
+	%D%/fork_watch.h \
 	%D%/handle_pool.h \
 	%D%/intrusive_list.h \
 	%D%/launcher.cc \

@@ -1,14 +1,13 @@
 #include "fci_core/base/report_page.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
+#include <new>
 
 #include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
@@ -21,11 +20,6 @@
 namespace fci {
 
 namespace {
-
-// The handlers of pthread_atfork take no argument, so this list cannot belong to anybody.
-constinit std::mutex list_lock;
-constinit ReportPage* first = nullptr;
-constinit bool watching = false;
 
 /// Sealed in size, and for writing by all but those who map it already; before Linux 5.1 others of
 /// the same user could write.
@@ -58,20 +52,19 @@ std::size_t ReportPage::size() noexcept {
 ReportPage::ReportPage(void* place) noexcept : report_(static_cast<Report*>(place)) {
     FCI_ASSERT(sizeof(Report) <= size() && reinterpret_cast<std::uintptr_t>(place) % size() == 0);
     std::memset(place, 0, sizeof(Report));
-    if (!show() && file_ >= 0) {
-        close(file_);
-        file_ = -1;
+    try {
+        if (show()) return;
+    } catch (const std::bad_alloc&) {  // the memory stays what it is
     }
+    if (file_ >= 0) close(file_);
+    file_ = -1;
 }
 
 ReportPage::~ReportPage() {
-    const std::scoped_lock guard(list_lock);
-    if (file_ < 0) return;
-    unlink();
     hide();
 }
 
-bool ReportPage::show() noexcept {
+bool ReportPage::show() {
     FCI_ASSERT(file_ < 0);
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < size()) return false;
@@ -79,18 +72,19 @@ bool ReportPage::show() noexcept {
     if (file_ < 0) return false;
     // The page is there before it is mapped: no access to it can end in SIGBUS.
     if (posix_fallocate(file_, 0, static_cast<off_t>(size())) != 0) return false;
-    const std::scoped_lock guard(list_lock);
-    if (!watch_forks() || !lay_over(report_, file_)) return false;
-    link();
-    if (seal(file_)) return true;
-    unlink();
-    (void)lay_over(report_, -1);
+    // What a child counts is its own, and it does not show what is its parent's.
+    fork_watch_.emplace([](void* page) noexcept { static_cast<ReportPage*>(page)->hide(); }, this);
+    if (lay_over(report_, file_)) {
+        if (seal(file_)) return true;
+        (void)lay_over(report_, -1);
+    }
+    fork_watch_.reset();
     return false;
 }
 
 /// The memory is this process's own again, with the same contents.
 void ReportPage::hide() noexcept {
-    FCI_ASSERT(file_ >= 0 && here_ == nullptr);  // a fork would hide it once more
+    if (file_ < 0) return;
     Report kept;
     std::memcpy(&kept, report_, sizeof kept);
     kept.head.magic = 0;
@@ -126,42 +120,6 @@ void ReportPage::update(const ReportFigures& figures) noexcept {
     flag::store_relaxed(shown.memory.known, figures.memory.known);
     flag::store_relaxed(shown.memory.connected, figures.memory.connected);
     flag::store_relaxed(shown.memory.unexpected, figures.memory.unexpected);
-}
-
-// --- fork ---
-
-bool ReportPage::watch_forks() noexcept {
-    if (!watching) watching = pthread_atfork(before_fork, after_fork, in_child) == 0;
-    return watching;
-}
-
-void ReportPage::before_fork() { list_lock.lock(); }
-void ReportPage::after_fork() { list_lock.unlock(); }
-
-/// What the child counts is its own, and it does not show what is its parent's.
-void ReportPage::in_child() {
-    while (ReportPage* const page = first) {
-        page->unlink();
-        page->hide();
-    }
-    list_lock.unlock();
-}
-
-void ReportPage::link() noexcept {
-    FCI_ASSERT(here_ == nullptr);
-    next_ = first;
-    here_ = &first;
-    if (first != nullptr) first->here_ = &next_;
-    first = this;
-}
-
-void ReportPage::unlink() noexcept {
-    FCI_ASSERT(here_ != nullptr && *here_ == this);
-    FCI_ASSERT(next_ == nullptr || next_->here_ == &next_);
-    *here_ = next_;
-    if (next_ != nullptr) next_->here_ = here_;
-    next_ = nullptr;
-    here_ = nullptr;
 }
 
 }  // namespace fci

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
+#include "fci_core/base/fork_watch.h"
 #include "fci_core/base/report.h"
 
 namespace fci {
@@ -32,21 +34,12 @@ public:
     void update(const ReportFigures& figures) noexcept;
 
 private:
-    static void before_fork();
-    static void after_fork();
-    static void in_child();
-    [[nodiscard]] static bool watch_forks() noexcept;
-
-    bool show() noexcept;
+    bool show();
     void hide() noexcept;
-    void link() noexcept;
-    void unlink() noexcept;
 
     Report* report_;
     int file_ = -1;
-    // List of those that are shown.
-    ReportPage* next_ = nullptr;
-    ReportPage** here_ = nullptr;
+    std::optional<ForkWatch> fork_watch_;  // of one that is shown
 };
 
 }  // namespace fci

@@ -10,7 +10,6 @@
 #include "netmod/libfabric/address_vector.h"
 #include "netmod/libfabric/errors.h"
 #include "netmod/libfabric/event_queue.h"
-#include "netmod/libfabric/fork.h"
 #include "netmod/libfabric/provider.h"
 #include "netmod/libfabric/stubs.h"
 
@@ -206,7 +205,8 @@ int Endpoint::enable() {
     domain_.add(*this);
     msg = &message_operations;
     tagged = &tagged_operations;
-    watch_for_forks(*this);
+    fci_icl_on_fork(
+        icl_, [](void* self) { static_cast<Endpoint*>(self)->enter_fork_child(); }, this);
     return 0;
 }
 
@@ -221,6 +221,7 @@ bool Endpoint::wait(std::int64_t timeout_ns) noexcept {
 
 /// What the core holds stays untouched, and is never freed: it belongs to the parent.
 void Endpoint::enter_fork_child() noexcept {
+    if (icl_ == nullptr) return;  // and was one of a child
     parents_icl_ = std::exchange(icl_, nullptr);
     msg = &fork_child_message;
     tagged = &fork_child_tagged;
@@ -272,7 +273,7 @@ int Endpoint::close(fid_t object) {
 
 /// Posted receives vanish; what was sent is written out, within the time to linger.
 void Endpoint::release() noexcept {
-    forget_forks(*this);
+    if (parents_icl_ != nullptr) fci_icl_on_fork(parents_icl_, nullptr, nullptr);
     domain_.remove(*this);
     if (icl_ != nullptr) {
         for (const Claim& claim : claims_) fci_icl_discard_claimed(icl_, claim.message);

@@ -24,7 +24,6 @@
 #include "netmod/libfabric/completion_queue.h"
 #include "netmod/libfabric/counter.h"
 #include "netmod/libfabric/domain.h"
-#include "netmod/libfabric/fork.h"
 #include "netmod/libfabric/guard.h"
 #include "netmod/libfabric/multi_receive.h"
 #include "netmod/libfabric/receive_records.h"
@@ -69,7 +68,6 @@ public:
     void forget(fi_addr_t number) noexcept;
     /// This process is a child of fork().
     void enter_fork_child() noexcept;
-    ForkLinks fork_links;
 
 private:
     friend class MultiReceive;
@@ -260,7 +258,7 @@ private:
     /// this ends it. nullptr: not so.
     std::array<fci_icl_done_fn, FCI_ICL_SPACES> direct_done_{};
     fci_icl_completion injected_[FCI_ICL_SPACES];
-    fci_icl_context* parents_icl_ = nullptr;  // in a child of fork(): what it must not touch
+    fci_icl_context* parents_icl_ = nullptr;  // in a child of fork(): of no use there
     std::vector<fci_icl_peer> peers_;  // by the program's number
     Domain& domain_;
     Direction transmit_, receive_;

@@ -7,19 +7,6 @@
 
 namespace fci::libfabric {
 
-class Endpoint;
-
-/// Links of the list of open endpoints.
-struct ForkLinks {
-    Endpoint* next = nullptr;
-    Endpoint** here = nullptr;  // what points to this one; nullptr: not in the list
-};
-
-/// From now on a child of fork() gets tables whose calls say what is wrong: the calls of the parent
-/// need not ask in which process they are. May throw.
-void watch_for_forks(Endpoint& endpoint);
-void forget_forks(Endpoint& endpoint) noexcept;
-
 /// Once per process, on standard error: whoever comes here would otherwise have seen a crash.
 void say_that_it_is_a_child() noexcept;
 

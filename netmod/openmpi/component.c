@@ -130,11 +130,11 @@ static mca_pml_base_module_t *init(int *priority, bool enable_progress_threads,
     pthread_mutex_init(&pml_fci.lock, &recursive);
     pthread_mutexattr_destroy(&recursive);
     if (pml_fci_requests_init() != OMPI_SUCCESS || pml_fci_publish_card() != OMPI_SUCCESS ||
-        pml_fci_watch_forks() != OMPI_SUCCESS ||
         pml_fci_start_btls(enable_progress_threads, enable_mpi_threads) != OMPI_SUCCESS) {
         finalize();
         return NULL;
     }
+    fci_icl_on_fork(pml_fci.context, pml_fci_become_child, NULL);
     opal_progress_register(pml_fci_progress);
     return &pml_fci_module;
 }

@@ -15,7 +15,7 @@ static int end_child(void)
 }
 
 /* Open MPI calls through this table; each of its calls answers an int. */
-static void become_child(void)
+void pml_fci_become_child(void *unused)
 {
     void *const calls[] = {
         &mca_pml.pml_isend, &mca_pml.pml_send, &mca_pml.pml_irecv, &mca_pml.pml_recv,
@@ -23,18 +23,10 @@ static void become_child(void)
         &mca_pml.pml_probe, &mca_pml.pml_improbe, &mca_pml.pml_mprobe, &mca_pml.pml_imrecv,
         &mca_pml.pml_mrecv
     };
+    (void) unused;
     if (pml_fci.context == NULL)
         return;
     pml_fci.context = NULL;  /* no turns either */
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
         *(int (**)(void)) calls[i] = end_child;
-}
-
-int pml_fci_watch_forks(void)
-{
-    static bool watching;
-    if (!watching && pthread_atfork(NULL, NULL, become_child) != 0)
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    watching = true;
-    return OMPI_SUCCESS;
 }

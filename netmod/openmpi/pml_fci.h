@@ -258,8 +258,8 @@ int pml_fci_mprobe(int rank, int tag, ompi_communicator_t *comm, struct ompi_mes
                    ompi_status_public_t *status);
 
 void pml_fci_register_counters(const mca_base_component_t *component);
-/* From now on a child of fork() that uses MPI is told that it cannot, and ended. */
-int pml_fci_watch_forks(void);
+/* This is a child of fork(): if it uses MPI it is told that it cannot, and ended. */
+void pml_fci_become_child(void *unused);
 
 #pragma GCC visibility pop
 

@@ -1,0 +1,28 @@
+// ForkWatch: who must hear that it is in a child of fork(): of all that is shared with others a
+// child has nothing, or what is its parent's. The calls of the parent then need not ask in which
+// process they are.
+#pragma once
+
+namespace fci {
+
+class ForkWatch {
+public:
+    /// From here on `in_child(user)` is called in each child, by its one thread, before fork()
+    /// returns. It neither makes nor ends one of these. May throw bad_alloc.
+    ForkWatch(void (*in_child)(void* user) noexcept, void* user);
+    ~ForkWatch();
+    ForkWatch(const ForkWatch&) = delete;
+    ForkWatch& operator=(const ForkWatch&) = delete;
+
+private:
+    static void before_fork();
+    static void in_parent();
+    static void in_the_child();
+
+    void (*in_child_)(void* user) noexcept;
+    void* user_;
+    ForkWatch* next_;
+    ForkWatch** here_;  // what points to this one
+};
+
+}  // namespace fci
