@@ -18,7 +18,7 @@ libfci_shm_la_SOURCES = \
 	drivers/shm/handshake.h \
 	drivers/shm/guard.cc \
 	drivers/shm/guard.h \
-	drivers/shm/hub.h \
+	drivers/shm/shared_header.h \
 	drivers/shm/kernel_copy.cc \
 	drivers/shm/connect.cc \
 	drivers/shm/peer.h \

@@ -59,7 +59,7 @@ unsigned ConnectionManager::answer_door() {
         }
         if (late >= 0) drop(late);
         const int guest = socket.get();
-        open_link(std::move(socket), nhi::kNoRank, Step::silent, identity);
+        open_link(std::move(socket), nhi::kNoPeer, Step::silent, identity);
         link_of(guest).until = monotonic_now() + patience(0);
         guests_.push_back(guest);
         on_link(guest);
@@ -73,8 +73,8 @@ void ConnectionManager::tend_door(Nanoseconds now) {
         note_stranger();
         drop(guest);
     }
-    const bool room = guests_.size() < share() || now >= first_until(guests_);
-    const bool open = now >= rest_until_ && room;
+    const bool has_place = guests_.size() < share() || now >= first_until(guests_);
+    const bool open = now >= rest_until_ && has_place;
     if (open == door_open_) return;
     door_open_ = open;
     epoll_event event{};
@@ -91,13 +91,13 @@ void ConnectionManager::on_knock(int fd, const Hello& hello, Objection objection
         return drop(fd);
     }
     if (objection != Objection::none) return refuse(fd, objection);
-    const nhi::Rank rank = peers_.find_exactly(hello.card);
-    const bool known = rank != nhi::kNoRank && peers_[rank].peer;
+    const nhi::PeerId id = peers_.find_exactly(hello.card);
+    const bool known = id != nhi::kNoPeer && peers_[id].peer;
     // Met by the other door meanwhile: it will see that itself.
-    if (known && (peers_[rank].peer->connected || peers_[rank].peer->gone)) return drop(fd);
+    if (known && (peers_[id].peer->connected || peers_[id].peer->gone)) return drop(fd);
     // Both are on their way to each other: one of the two ways will do, and both choose the same.
-    if (known && !peers_[rank].peer->links.empty()) {
-        const int own = peers_[rank].peer->links.front();
+    if (known && !peers_[id].peer->links.empty()) {
+        const int own = peers_[id].peer->links.front();
         if (link_of(own).step != Step::knocked ||
             own_.card.incarnation > hello.card.incarnation) {
             return drop(fd);
@@ -105,11 +105,11 @@ void ConnectionManager::on_knock(int fd, const Hello& hello, Objection objection
         retreat(own);
     }
     if (!send_word(fd, Kind::welcome)) return drop(fd);
-    if (rank != nhi::kNoRank) {
+    if (id != nhi::kNoPeer) {
         // Those who know it hear of its death also where it dies before it was met.
-        (void)peer_of(peers_[rank]);
-        link_of(fd).knocker = rank;
-        if (!watch_process_of(rank, link_of(fd).identity.pid)) return on_exit(rank);
+        (void)peer_of(peers_[id]);
+        link_of(fd).knocker = id;
+        if (!watch_process_of(id, link_of(fd).identity.pid)) return on_exit(id);
     }
     link_of(fd).step = Step::asked;
     link_of(fd).until = monotonic_now() + patience(hello.tries);
@@ -117,30 +117,30 @@ void ConnectionManager::on_knock(int fd, const Hello& hello, Objection objection
 
 /// It goes without having been met, and may come again: its end concerns nobody here.
 void ConnectionManager::on_left(int fd) {
-    const nhi::Rank rank = link_of(fd).knocker;
-    FCI_ASSERT(rank == nhi::kNoRank || peers_[rank].peer != nullptr);
+    const nhi::PeerId id = link_of(fd).knocker;
+    FCI_ASSERT(id == nhi::kNoPeer || peers_[id].peer != nullptr);
     drop(fd);
-    if (rank == nhi::kNoRank) return;
-    Peer& peer = *peers_[rank].peer;
+    if (id == nhi::kNoPeer) return;
+    Peer& peer = *peers_[id].peer;
     if (!peer.connected && !peer.gone && peer.links.empty()) forget_process(peer);
 }
 
-/// It has brought all that it takes to meet it; only that gets it a rank.
+/// It has brought all that it takes to meet it; only that gets it an id.
 void ConnectionManager::on_visitor(int fd, Received& received, const Hello& hello,
                                    Objection objection) {
-    FCI_ASSERT(link_of(fd).step == Step::asked && link_of(fd).rank == nhi::kNoRank);
+    FCI_ASSERT(link_of(fd).step == Step::asked && link_of(fd).id == nhi::kNoPeer);
     if (objection == Objection::malformed) return drop(fd);
     if (objection != Objection::none) return refuse(fd, objection);
-    Answered visitor{nhi::kNoRank, hello, {}};
+    Answered visitor{nhi::kNoPeer, hello, {}};
     std::string error;
     if (const Status status = examine(hello, received, &visitor.arrival, &error);
         status != Status::ok) {
         return refuse(fd, status == Status::exhausted ? Objection::resources
                                                       : Objection::malformed);
     }
-    visitor.rank = seat(fd, hello);
-    if (visitor.rank == nhi::kNoRank) return drop(fd);
-    Entry& entry = peers_[visitor.rank];
+    visitor.id = seat(fd, hello);
+    if (visitor.id == nhi::kNoPeer) return drop(fd);
+    Entry& entry = peers_[visitor.id];
     if (entry.peer && entry.peer->connected) return drop(fd);
     if (prepare(entry, &error) != Status::ok) return refuse(fd, Objection::resources);
     // Nothing has happened yet: where this fails it comes again.
@@ -155,34 +155,34 @@ void ConnectionManager::on_met(int fd) {
     auto found = answered_.extract(fd);
     FCI_ASSERT(!found.empty() && link_of(fd).step == Step::answered);
     Answered& visitor = found.mapped();
-    Peer& peer = *peers_[visitor.rank].peer;
+    Peer& peer = *peers_[visitor.id].peer;
     Link& link = link_of(fd);
     if (peer.gone || (peer.connected && peer.incarnation != visitor.hello.card.incarnation)) {
         return drop(fd);
     }
-    FCI_ASSERT(link.rank == nhi::kNoRank && visitor.rank != nhi::kSelf);
+    FCI_ASSERT(link.id == nhi::kNoPeer && visitor.id != nhi::kSelf);
     link.step = Step::met;
-    link.rank = visitor.rank;
+    link.id = visitor.id;
     peer.links.push_back(fd);
     // Where both have come to meet each other at the same time it is one more link, and no more.
     if (!peer.connected) {
-        attach(visitor.rank, visitor.hello, std::move(visitor.arrival), link.identity);
+        attach(visitor.id, visitor.hello, std::move(visitor.arrival), link.identity);
     }
 }
 
-/// The rank of a process that came by itself; kNoRank: it is not wanted.
-nhi::Rank ConnectionManager::seat(int fd, const Hello& hello) {
-    nhi::Rank rank = peers_.find(hello.card);
-    if (rank == nhi::kSelf) return nhi::kNoRank;
-    if (rank != nhi::kNoRank) {
-        const Entry& entry = peers_[rank];
-        return entry.peer && entry.peer->gone ? nhi::kNoRank : rank;
+/// The id of a process that came by itself; kNoPeer: it is not wanted.
+nhi::PeerId ConnectionManager::seat(int fd, const Hello& hello) {
+    nhi::PeerId id = peers_.find(hello.card);
+    if (id == nhi::kSelf) return nhi::kNoPeer;
+    if (id != nhi::kNoPeer) {
+        const Entry& entry = peers_[id];
+        return entry.peer && entry.peer->gone ? nhi::kNoPeer : id;
     }
-    const nhi::Rank before = peers_.replaced_by(hello.card);
-    if (before == nhi::kSelf) return nhi::kNoRank;
-    if (before != nhi::kNoRank) {
+    const nhi::PeerId before = peers_.replaced_by(hello.card);
+    if (before == nhi::kSelf) return nhi::kNoPeer;
+    if (before != nhi::kNoPeer) {
         // Which of the two is the new one? The one that lives.
-        if (is_hung_up(fd)) return nhi::kNoRank;
+        if (is_hung_up(fd)) return nhi::kNoPeer;
         // It may have met this process and said goodbye, unheard yet. Who was never met has not
         // died for us.
         if (peers_[before].peer) hear(before);

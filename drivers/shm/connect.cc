@@ -9,7 +9,7 @@ namespace fci::shm {
 namespace {
 
 constexpr int kRecordsPerLook = 8;
-constexpr std::size_t kHubMost = std::size_t{1} << 46;
+constexpr std::size_t kSharedHeaderMost = std::size_t{1} << 46;
 static_assert(kHelloFiles <= Received::kFilesMax);
 static_assert(sizeof(Hello) <= sizeof(Received::bytes) && sizeof(Refusal) <= sizeof(Hello));
 
@@ -33,8 +33,8 @@ bool ConnectionManager::send_hello(int fd, Entry& entry, bool with_files) {
     const Hello hello = make_hello(own_.settings, own_.card, entry.card.incarnation,
                                    own_.guard.data(), entry.peer->tries);
     if (!with_files) return send_record(fd, &hello, sizeof hello, {});
-    FCI_ASSERT(own_.hub_file && own_.waker && entry.peer->own_block_fd);
-    const int files[kHelloFiles] = {own_.hub_file.get(), entry.peer->own_block_fd.get(),
+    FCI_ASSERT(own_.header_file && own_.waker && entry.peer->own_block_fd);
+    const int files[kHelloFiles] = {own_.header_file.get(), entry.peer->own_block_fd.get(),
                                     own_.waker.get()};
     if (send_record(fd, &hello, sizeof hello, files)) {
         short_since_ = 0;
@@ -76,18 +76,18 @@ void ConnectionManager::on_link(int fd) {
 
 /// What it has said so far on any link. One that has met this process, transferred and gone may
 /// have said the last word first where that is read first.
-void ConnectionManager::hear(nhi::Rank rank) {
-    std::vector<int> links = peers_[rank].peer->links;
+void ConnectionManager::hear(nhi::PeerId id) {
+    std::vector<int> links = peers_[id].peer->links;
     for (const auto& [fd, visitor] : answered_) {
-        if (visitor.rank == rank) links.push_back(fd);
+        if (visitor.id == id) links.push_back(fd);
     }
     for (const int fd : links) on_link(fd);
 }
 
 /// All that was said has been heard. The dead say no more, whoever still holds their sockets.
 void ConnectionManager::on_silence(int fd) {
-    const nhi::Rank rank = link_of(fd).rank;
-    if (rank != nhi::kNoRank && peers_[rank].peer->ended) on_closed(fd);
+    const nhi::PeerId id = link_of(fd).id;
+    if (id != nhi::kNoPeer && peers_[id].peer->ended) on_closed(fd);
 }
 
 void ConnectionManager::on_record(int fd, Received& received) {
@@ -100,15 +100,14 @@ void ConnectionManager::on_record(int fd, Received& received) {
         return on_welcome(fd);
     }
     if (ours && prologue.kind == Kind::met && link.step == Step::answered) return on_met(fd);
-    if (link.rank == nhi::kNoRank) {
+    if (link.id == nhi::kNoPeer) {
         if (link.step == Step::silent) note_stranger();
         return ours && prologue.kind == Kind::bye ? on_left(fd) : drop(fd);
     }
     if (ours && prologue.kind == Kind::refusal) return on_refusal(fd, received);
     if (ours && prologue.kind == Kind::bye) return on_closed(fd, true);
-    lose(link.rank, Status::mismatch,
-         describe(link.rank) +
-             " does not speak the protocol of this driver; is it another program?");
+    lose(link.id, Status::mismatch,
+         describe(link.id) + " does not speak the protocol of this driver; is it another program?");
 }
 
 void ConnectionManager::on_hello(int fd, Received& received) {
@@ -129,14 +128,14 @@ void ConnectionManager::on_hello(int fd, Received& received) {
 }
 
 void ConnectionManager::on_refusal(int fd, const Received& received) {
-    const nhi::Rank rank = link_of(fd).rank;
+    const nhi::PeerId id = link_of(fd).id;
     Refusal refusal{};
-    if (peers_[rank].peer->connected ||
+    if (peers_[id].peer->connected ||
         !read_refusal(received.bytes.data(), received.length, &refusal)) {
         return;
     }
-    lose(rank, objection_status(refusal.objection),
-         objection_text(refusal, own_.settings, describe(rank)));
+    lose(id, objection_status(refusal.objection),
+         objection_text(refusal, own_.settings, describe(id)));
 }
 
 void ConnectionManager::refuse(int fd, Objection objection) {
@@ -149,46 +148,46 @@ void ConnectionManager::refuse(int fd, Objection objection) {
 Status ConnectionManager::examine(const Hello& hello, Received& received, Arrival* arrival,
                                   std::string* error) {
     const std::size_t block = page_round(hello.block_bytes);
-    Status status =
-        Region::adopt(received.files[0].get(), kHubBytes, kHubMost, &arrival->hub, error,
-                      kHubBytes);
+    Status status = Region::adopt(received.files[0].get(), kSharedHeaderBytes, kSharedHeaderMost,
+                                  &arrival->header, error, kSharedHeaderBytes);
     if (status == Status::ok) {
         status = Region::adopt(received.files[1].get(), block, block, &arrival->block, error,
                                block_first_bytes());
     }
     if (status != Status::ok) return status;
-    const auto& hub = *reinterpret_cast<const Hub*>(arrival->hub.data());
-    if (hub.magic != kHubMagic || hub.incarnation != hello.card.incarnation ||
+    const auto& header = *reinterpret_cast<const SharedHeader*>(arrival->header.data());
+    if (header.magic != kSharedHeaderMagic || header.incarnation != hello.card.incarnation ||
         !is_waker(received.files[2].get())) {
         *error = "the peer sent memory that does not look like this driver's";
         return Status::mismatch;
     }
-    arrival->hub.hide_from_children(arrival->hub.size());
+    arrival->header.hide_from_children(arrival->header.size());
     arrival->block.hide_from_children(block);
     arrival->wake = std::move(received.files[2]);
     return Status::ok;
 }
 
 /// From here on it counts as attached, as soon as that is told.
-void ConnectionManager::attach(nhi::Rank rank, const Hello& hello, Arrival arrival,
+void ConnectionManager::attach(nhi::PeerId id, const Hello& hello, Arrival arrival,
                                const Identity& identity) {
-    Peer& peer = *peers_[rank].peer;
+    Peer& peer = *peers_[id].peer;
     FCI_ASSERT(!peer.connected && !peer.gone && peer.own_block.data() != nullptr);
     // What examine() has let through.
-    FCI_ASSERT(arrival.hub.size() >= kHubBytes && arrival.block.size() >= hello.block_bytes);
+    FCI_ASSERT(arrival.header.size() >= kSharedHeaderBytes &&
+               arrival.block.size() >= hello.block_bytes);
     FCI_ASSERT(arrival.wake && hello.card.incarnation != 0);
-    peer.its_hub = std::move(arrival.hub);
+    peer.its_header = std::move(arrival.header);
     peer.its_block = std::move(arrival.block);
     peer.wake = std::move(arrival.wake);
-    peers_memory_.mapped += peer.its_hub.size() + peer.its_block.size();
+    peers_memory_.mapped += peer.its_header.size() + peer.its_block.size();
     peer.block = peer.its_block.data();
     peer.block_bytes = hello.block_bytes;
     peer.sizes = hello.sizes;
-    peer.hub = reinterpret_cast<Hub*>(peer.its_hub.data());
-    peer.communication = peer.its_hub.data() + kHubBytes;
-    peer.communication_bytes = peer.its_hub.size() - kHubBytes;
+    peer.header = reinterpret_cast<SharedHeader*>(peer.its_header.data());
+    peer.communication = peer.its_header.data() + kSharedHeaderBytes;
+    peer.communication_bytes = peer.its_header.size() - kSharedHeaderBytes;
     peer.wake_fd = peer.wake.get();
-    peer.fence = peer.hub->senders_fence != 0 || peers_[nhi::kSelf].peer->fence;
+    peer.fence = peer.header->senders_fence != 0 || peers_[nhi::kSelf].peer->fence;
     peer.incarnation = hello.card.incarnation;
     peer.guard_address = hello.guard_address;
     peer.connected = true;
@@ -199,8 +198,8 @@ void ConnectionManager::attach(nhi::Rank rank, const Hello& hello, Arrival arriv
     }
     FCI_ASSERT(!peer.links.empty());  // its end is noticed there
     peer.own_block_fd.close();
-    peer.ended = !watch_process_of(rank, identity.pid);
-    notices_.push_back({rank, Status::ok, {}});
+    peer.ended = !watch_process_of(id, identity.pid);
+    notices_.push_back({id, Status::ok, {}});
 }
 
 }  // namespace fci::shm

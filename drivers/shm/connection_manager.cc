@@ -100,7 +100,7 @@ ConnectionManager::~ConnectionManager() {
 
 Status ConnectionManager::attach_self(bool fence, std::string* error) {
     Entry& entry = peers_[nhi::kSelf];
-    FCI_ASSERT(entry.state == State::known && own_.hub.size() >= kHubBytes);
+    FCI_ASSERT(entry.state == State::known && own_.header.size() >= kSharedHeaderBytes);
     Peer& self = peer_of(entry);
     const Status status =
         Region::create_private(own_.settings.block_bytes, &self.own_block, error);
@@ -109,9 +109,9 @@ Status ConnectionManager::attach_self(bool fence, std::string* error) {
     self.block = self.own_block.data();
     self.block_bytes = own_.settings.block_bytes;
     self.sizes = own_.settings.sizes;
-    self.hub = reinterpret_cast<Hub*>(own_.hub.data());
-    self.communication = own_.hub.data() + kHubBytes;
-    self.communication_bytes = own_.hub.size() - kHubBytes;
+    self.header = reinterpret_cast<SharedHeader*>(own_.header.data());
+    self.communication = own_.header.data() + kSharedHeaderBytes;
+    self.communication_bytes = own_.header.size() - kSharedHeaderBytes;
     self.wake_fd = own_.waker.get();
     self.fence = fence;
     self.pid = owner_;
@@ -122,9 +122,9 @@ Status ConnectionManager::attach_self(bool fence, std::string* error) {
     return Status::ok;
 }
 
-std::string ConnectionManager::describe(nhi::Rank rank) const {
-    if (rank >= peers_.size()) return "no known process";
-    const Entry& entry = peers_[rank];
+std::string ConnectionManager::describe(nhi::PeerId id) const {
+    if (id >= peers_.size()) return "no known process";
+    const Entry& entry = peers_[id];
     const pid_t pid = entry.peer ? entry.peer->pid : 0;
     return (pid > 0 ? "pid " + std::to_string(pid) : std::string("the process")) + " at " +
            place_text(entry.card);
@@ -140,7 +140,7 @@ std::size_t ConnectionManager::block_first_bytes() const noexcept {
 MemoryUse ConnectionManager::memory() const noexcept {
     MemoryUse use = peers_memory_;
     const bool later = own_.settings.communication_later && Region::provides();
-    use.shared = (later ? page_round(kHubBytes) : own_.hub.size()) + use.shared_peers;
+    use.shared = (later ? page_round(kSharedHeaderBytes) : own_.header.size()) + use.shared_peers;
     use.fixed += sizeof *this;
     use.known += peers_.memory();
     use.connected += links_.capacity() * sizeof(Link);
@@ -187,9 +187,9 @@ void ConnectionManager::tend() noexcept {
 /// So that a sleeper, or whoever watches Device::wait_fd(), comes back in time.
 void ConnectionManager::set_timer() noexcept {
     Nanoseconds first = kNever;
-    for (const nhi::Rank rank : waiting_) {
-        FCI_ASSERT(peers_[rank].peer != nullptr);
-        first = std::min(first, peers_[rank].peer->next_try);
+    for (const nhi::PeerId id : waiting_) {
+        FCI_ASSERT(peers_[id].peer != nullptr);
+        first = std::min(first, peers_[id].peer->next_try);
     }
     if (!door_open_) {
         const bool full = guests_.size() >= share();
@@ -228,12 +228,12 @@ unsigned ConnectionManager::tell() noexcept {
     for (std::size_t count = notices_.size(); count != 0; --count, ++told) {
         const Notice notice = std::move(notices_.front());
         notices_.pop_front();
-        Entry& entry = peers_[notice.rank];
+        Entry& entry = peers_[notice.id];
         FCI_ASSERT(entry.peer != nullptr && entry.state != State::lost);  // that was the last word
         if (notice.why == Status::ok) {
             FCI_ASSERT(entry.state != State::attached && entry.peer->connected);
             entry.state = State::attached;
-            if (listener_ != nullptr) listener_->peer_attached(notice.rank);
+            if (listener_ != nullptr) listener_->peer_attached(notice.id);
             continue;
         }
         FCI_ASSERT(entry.peer->gone && entry.peer->links.empty());
@@ -246,7 +246,7 @@ unsigned ConnectionManager::tell() noexcept {
             entry.peer->own_block = Region();
             entry.peer->own_block_fd.close();
         }
-        if (listener_ != nullptr) listener_->peer_lost(notice.rank, notice.why, notice.reason);
+        if (listener_ != nullptr) listener_->peer_lost(notice.id, notice.why, notice.reason);
     }
     return told;
 }
@@ -278,15 +278,15 @@ void ConnectionManager::watch(int fd, Source source, std::uint32_t detail, bool 
     (void)epoll_ctl(own_.epoll.get(), EPOLL_CTL_ADD, fd, &event);
 }
 
-void ConnectionManager::open_link(Descriptor socket, nhi::Rank rank, Step step,
+void ConnectionManager::open_link(Descriptor socket, nhi::PeerId id, Step step,
                                   const Identity& identity) {
     const int fd = socket.release();  // drop() closes it
     const auto at = static_cast<std::size_t>(fd);
     if (links_.size() <= at) links_.resize(at + 16);
     FCI_ASSERT(!links_[at].open);  // drop() alone closes them
-    FCI_ASSERT(step == (rank == nhi::kNoRank ? Step::silent : Step::knocked));
-    links_[at] = {true, step == Step::knocked, step, rank, nhi::kNoRank, identity};
-    if (rank != nhi::kNoRank) peers_[rank].peer->links.push_back(fd);
+    FCI_ASSERT(step == (id == nhi::kNoPeer ? Step::silent : Step::knocked));
+    links_[at] = {true, step == Step::knocked, step, id, nhi::kNoPeer, identity};
+    if (id != nhi::kNoPeer) peers_[id].peer->links.push_back(fd);
     watch(fd, Source::link, static_cast<std::uint32_t>(fd));
 }
 
@@ -295,8 +295,8 @@ void ConnectionManager::open_link(Descriptor socket, nhi::Rank rank, Step step,
 void ConnectionManager::drop(int fd) {
     Link& link = link_of(fd);
     if (!link.open) return;
-    if (link.rank != nhi::kNoRank) {
-        const std::size_t erased = std::erase(peers_[link.rank].peer->links, fd);
+    if (link.id != nhi::kNoPeer) {
+        const std::size_t erased = std::erase(peers_[link.id].peer->links, fd);
         FCI_ASSERT(erased == 1);  // who drops all links of a peer comes to an end
     }
     std::erase(guests_, fd);
@@ -307,15 +307,15 @@ void ConnectionManager::drop(int fd) {
     close(fd);
 }
 
-bool ConnectionManager::watch_process_of(nhi::Rank rank, pid_t pid) {
-    Peer& peer = *peers_[rank].peer;
+bool ConnectionManager::watch_process_of(nhi::PeerId id, pid_t pid) {
+    Peer& peer = *peers_[id].peer;
     if (peer.pid != pid) forget_process(peer);
     peer.pid = pid;
     if (pid == owner_) return true;
     if (!peer.pidfd) {
         peer.pidfd = watch_process(pid);
         if (!peer.pidfd) return errno != ESRCH;  // or it cannot be told here
-        watch(peer.pidfd.get(), Source::process, rank);
+        watch(peer.pidfd.get(), Source::process, id);
     }
     return !is_readable(peer.pidfd.get());
 }
@@ -334,11 +334,11 @@ void ConnectionManager::settle(Peer& peer) noexcept {
     peer.asked = false;
 }
 
-void ConnectionManager::lose(nhi::Rank rank, Status why, std::string reason) {
-    Entry& entry = peers_[rank];
+void ConnectionManager::lose(nhi::PeerId id, Status why, std::string reason) {
+    Entry& entry = peers_[id];
     Peer& peer = peer_of(entry);
     if (peer.gone) return;
-    FCI_ASSERT(rank != nhi::kSelf && why != Status::ok && why != Status::again);
+    FCI_ASSERT(id != nhi::kSelf && why != Status::ok && why != Status::again);
     peer.gone = true;
     // Few MPIs show what they are told of an error, and this one the user can mend.
     if (why == Status::exhausted) log::line(!std::exchange(told_exhausted_, true), reason);
@@ -347,39 +347,39 @@ void ConnectionManager::lose(nhi::Rank rank, Status why, std::string reason) {
     const pid_t pid = peer.pid;
     forget_process(peer);
     peer.pid = pid;  // for messages
-    std::erase(waiting_, rank);
+    std::erase(waiting_, id);
     FCI_ASSERT(!peer.asked && peer.links.empty());
-    notices_.push_back({rank, why, std::move(reason)});
+    notices_.push_back({id, why, std::move(reason)});
 }
 
 void ConnectionManager::on_closed(int fd, bool in_order) {
     const Link link = link_of(fd);
     if (!link.open) return;
-    const nhi::Rank rank = link.rank;
+    const nhi::PeerId id = link.id;
     drop(fd);
     if (link.step == Step::silent) note_stranger();  // left without a word
-    if (rank == nhi::kNoRank || peers_[rank].peer->gone) return;
+    if (id == nhi::kNoPeer || peers_[id].peer->gone) return;
     if (link.step != Step::met) {
-        if (!in_order || peers_[rank].card.incarnation == 0) return on_unmet(rank);
-        hear(rank);
-        if (peers_[rank].peer->connected) return;  // and goes by the link on which it was met
+        if (!in_order || peers_[id].card.incarnation == 0) return on_unmet(id);
+        hear(id);
+        if (peers_[id].peer->connected) return;  // and goes by the link on which it was met
     }
     // In good order: whoever waits for others only need not hear of it.
     if (in_order) {
-        return lose(rank, Status::not_found, describe(rank) + " has closed its connection");
+        return lose(id, Status::not_found, describe(id) + " has closed its connection");
     }
-    lose(rank, Status::lost,
-         describe(rank) + " has died: it was killed, crashed, or ended without closing");
+    lose(id, Status::lost,
+         describe(id) + " has died: it was killed, crashed, or ended without closing");
 }
 
-void ConnectionManager::on_exit(nhi::Rank rank) {
-    if (rank >= peers_.size() || !peers_[rank].peer) return;
-    Peer& peer = *peers_[rank].peer;
+void ConnectionManager::on_exit(nhi::PeerId id) {
+    if (id >= peers_.size() || !peers_[id].peer) return;
+    Peer& peer = *peers_[id].peer;
     if (peer.gone || !is_readable(peer.pidfd.get())) return;
     // It may have said goodbye before, and the sockets may be held open by a child of it.
-    hear(rank);
+    hear(id);
     while (!peer.gone && !peer.links.empty()) on_closed(peer.links.back());
-    if (!peer.gone && !peer.connected && peer.pidfd) on_unmet(rank);
+    if (!peer.gone && !peer.connected && peer.pidfd) on_unmet(id);
 }
 
 }  // namespace fci::shm

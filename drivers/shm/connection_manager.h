@@ -48,8 +48,8 @@ struct Tuning {
 struct Own {
     ddi::Card card;
     ddi::Settings settings;
-    Region hub, guard;
-    Descriptor hub_file, waker, listening, epoll;
+    Region header, guard;
+    Descriptor header_file, waker, listening, epoll;
 };
 
 Nanoseconds monotonic_now() noexcept;
@@ -66,10 +66,10 @@ public:
 
     /// The process itself becomes a peer that is attached.
     Status attach_self(bool fence, std::string* error);
-    Status connect(nhi::Rank rank);
+    Status connect(nhi::PeerId id);
     unsigned turn(Nanoseconds now) noexcept override;
     void sleep(Nanoseconds timeout) noexcept;
-    [[nodiscard]] std::string describe(nhi::Rank rank) const;
+    [[nodiscard]] std::string describe(nhi::PeerId id) const;
     [[nodiscard]] MemoryUse memory() const noexcept;
 
 private:
@@ -88,25 +88,25 @@ private:
         bool open = false;
         bool outgoing = false;
         Step step = Step::silent;
-        nhi::Rank rank = nhi::kNoRank;  // incoming: none before it was met
-        nhi::Rank knocker = nhi::kNoRank;  // incoming: who says to be there, if that is known
+        nhi::PeerId id = nhi::kNoPeer;       // incoming: none before it was met
+        nhi::PeerId knocker = nhi::kNoPeer;  // incoming: who says to be there, if that is known
         Identity identity;
         Nanoseconds read_at = 0;  // outgoing: since when the peer is known to have read it all
         Nanoseconds until = 0;    // of guests_ and awaited_: then others may have the place
     };
     /// What came with a Hello, examined.
     struct Arrival {
-        Region hub, block;
+        Region header, block;
         Descriptor wake;
     };
     /// Who came in and was answered, until it has said that it was met.
     struct Answered {
-        nhi::Rank rank;
+        nhi::PeerId id;
         Hello hello;
         Arrival arrival;
     };
     struct Notice {
-        nhi::Rank rank;
+        nhi::PeerId id;
         Status why;  // ok: attached
         std::string reason;
     };
@@ -121,11 +121,11 @@ private:
     Peer& peer_of(Entry& entry);
     Status prepare(Entry& entry, std::string* error);
     [[nodiscard]] std::size_t block_first_bytes() const noexcept;
-    void reach(nhi::Rank rank);
-    bool nobody_there(nhi::Rank rank, int error);
-    void later(nhi::Rank rank);
+    void reach(nhi::PeerId id);
+    bool nobody_there(nhi::PeerId id, int error);
+    void later(nhi::PeerId id);
     void retreat(int link);
-    void on_unmet(nhi::Rank rank);
+    void on_unmet(nhi::PeerId id);
     unsigned retry() noexcept;
     void on_welcome(int link);
     void accept_invitations();
@@ -146,27 +146,27 @@ private:
     bool send_hello(int link, Entry& entry, bool with_files);
     bool send_word(int link, Kind kind) noexcept;
     void on_link(int link);
-    void hear(nhi::Rank rank);
+    void hear(nhi::PeerId id);
     void on_silence(int link);
     void on_record(int link, Received& received);
     void on_hello(int link, Received& received);
     void on_refusal(int link, const Received& received);
     void refuse(int link, Objection objection);
-    nhi::Rank seat(int link, const Hello& hello);
+    nhi::PeerId seat(int link, const Hello& hello);
     Status examine(const Hello& hello, Received& received, Arrival* arrival,
                    std::string* error);
-    void attach(nhi::Rank rank, const Hello& hello, Arrival arrival, const Identity& identity);
+    void attach(nhi::PeerId id, const Hello& hello, Arrival arrival, const Identity& identity);
     void on_closed(int link, bool in_order = false);
-    void on_exit(nhi::Rank rank);
+    void on_exit(nhi::PeerId id);
 
     // Going away.
-    void lose(nhi::Rank rank, Status why, std::string reason);
+    void lose(nhi::PeerId id, Status why, std::string reason);
     void drop(int link);
     void forget_process(Peer& peer) noexcept;
     void watch(int fd, Source source, std::uint32_t detail, bool edge = false) noexcept;
     /// False: it has ended already.
-    bool watch_process_of(nhi::Rank rank, pid_t pid);
-    void open_link(Descriptor socket, nhi::Rank rank, Step step, const Identity& identity);
+    bool watch_process_of(nhi::PeerId id, pid_t pid);
+    void open_link(Descriptor socket, nhi::PeerId id, Step step, const Identity& identity);
     Link& link_of(int fd) {
         FCI_ASSERT(fd >= 0 && static_cast<std::size_t>(fd) < links_.size());
         return links_[static_cast<std::size_t>(fd)];
@@ -184,7 +184,7 @@ private:
     ShmInterface* network_ = nullptr;
     ddi::PeerListener* listener_ = nullptr;
     std::vector<Link> links_;          // by descriptor
-    std::vector<nhi::Rank> waiting_;   // to try again
+    std::vector<nhi::PeerId> waiting_;  // to try again
     std::deque<Notice> notices_;
     std::deque<int> invited_;          // links that wait for a place among awaited_
     std::map<int, Answered> answered_; // by link

@@ -21,9 +21,9 @@ Peer& ConnectionManager::peer_of(Entry& entry) {
     return *entry.peer;
 }
 
-Status ConnectionManager::connect(nhi::Rank rank) {
-    if (rank >= peers_.size()) return Status::invalid;
-    Entry& entry = peers_[rank];
+Status ConnectionManager::connect(nhi::PeerId id) {
+    if (id >= peers_.size()) return Status::invalid;
+    Entry& entry = peers_[id];
     if (entry.state == State::lost) return Status::lost;
     if (entry.state != State::known ||
         (entry.peer && (entry.peer->connected || entry.peer->gone))) {
@@ -38,40 +38,40 @@ Status ConnectionManager::connect(nhi::Rank rank) {
     }
     entry.state = State::connecting;
     Peer& peer = *entry.peer;
-    FCI_ASSERT(rank != nhi::kSelf && !peer.asked);
+    FCI_ASSERT(id != nhi::kSelf && !peer.asked);
     peer.asked = true;
     if (unsettled_++ == 0) look_at_ = monotonic_now() + tuning_.answer_limit / kLooksPerLimit;
     if (status != Status::ok) {
         if (status == Status::exhausted) {
             error += "; raise the limit of open files (ulimit -n) or make FCI_RING_BYTES smaller";
         }
-        lose(rank, status, "cannot connect to " + describe(rank) + ": " + error);
+        lose(id, status, "cannot connect to " + describe(id) + ": " + error);
         return Status::ok;
     }
     peer.give_up = monotonic_now() +
                    (entry.card.incarnation == 0 ? tuning_.patience_typed : tuning_.patience_given);
     peer.pause = kPauseFirst;
-    reach(rank);
+    reach(id);
     set_timer();
     return Status::ok;
 }
 
-void ConnectionManager::reach(nhi::Rank rank) {
-    Entry& entry = peers_[rank];
+void ConnectionManager::reach(nhi::PeerId id) {
+    Entry& entry = peers_[id];
     FCI_ASSERT(entry.peer != nullptr && !entry.peer->connected && !entry.peer->gone);
     Descriptor socket = connect_to(entry.card);
-    if (!socket) return (void)nobody_there(rank, errno);
+    if (!socket) return (void)nobody_there(id, errno);
     Identity identity;
     if (!identify(socket.get(), &identity) || !is_own_user(identity)) {
-        return lose(rank, Status::unreachable, describe(rank) + " " + user_text(identity));
+        return lose(id, Status::unreachable, describe(id) + " " + user_text(identity));
     }
-    if (!watch_process_of(rank, identity.pid)) {
+    if (!watch_process_of(id, identity.pid)) {
         // It died, but a child of it holds the name.
         forget_process(*entry.peer);
-        return (void)nobody_there(rank, ECONNREFUSED);
+        return (void)nobody_there(id, ECONNREFUSED);
     }
     const int fd = socket.get();
-    open_link(std::move(socket), rank, Step::knocked, identity);
+    open_link(std::move(socket), id, Step::knocked, identity);
     if (send_hello(fd, entry, false)) return;
     if (is_shortage(errno)) return retreat(fd);
     on_link(fd);  // it may have said why before it closed
@@ -79,90 +79,90 @@ void ConnectionManager::reach(nhi::Rank rank) {
 }
 
 /// Tries again later, or gives up. False: given up.
-bool ConnectionManager::nobody_there(nhi::Rank rank, int error) {
-    Entry& entry = peers_[rank];
+bool ConnectionManager::nobody_there(nhi::PeerId id, int error) {
+    Entry& entry = peers_[id];
     Peer& peer = *entry.peer;
     const bool full = error == EAGAIN;  // it lives, and too many want to meet it just now
     const bool none_left = error == EMFILE || error == ENFILE || error == ENOBUFS ||
                            error == ENOMEM;
     if (!full && error != ECONNREFUSED && error != EINTR && !none_left) {
-        lose(rank, Status::unreachable, system_text("cannot connect to " + describe(rank), error));
+        lose(id, Status::unreachable, system_text("cannot connect to " + describe(id), error));
         return false;
     }
     if (full || monotonic_now() < peer.give_up) {
-        later(rank);
+        later(id);
         return true;
     }
     if (none_left) {
-        lose(rank, Status::exhausted,
-             system_text("cannot connect to " + describe(rank), error) +
+        lose(id, Status::exhausted,
+             system_text("cannot connect to " + describe(id), error) +
                  "; raise the limit of open files (ulimit -n)");
         return false;
     }
     const Nanoseconds waited =
         entry.card.incarnation == 0 ? tuning_.patience_typed : tuning_.patience_given;
-    lose(rank, Status::unreachable,
+    lose(id, Status::unreachable,
          "no process of user " + std::to_string(geteuid()) + " listens at " +
-             place_text(entry.card) + " (tried for " + std::to_string(waited / 1'000'000) +
-             " ms" + (entry.card.incarnation == 0 ? ", FCI_CONNECT_MS" : "") +
+             place_text(entry.card) + " (tried for " + std::to_string(waited / 1'000'000) + " ms" +
+             (entry.card.incarnation == 0 ? ", FCI_CONNECT_MS" : "") +
              "): it has exited, or runs in another container or network namespace, or as "
              "another user; start all processes of the job in one container and as one user, or "
              "use a driver that reaches between them");
     return false;
 }
 
-void ConnectionManager::later(nhi::Rank rank) {
-    Peer& peer = *peers_[rank].peer;
+void ConnectionManager::later(nhi::PeerId id) {
+    Peer& peer = *peers_[id].peer;
     FCI_ASSERT(!peer.connected && !peer.gone);  // of those nobody is met
     peer.next_try = monotonic_now() + peer.pause / 2 +
                     static_cast<Nanoseconds>(prng_.below(static_cast<std::uint64_t>(peer.pause)));
     peer.pause = std::min(2 * peer.pause, kPauseMost);
-    if (std::find(waiting_.begin(), waiting_.end(), rank) == waiting_.end()) {
-        waiting_.push_back(rank);
+    if (std::find(waiting_.begin(), waiting_.end(), id) == waiting_.end()) {
+        waiting_.push_back(id);
     }
     set_timer();
 }
 
 /// Lets a meeting go that has not come to its end, and begins it again later.
 void ConnectionManager::retreat(int fd) {
-    const nhi::Rank rank = link_of(fd).rank;
+    const nhi::PeerId id = link_of(fd).id;
     FCI_ASSERT(link_of(fd).outgoing && link_of(fd).step != Step::met);
     (void)send_word(fd, Kind::bye);  // a link that ends without it is a death
     drop(fd);
-    ++peers_[rank].peer->tries;
-    later(rank);
+    ++peers_[id].peer->tries;
+    later(id);
 }
 
 /// The other end has let a meeting go, or its process has ended.
-void ConnectionManager::on_unmet(nhi::Rank rank) {
-    Entry& entry = peers_[rank];
+void ConnectionManager::on_unmet(nhi::PeerId id) {
+    Entry& entry = peers_[id];
     Peer& peer = *entry.peer;
     const bool ended = is_readable(peer.pidfd.get());
     if (ended && entry.card.incarnation != 0) {
-        return lose(rank, Status::lost, describe(rank) + " ended before it answered");
+        return lose(id, Status::lost, describe(id) + " ended before it answered");
     }
     // Whoever was there has gone; the one that is meant may still come.
     if (ended) forget_process(peer);
     ++peer.tries;
-    later(rank);
+    later(id);
 }
 
 unsigned ConnectionManager::retry() noexcept {
     const Nanoseconds now = monotonic_now();
-    std::vector<nhi::Rank> ready;
-    std::erase_if(waiting_, [&](nhi::Rank rank) {
-        const Peer& peer = *peers_[rank].peer;
+    std::vector<nhi::PeerId> ready;
+    std::erase_if(waiting_, [&](nhi::PeerId id) {
+        const Peer& peer = *peers_[id].peer;
         if (peer.connected || peer.gone) return true;
         if (peer.next_try > now) return false;
-        ready.push_back(rank);
+        ready.push_back(id);
         return true;
     });
-    for (const nhi::Rank rank : ready) reach(rank);
+    for (const nhi::PeerId id : ready) reach(id);
     return static_cast<unsigned>(ready.size());
 }
 
 void ConnectionManager::on_welcome(int fd) {
-    FCI_ASSERT(link_of(fd).outgoing && link_of(fd).rank != nhi::kNoRank);
+    FCI_ASSERT(link_of(fd).outgoing && link_of(fd).id != nhi::kNoPeer);
     link_of(fd).step = Step::invited;
     invited_.push_back(fd);
 }
@@ -183,7 +183,7 @@ void ConnectionManager::accept_invitations() {
             continue;
         }
         invited_.pop_front();
-        Entry& entry = peers_[link_of(fd).rank];
+        Entry& entry = peers_[link_of(fd).id];
         FCI_ASSERT(entry.peer != nullptr && !entry.peer->connected);
         if (send_hello(fd, entry, true)) {
             link_of(fd).step = Step::awaiting;
@@ -202,8 +202,8 @@ void ConnectionManager::accept_invitations() {
 void ConnectionManager::on_reply(int fd, Received& received, const Hello& hello,
                                  Objection objection) {
     const Link link = link_of(fd);
-    FCI_ASSERT(link.outgoing && link.rank != nhi::kNoRank && link.rank != nhi::kSelf);
-    Entry& entry = peers_[link.rank];
+    FCI_ASSERT(link.outgoing && link.id != nhi::kNoPeer && link.id != nhi::kSelf);
+    Entry& entry = peers_[link.id];
     if (objection == Objection::none && !hello.card.same_place(entry.card)) {
         objection = Objection::malformed;
     }
@@ -215,7 +215,7 @@ void ConnectionManager::on_reply(int fd, Received& received, const Hello& hello,
         std::string error;
         if (const Status status = examine(hello, received, &arrival, &error);
             status != Status::ok) {
-            return lose(link.rank, status, describe(link.rank) + ": " + error);
+            return lose(link.id, status, describe(link.id) + ": " + error);
         }
         if (!send_word(fd, Kind::met)) {
             if (is_shortage(errno)) return retreat(fd);
@@ -224,14 +224,14 @@ void ConnectionManager::on_reply(int fd, Received& received, const Hello& hello,
         entry.card = hello.card;
         link_of(fd).step = Step::met;
         std::erase(awaited_, fd);
-        return attach(link.rank, hello, std::move(arrival), link.identity);
+        return attach(link.id, hello, std::move(arrival), link.identity);
     }
     Refusal theirs = make_refusal(own_.settings, objection);
     theirs.version = hello.prologue.version;
     theirs.layout_digest = hello.layout_digest;
-    lose(link.rank, objection_status(objection),
+    lose(link.id, objection_status(objection),
          objection_text(theirs, own_.settings,
-                        objection == Objection::resources ? "this process" : describe(link.rank)));
+                        objection == Objection::resources ? "this process" : describe(link.id)));
 }
 
 /// Who does not look leaves unread what it was sent. Who has read it answers in the same turn, or
@@ -248,8 +248,8 @@ void ConnectionManager::look_for_silence() {
         } else if (link.read_at == 0) {
             link.read_at = now;
         } else if (now - link.read_at >= tuning_.answer_limit) {
-            lose(link.rank, Status::unreachable,
-                 describe(link.rank) + " has read what it was told " +
+            lose(link.id, Status::unreachable,
+                 describe(link.id) + " has read what it was told " +
                      std::to_string((now - link.read_at) / 1'000'000) +
                      " ms ago and does not answer: it hangs, or is stopped in the midst of it; "
                      "look at it with a debugger, or end it");

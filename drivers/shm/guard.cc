@@ -11,15 +11,15 @@ namespace fci::shm {
 
 namespace {
 
-// A call copies a MiB at most, if its caller is mp, so none lasts that long. What a peer's hub says
-// is not believed for longer: it may be damaged. A peer that was stopped (SIGSTOP) between its word
-// and its call says for ever that it copies; the guard keeps that call away.
+// A call copies a MiB at most, if its caller is mp, so none lasts that long. What a peer's header
+// says is not believed for longer: it may be damaged. A peer that was stopped (SIGSTOP) between its
+// word and its call says for ever that it copies; the guard keeps that call away.
 constexpr Nanoseconds kPatience = 1'000'000'000;
 constexpr timespec kNap{0, 50'000};
 
 /// `peer` copies memory of the process with that incarnation, by its own word.
 bool says_it_copies(const Peer& peer, std::uint64_t incarnation) noexcept {
-    return flag::load_acquire(peer.hub->copying) == incarnation;
+    return flag::load_acquire(peer.header->copying) == incarnation;
 }
 
 void await(const Peer& peer, std::uint64_t incarnation, Nanoseconds end) noexcept {
@@ -49,9 +49,9 @@ void lower_guard(std::uint64_t incarnation, Region* guard, const PeerTable& peer
     *guard = Region();
     FCI_ASSERT(!guard->is_mapped());  // no copy begins from here on
     const Nanoseconds end = monotonic_now() + kPatience;
-    for (nhi::Rank rank = nhi::kSelf + 1; rank < peers.size(); ++rank) {
-        const Peer* const peer = peers[rank].peer.get();
-        // Also of those that are lost: they may live, and their hub stays here.
+    for (nhi::PeerId id = nhi::kSelf + 1; id < peers.size(); ++id) {
+        const Peer* const peer = peers[id].peer.get();
+        // Also of those that are lost: they may live, and their header stays here.
         if (peer != nullptr && peer->connected) await(*peer, incarnation, end);
     }
 }

@@ -9,11 +9,11 @@
 // address, where these have nothing.
 //
 // A call may have passed the guard just before it went. Whoever copies says so: it stores the
-// owner's incarnation into `copying` of its own hub before the call, and clears it after. To reach
-// the guard the kernel takes the lock of the owner's address space, and unmapping takes the same
-// lock. So one of two things is true of every call: it came to the lock after the unmapping and
-// fails at the guard, or it came before, and then the owner, who looks after the unmapping, sees
-// the word until the call has ended.
+// owner's incarnation into `copying` of its own header before the call, and clears it after. To
+// reach the guard the kernel takes the lock of the owner's address space, and unmapping takes the
+// same lock. So one of two things is true of every call: it came to the lock after the unmapping
+// and fails at the guard, or it came before, and then the owner, who looks after the unmapping,
+// sees the word until the call has ended.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "drivers/shm/hub.h"
+#include "drivers/shm/shared_header.h"
 #include "fci_core/base/assert.h"
 
 namespace fci::shm {
@@ -36,7 +36,7 @@ Hello make_hello(const ddi::Settings& settings, const ddi::Card& card, std::uint
     hello.block_bytes = settings.block_bytes;
     hello.sizes = settings.sizes;
     hello.layout_digest = settings.layout_digest;
-    hello.hub_bytes = sizeof(Hub);
+    hello.header_bytes = sizeof(SharedHeader);
     hello.guard_address = reinterpret_cast<std::uint64_t>(guard);
     hello.tries = tries;
     return hello;
@@ -72,7 +72,7 @@ Objection check_hello(const void* bytes, std::size_t length, const ddi::Settings
     if (length != sizeof *hello) return Objection::malformed;
     std::memcpy(hello, bytes, sizeof *hello);
     if (hello->card.incarnation == 0 || hello->card.port == 0 ||
-        hello->hub_bytes != sizeof(Hub) || hello->block_bytes == 0 ||
+        hello->header_bytes != sizeof(SharedHeader) || hello->block_bytes == 0 ||
         hello->block_bytes > nhi::kPairLimit) {
         return Objection::malformed;
     }

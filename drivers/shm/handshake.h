@@ -4,7 +4,7 @@
 //   record   | from whom       | what it does
 //   Hello    | who connects    | the knock: says who it is, without descriptors
 //   Welcome  | who accepted    | asks for the descriptors
-//   Hello    | both, in turn   | with three descriptors: hub, block for the other one, waker
+//   Hello    | both, in turn   | with three descriptors: header, block for the other one, waker
 //   Met      | who connected   | has everything it needs: both are attached
 //   Refusal  | either          | instead of what is due
 //   Bye      | either          | before it lets the link go in good order
@@ -46,7 +46,7 @@ struct Hello {
     std::uint64_t expects;  // incarnation of the process that is meant; 0: whoever is there
     std::uint64_t job;
     std::uint64_t layout_digest;
-    std::uint64_t hub_bytes;      // sizeof(Hub)
+    std::uint64_t header_bytes;   // sizeof(SharedHeader)
     std::uint64_t block_bytes;    // of the block that comes with this
     std::uint64_t sizes;          // how that is divided; not for this driver
     std::uint64_t guard_address;  // in the sender's address space (guard.h)

@@ -112,20 +112,20 @@ Status ShmInterface::check_copying(Entry& entry) noexcept {
     return peer.copying == Copying::allowed ? Status::ok : Status::unsupported;
 }
 
-Status ShmInterface::copy(nhi::Rank rank, Direction direction, std::uint64_t remote, void* local,
+Status ShmInterface::copy(nhi::PeerId id, Direction direction, std::uint64_t remote, void* local,
                           std::size_t bytes) noexcept {
-    if (rank >= peers_.size()) return Status::invalid;
-    Entry& entry = peers_[rank];
+    if (id >= peers_.size()) return Status::invalid;
+    Entry& entry = peers_[id];
     if (entry.state == State::lost) return Status::lost;
     if (entry.state != State::attached) return Status::again;
     const Status allowed = check_copying(entry);
     if (allowed != Status::ok) return allowed;
     if (bytes == 0) return Status::ok;
     const Peer& peer = *entry.peer;
-    flag::store_release(hub_.copying, peer.incarnation);
+    flag::store_release(header_.copying, peer.incarnation);
     const Status status =
         copy_guarded(peer, direction, remote, static_cast<std::byte*>(local), bytes);
-    flag::store_release(hub_.copying, std::uint64_t{0});
+    flag::store_release(header_.copying, std::uint64_t{0});
     return status;
 }
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "drivers/shm/descriptor.h"
-#include "drivers/shm/hub.h"
 #include "drivers/shm/region.h"
+#include "drivers/shm/shared_header.h"
 #include "fci_core/base/assert.h"
 #include "fci_core/base/status.h"
 #include "fci_core/ddi/card.h"
@@ -26,11 +26,11 @@ struct Peer {
     // What a transfer needs, in one line.
     std::byte* block = nullptr;  // the block that it keeps for this process
     std::size_t block_bytes = 0;
-    Hub* hub = nullptr;
+    SharedHeader* header = nullptr;
     std::byte* communication = nullptr;
     std::size_t communication_bytes = 0;
     int wake_fd = -1;
-    bool fence = false;  // between the last write and the look at `attention`
+    bool fence = false;  // between the last write and the look at `wanted_events`
 
     Copying copying = Copying::untried;
     pid_t pid = 0;                    // as this process sees it; 0: not visible
@@ -39,7 +39,7 @@ struct Peer {
 
     Region own_block;         // in which it writes
     Descriptor own_block_fd;  // until it was handed over
-    Region its_block, its_hub;
+    Region its_block, its_header;
     Descriptor wake, pidfd;
     std::vector<int> links;  // sockets to it
 
@@ -64,68 +64,69 @@ static_assert(sizeof(Entry) <= 32, "an unconnected peer costs little");
 static_assert(State::connecting < State::attached && State::attached < State::lost,
               "from `attached` on its memory is here");
 
-/// All ranks. An entry is for ever: a process that comes back is another rank.
+/// All peers, by id. An entry is for ever: a process that comes back gets another id.
 class PeerTable {
 public:
-    [[nodiscard]] nhi::Rank size() const noexcept { return static_cast<nhi::Rank>(all_.size()); }
-    [[nodiscard]] Entry& operator[](nhi::Rank rank) noexcept {
-        FCI_ASSERT(rank < all_.size());
-        return all_[rank];
+    [[nodiscard]] nhi::PeerId size() const noexcept {
+        return static_cast<nhi::PeerId>(all_.size());
     }
-    [[nodiscard]] const Entry& operator[](nhi::Rank rank) const noexcept {
-        FCI_ASSERT(rank < all_.size());
-        return all_[rank];
+    [[nodiscard]] Entry& operator[](nhi::PeerId id) noexcept {
+        FCI_ASSERT(id < all_.size());
+        return all_[id];
+    }
+    [[nodiscard]] const Entry& operator[](nhi::PeerId id) const noexcept {
+        FCI_ASSERT(id < all_.size());
+        return all_[id];
     }
 
-    nhi::Rank add(const ddi::Card& card) {
+    nhi::PeerId add(const ddi::Card& card) {
         FCI_ASSERT(size() < nhi::kGroupFlag);
         by_place_[place(card)].push_back(size());
         all_.push_back({card, nullptr, State::known});
         return size() - 1;
     }
 
-    /// The rank that `card` names; its card is completed if it was a typed one. kNoRank: none.
+    /// The id that `card` names; its card is completed if it was a typed one. kNoPeer: none.
     /// What has been lost is named by its incarnation only.
-    nhi::Rank find(const ddi::Card& card) noexcept {
-        const auto ranks = by_place_.find(place(card));
-        if (ranks == by_place_.end()) return nhi::kNoRank;
-        nhi::Rank best = nhi::kNoRank;
-        for (const nhi::Rank rank : ranks->second) {
-            const Entry& entry = all_[rank];
-            if (card.incarnation != 0 && entry.card.incarnation == card.incarnation) return rank;
-            if (entry.state != State::lost && entry.card.names(card)) best = rank;
+    nhi::PeerId find(const ddi::Card& card) noexcept {
+        const auto ids = by_place_.find(place(card));
+        if (ids == by_place_.end()) return nhi::kNoPeer;
+        nhi::PeerId best = nhi::kNoPeer;
+        for (const nhi::PeerId id : ids->second) {
+            const Entry& entry = all_[id];
+            if (card.incarnation != 0 && entry.card.incarnation == card.incarnation) return id;
+            if (entry.state != State::lost && entry.card.names(card)) best = id;
         }
-        if (best != nhi::kNoRank && all_[best].card.incarnation == 0) all_[best].card = card;
+        if (best != nhi::kNoPeer && all_[best].card.incarnation == 0) all_[best].card = card;
         return best;
     }
 
     /// As find(), for this very process, and without completing anything.
-    [[nodiscard]] nhi::Rank find_exactly(const ddi::Card& card) const noexcept {
-        const auto ranks = by_place_.find(place(card));
-        if (ranks == by_place_.end()) return nhi::kNoRank;
-        for (const nhi::Rank rank : ranks->second) {
-            if (all_[rank].card.incarnation == card.incarnation) return rank;
+    [[nodiscard]] nhi::PeerId find_exactly(const ddi::Card& card) const noexcept {
+        const auto ids = by_place_.find(place(card));
+        if (ids == by_place_.end()) return nhi::kNoPeer;
+        for (const nhi::PeerId id : ids->second) {
+            if (all_[id].card.incarnation == card.incarnation) return id;
         }
-        return nhi::kNoRank;
+        return nhi::kNoPeer;
     }
 
-    /// One that was at this place before the process of `card` was; kNoRank: none.
-    [[nodiscard]] nhi::Rank replaced_by(const ddi::Card& card) const noexcept {
-        const auto ranks = by_place_.find(place(card));
-        if (ranks == by_place_.end()) return nhi::kNoRank;
-        for (const nhi::Rank rank : ranks->second) {
-            if (all_[rank].state != State::lost &&
-                all_[rank].card.incarnation != card.incarnation) {
-                return rank;
+    /// One that was at this place before the process of `card` was; kNoPeer: none.
+    [[nodiscard]] nhi::PeerId replaced_by(const ddi::Card& card) const noexcept {
+        const auto ids = by_place_.find(place(card));
+        if (ids == by_place_.end()) return nhi::kNoPeer;
+        for (const nhi::PeerId id : ids->second) {
+            if (all_[id].state != State::lost && all_[id].card.incarnation != card.incarnation) {
+                return id;
             }
         }
-        return nhi::kNoRank;
+        return nhi::kNoPeer;
     }
 
-    /// Bytes, as far as they are known here: of the ranks, not of their peers.
+    /// Bytes, as far as they are known here: of the table, not of the peers.
     [[nodiscard]] std::size_t memory() const noexcept {
-        constexpr std::size_t kPlace = sizeof(void*) + sizeof(decltype(by_place_)::value_type) +
-                                       sizeof(nhi::Rank);
+        constexpr std::size_t kPlace =
+            sizeof(void*) + sizeof(decltype(by_place_)::value_type) + sizeof(nhi::PeerId);
         return all_.capacity() * sizeof(Entry) + by_place_.bucket_count() * sizeof(void*) +
                by_place_.size() * kPlace;
     }
@@ -136,7 +137,7 @@ private:
     }
 
     std::vector<Entry> all_;
-    std::unordered_map<std::uint64_t, std::vector<nhi::Rank>> by_place_;
+    std::unordered_map<std::uint64_t, std::vector<nhi::PeerId>> by_place_;
 };
 
 }  // namespace fci::shm

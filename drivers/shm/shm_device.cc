@@ -58,17 +58,16 @@ Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
         }
     } while (own_.card.incarnation == 0);
 
-    Status status =
-        Region::create("fci-hub", kHubBytes + settings.communication_bytes, &own_.hub,
-                       &own_.hub_file, error,
-                       settings.communication_later ? kHubBytes : Region::kAll);
+    Status status = Region::create(
+        "fci-header", kSharedHeaderBytes + settings.communication_bytes, &own_.header,
+        &own_.header_file, error, settings.communication_later ? kSharedHeaderBytes : Region::kAll);
     if (status != Status::ok) return status;
-    own_.hub.hide_from_children(kHubBytes);
-    auto& hub = *reinterpret_cast<Hub*>(own_.hub.data());
-    hub.magic = kHubMagic;
-    hub.incarnation = own_.card.incarnation;
-    hub.hub_bytes = sizeof(Hub);
-    hub.senders_fence = barrier_.works() ? 0 : 1;
+    own_.header.hide_from_children(kSharedHeaderBytes);
+    auto& header = *reinterpret_cast<SharedHeader*>(own_.header.data());
+    header.magic = kSharedHeaderMagic;
+    header.incarnation = own_.card.incarnation;
+    header.header_bytes = sizeof(SharedHeader);
+    header.senders_fence = barrier_.works() ? 0 : 1;
     status = raise_guard(own_.card.incarnation, &own_.guard, error);
     if (status != Status::ok) return status;
 
@@ -79,11 +78,12 @@ Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
         return Status::exhausted;
     }
     if ((status = listen(error)) != Status::ok) return status;
-    const nhi::Rank self = peers_.add(own_.card);
+    const nhi::PeerId self = peers_.add(own_.card);
     FCI_ASSERT(self == nhi::kSelf);
     connections_ = std::make_unique<ConnectionManager>(peers_, own_, tuning);
     if ((status = connections_->attach_self(!barrier_.works(), error)) != Status::ok) return status;
-    const std::span<std::byte> memory(own_.hub.data(), kHubBytes + settings.communication_bytes);
+    const std::span<std::byte> memory(own_.header.data(),
+                                      kSharedHeaderBytes + settings.communication_bytes);
     network_ = std::make_unique<ShmInterface>(peers_, *connections_, memory, barrier_);
     connections_->set_network(network_.get());
     return Status::ok;
@@ -112,34 +112,34 @@ Status ShmDevice::listen(std::string* error) {
     return Status::exhausted;
 }
 
-Status ShmDevice::add_peer(const ddi::Card& card, nhi::Rank* rank) {
+Status ShmDevice::add_peer(const ddi::Card& card, nhi::PeerId* id) {
     const ddi::Card named = place_here(card);
     if (named.port == 0) return Status::invalid;
-    *rank = peers_.find(named);
-    if (*rank == nhi::kNoRank) *rank = peers_.add(named);
+    *id = peers_.find(named);
+    if (*id == nhi::kNoPeer) *id = peers_.add(named);
     return Status::ok;
 }
 
-const ddi::Card* ShmDevice::card_of(nhi::Rank rank) const noexcept {
-    return rank < peers_.size() ? &peers_[rank].card : nullptr;
+const ddi::Card* ShmDevice::card_of(nhi::PeerId id) const noexcept {
+    return id < peers_.size() ? &peers_[id].card : nullptr;
 }
 
-std::uint64_t ShmDevice::sizes(nhi::Rank rank) const noexcept {
-    const bool known = rank < peers_.size() && peers_[rank].state >= State::attached;
-    return known && peers_[rank].peer != nullptr ? peers_[rank].peer->sizes : 0;
+std::uint64_t ShmDevice::sizes(nhi::PeerId id) const noexcept {
+    const bool known = id < peers_.size() && peers_[id].state >= State::attached;
+    return known && peers_[id].peer != nullptr ? peers_[id].peer->sizes : 0;
 }
 
-std::span<std::byte> ShmDevice::block(nhi::Rank rank) noexcept {
-    if (rank >= peers_.size() || peers_[rank].state < State::attached) return {};
-    const Peer* const peer = peers_[rank].peer.get();
+std::span<std::byte> ShmDevice::block(nhi::PeerId id) noexcept {
+    if (id >= peers_.size() || peers_[id].state < State::attached) return {};
+    const Peer* const peer = peers_[id].peer.get();
     if (peer == nullptr || !peer->connected) return {};
     FCI_ASSERT(peer->own_block.size() >= own_.settings.block_bytes);
     return {peer->own_block.data(), own_.settings.block_bytes};
 }
 
 std::span<std::byte> ShmDevice::communication_memory() noexcept {
-    FCI_ASSERT(own_.hub.size() >= kHubBytes + own_.settings.communication_bytes);
-    return {own_.hub.data() + kHubBytes, own_.settings.communication_bytes};
+    FCI_ASSERT(own_.header.size() >= kSharedHeaderBytes + own_.settings.communication_bytes);
+    return {own_.header.data() + kSharedHeaderBytes, own_.settings.communication_bytes};
 }
 
 MemoryUse ShmDevice::memory() const noexcept {

@@ -21,19 +21,19 @@ public:
 
     [[nodiscard]] const ddi::Card& card() const noexcept override { return own_.card; }
     [[nodiscard]] nhi::NetworkInterface& network() noexcept override { return *network_; }
-    Status add_peer(const ddi::Card& card, nhi::Rank* rank) override;
-    Status connect(nhi::Rank rank) override { return connections_->connect(rank); }
-    [[nodiscard]] const ddi::Card* card_of(nhi::Rank rank) const noexcept override;
-    [[nodiscard]] nhi::Rank peers() const noexcept override { return peers_.size(); }
-    [[nodiscard]] std::uint64_t sizes(nhi::Rank rank) const noexcept override;
-    [[nodiscard]] std::span<std::byte> block(nhi::Rank rank) noexcept override;
+    Status add_peer(const ddi::Card& card, nhi::PeerId* id) override;
+    Status connect(nhi::PeerId id) override { return connections_->connect(id); }
+    [[nodiscard]] const ddi::Card* card_of(nhi::PeerId id) const noexcept override;
+    [[nodiscard]] nhi::PeerId peers() const noexcept override { return peers_.size(); }
+    [[nodiscard]] std::uint64_t sizes(nhi::PeerId id) const noexcept override;
+    [[nodiscard]] std::span<std::byte> block(nhi::PeerId id) noexcept override;
     [[nodiscard]] std::span<std::byte> communication_memory() noexcept override;
     [[nodiscard]] MemoryUse memory() const noexcept override;
     void sleep(Nanoseconds timeout) noexcept override { connections_->sleep(timeout); }
     [[nodiscard]] int wait_fd() const noexcept override { return own_.epoll.get(); }
     Nanoseconds now() const noexcept override { return monotonic_now(); }
-    [[nodiscard]] std::string describe(nhi::Rank rank) const override {
-        return connections_->describe(rank);
+    [[nodiscard]] std::string describe(nhi::PeerId id) const override {
+        return connections_->describe(id);
     }
     void set_listener(ddi::PeerListener* listener) noexcept override {
         connections_->set_listener(listener);

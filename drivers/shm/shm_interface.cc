@@ -44,7 +44,7 @@ std::byte* locate(const Peer& peer, std::uint64_t address, std::uint64_t bytes) 
     if (address < nhi::kPairLimit) {
         return fits(address, bytes, peer.block_bytes) ? peer.block + address : nullptr;
     }
-    for (const WindowEntry& shared : peer.hub->window) {
+    for (const WindowEntry& shared : peer.header->window) {
         WindowEntry window;
         if (!read_entry(shared, &window) || address < window.base ||
             !fits(address - window.base, bytes, window.bytes) ||
@@ -66,17 +66,17 @@ Status status_of(const Entry& entry) noexcept {
 
 // --- own side: windows, indices, events ---
 
-ShmInterface::ShmInterface(PeerTable& peers, Pollable& turn, std::span<std::byte> hub,
+ShmInterface::ShmInterface(PeerTable& peers, Pollable& turn, std::span<std::byte> header,
                            SystemBarrier& barrier) noexcept
     : peers_(peers),
       turn_(turn),
-      hub_(*reinterpret_cast<Hub*>(hub.data())),
-      communication_(hub.subspan(kHubBytes)),
+      header_(*reinterpret_cast<SharedHeader*>(header.data())),
+      communication_(header.subspan(kSharedHeaderBytes)),
       barrier_(barrier),
       kernel_copies_(kernel_copies(nullptr)),
       idle_poll_every_(kIdlePollEvery) {
-    FCI_ASSERT(hub.size() >= kHubBytes && peers.size() > nhi::kSelf);
-    for (std::uint64_t& address : hub_.index) flag::store_relaxed(address, kNowhere);
+    FCI_ASSERT(header.size() >= kSharedHeaderBytes && peers.size() > nhi::kSelf);
+    for (std::uint64_t& address : header_.index) flag::store_relaxed(address, kNowhere);
     publish_signals();
 }
 
@@ -88,11 +88,11 @@ Status ShmInterface::open_window(nhi::WindowNumber number, nhi::LcsAddress base,
         return Status::invalid;
     }
     const auto offset = static_cast<std::uint64_t>(local.data() - communication_.data());
-    WindowEntry& entry = hub_.window[number];
+    WindowEntry& entry = header_.window[number];
     if ((entry.generation & 1) != 0 || !fits(offset, local.size(), communication_.size())) {
         return Status::invalid;
     }
-    for (const WindowEntry& other : hub_.window) {
+    for (const WindowEntry& other : header_.window) {
         if ((other.generation & 1) != 0 && first < other.base + other.bytes &&
             other.base < first + local.size()) {
             return Status::invalid;
@@ -107,7 +107,7 @@ Status ShmInterface::open_window(nhi::WindowNumber number, nhi::LcsAddress base,
 
 Status ShmInterface::close_window(nhi::WindowNumber number) noexcept {
     if (number >= nhi::kWindowsMax) return Status::invalid;
-    WindowEntry& entry = hub_.window[number];
+    WindowEntry& entry = header_.window[number];
     if ((entry.generation & 1) == 0) return Status::not_found;
     flag::store_release(entry.generation, entry.generation + 1);
     flag::full_fence();  // the entry is not used again before everybody can see that it is closed
@@ -116,15 +116,16 @@ Status ShmInterface::close_window(nhi::WindowNumber number) noexcept {
 
 Status ShmInterface::set_indirection_address(nhi::Index index, nhi::LcsAddress address) noexcept {
     if (index >= nhi::kIndicesMax) return Status::invalid;
-    flag::store_release(hub_.index[index], static_cast<std::uint64_t>(address));
+    flag::store_release(header_.index[index], static_cast<std::uint64_t>(address));
     return Status::ok;
 }
 
 void ShmInterface::publish_signals() noexcept {
     const std::uint32_t interrupting = enabled_ & ~masked_;
-    flag::store_relaxed(hub_.counting, counting_);
-    flag::store_relaxed(hub_.interrupting, interrupting);
-    flag::store_release(hub_.attention, std::uint64_t{cycle_} << 32 | interrupting | counting_);
+    flag::store_relaxed(header_.counting, counting_);
+    flag::store_relaxed(header_.interrupting, interrupting);
+    flag::store_release(header_.wanted_events,
+                        std::uint64_t{cycle_} << 32 | interrupting | counting_);
 }
 
 Status ShmInterface::configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept {
@@ -174,7 +175,7 @@ void ShmInterface::woken() noexcept {
 bool ShmInterface::take_woken() noexcept { return std::exchange(woken_, false); }
 
 std::uint32_t ShmInterface::event_count(nhi::EventId event) const noexcept {
-    return event < nhi::kEventsMax ? flag::load_acquire(hub_.count[event]) : 0;
+    return event < nhi::kEventsMax ? flag::load_acquire(header_.count[event]) : 0;
 }
 
 // --- transfers ---
@@ -186,7 +187,7 @@ Status ShmInterface::resolve(const Peer& peer, const nhi::Transfer& transfer,
         std::uint64_t address = part.address;
         if (part.indirect) [[unlikely]] {
             if (address >= nhi::kIndicesMax) return Status::invalid;
-            address = flag::load_acquire(peer.hub->index[address]);
+            address = flag::load_acquire(peer.header->index[address]);
         }
         to[i] = locate(peer, address, part.bytes);
         if (to[i] == nullptr) return Status::invalid;
@@ -218,7 +219,7 @@ void ShmInterface::raise(const Peer& peer, std::uint32_t events) noexcept {
         barrier_.count_fence();
     }
     compiler_barrier();
-    if ((flag::load_acquire(peer.hub->attention) & events) != 0) [[unlikely]] {
+    if ((flag::load_acquire(peer.header->wanted_events) & events) != 0) [[unlikely]] {
         announce(peer, events);
     }
 }
@@ -226,25 +227,25 @@ void ShmInterface::raise(const Peer& peer, std::uint32_t events) noexcept {
 /// Somebody counts or sleeps.
 [[gnu::noinline]] void ShmInterface::announce(const Peer& peer, std::uint32_t events) noexcept {
     FCI_ASSERT(peer.connected && peer.wake_fd >= 0);
-    Hub& hub = *peer.hub;
-    const std::uint32_t counting = flag::load_acquire(hub.counting) & events;
+    SharedHeader& header = *peer.header;
+    const std::uint32_t counting = flag::load_acquire(header.counting) & events;
     for (unsigned event = 0; event < nhi::kEventsMax; ++event) {
-        if ((counting >> event & 1u) != 0) count(hub.count[event]);
+        if ((counting >> event & 1u) != 0) count(header.count[event]);
     }
     flag::full_fence();
-    const auto cycle = static_cast<std::uint32_t>(flag::load_acquire(hub.attention) >> 32);
-    if ((flag::load_acquire(hub.interrupting) & events) == 0 ||
-        flag::load_acquire(hub.rung) == cycle)
+    const auto cycle = static_cast<std::uint32_t>(flag::load_acquire(header.wanted_events) >> 32);
+    if ((flag::load_acquire(header.interrupting) & events) == 0 ||
+        flag::load_acquire(header.rung_cycle) == cycle)
         return;
     const std::uint64_t one = 1;
     // It can fail only when it was called 2^64 times and not heard: then it is awake already.
     [[maybe_unused]] const ssize_t written = write(peer.wake_fd, &one, sizeof one);
-    flag::store_release(hub.rung, cycle);
+    flag::store_release(header.rung_cycle, cycle);
 }
 
-Status ShmInterface::create_group(std::span<const nhi::Rank> ranks,
+Status ShmInterface::create_group(std::span<const nhi::PeerId> peers,
                                   nhi::GroupId* group) noexcept {
-    return groups_.create(ranks, peers_.size(), group);
+    return groups_.create(peers, peers_.size(), group);
 }
 
 Status ShmInterface::destroy_group(nhi::GroupId group) noexcept { return groups_.destroy(group); }
@@ -252,16 +253,16 @@ Status ShmInterface::destroy_group(nhi::GroupId group) noexcept { return groups_
 /// Everybody or nobody: all members are checked before the first one is written to.
 [[gnu::noinline]] Status ShmInterface::transfer_to_group(const nhi::Transfer& transfer) noexcept {
     const nhi::GroupId group = transfer.destination();
-    const std::span<const nhi::Rank> members = groups_.members(group, 0);
+    const std::span<const nhi::PeerId> members = groups_.members(group, 0);
     if (members.empty()) return Status::invalid;
     std::byte* to[nhi::Transfer::kPartsMax];
-    for (const nhi::Rank rank : members) {
-        Status status = status_of(peers_[rank]);
-        if (status == Status::ok) status = resolve(*peers_[rank].peer, transfer, to);
+    for (const nhi::PeerId id : members) {
+        Status status = status_of(peers_[id]);
+        if (status == Status::ok) status = resolve(*peers_[id].peer, transfer, to);
         if (status != Status::ok) return status;
     }
-    for (const nhi::Rank rank : members) {
-        const Peer& peer = *peers_[rank].peer;
+    for (const nhi::PeerId id : members) {
+        const Peer& peer = *peers_[id].peer;
         // A window closed since the check: this member does not want it any more.
         if (resolve(peer, transfer, to) != Status::ok) continue;
         for (unsigned i = 0; i < transfer.parts(); ++i) {
@@ -272,22 +273,22 @@ Status ShmInterface::destroy_group(nhi::GroupId group) noexcept { return groups_
     return Status::ok;
 }
 
-std::byte* ShmInterface::map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept {
-    if (rank >= peers_.size() || peers_[rank].state < State::attached) return nullptr;
-    const Peer* const peer = peers_[rank].peer.get();
-    if (peer == nullptr || peer->hub == nullptr) return nullptr;
+std::byte* ShmInterface::map(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept {
+    if (id >= peers_.size() || peers_[id].state < State::attached) return nullptr;
+    const Peer* const peer = peers_[id].peer.get();
+    if (peer == nullptr || peer->header == nullptr) return nullptr;
     return locate(*peer, static_cast<std::uint64_t>(address), bytes);
 }
 
-Status ShmInterface::provide(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept {
-    std::byte* const place = map(rank, address, bytes);
+Status ShmInterface::provide(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept {
+    std::byte* const place = map(id, address, bytes);
     if (place == nullptr) return Status::invalid;
     if (!Region::provides()) return Status::ok;  // it was there from the start
     FCI_ASSERT(bytes != 0);
     const std::size_t before = reinterpret_cast<std::uintptr_t>(place) % page_round(1);
     if (!Region::provide(place - before, bytes + before)) return Status::exhausted;
     const bool in_block = static_cast<std::uint64_t>(address) < nhi::kPairLimit;
-    if (rank == nhi::kSelf) {
+    if (id == nhi::kSelf) {
         if (!in_block) provided_here_ += bytes;
     } else if (in_block) {
         provided_ += bytes;
@@ -295,16 +296,16 @@ Status ShmInterface::provide(nhi::Rank rank, nhi::LcsAddress address, std::size_
     return Status::ok;
 }
 
-nhi::Link ShmInterface::link(nhi::Rank rank) noexcept {
-    if (rank >= peers_.size() || peers_[rank].state != State::attached) return {};
-    const Peer& peer = *peers_[rank].peer;
-    FCI_ASSERT(peer.connected && peer.block != nullptr && peer.hub != nullptr);
+nhi::Link ShmInterface::link(nhi::PeerId id) noexcept {
+    if (id >= peers_.size() || peers_[id].state != State::attached) return {};
+    const Peer& peer = *peers_[id].peer;
+    FCI_ASSERT(peer.connected && peer.block != nullptr && peer.header != nullptr);
     nhi::Link link{.block_bytes = peer.block_bytes, .mapped = true, .same_host = true};
     // A peer that wants a fence before the look at its word is served by transfers.
     if (peer.fence) return link;
     static constexpr std::uint64_t always = nhi::Link::kAlways;
     link.block = peer.block;
-    link.attention = barrier_.is_registered() ? &peer.hub->attention : &always;
+    link.wanted_events = barrier_.is_registered() ? &peer.header->wanted_events : &always;
     return link;
 }
 

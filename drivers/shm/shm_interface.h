@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "drivers/shm/hub.h"
 #include "drivers/shm/peer.h"
+#include "drivers/shm/shared_header.h"
 #include "drivers/shm/system_barrier.h"
 #include "fci_core/nhi/groups.h"
 #include "fci_core/nhi/network_interface.h"
@@ -25,27 +25,27 @@ protected:
 
 class ShmInterface final : public nhi::NetworkInterface {
 public:
-    /// `hub` is the begin of this process's hub memory.
-    ShmInterface(PeerTable& peers, Pollable& turn, std::span<std::byte> hub,
+    /// `header` is the begin of this process's header memory.
+    ShmInterface(PeerTable& peers, Pollable& turn, std::span<std::byte> header,
                  SystemBarrier& barrier) noexcept;
 
     Status open_window(nhi::WindowNumber number, nhi::LcsAddress base,
                        std::span<std::byte> local) noexcept override;
     Status close_window(nhi::WindowNumber number) noexcept override;
-    Status create_group(std::span<const nhi::Rank> ranks, nhi::GroupId* group) noexcept override;
+    Status create_group(std::span<const nhi::PeerId> peers, nhi::GroupId* group) noexcept override;
     Status destroy_group(nhi::GroupId group) noexcept override;
     Status set_indirection_address(nhi::Index index, nhi::LcsAddress address) noexcept override;
     Status initiate_transfer(const nhi::Transfer& transfer) noexcept override;
     Status configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept override;
     Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override;
 
-    [[nodiscard]] nhi::Link link(nhi::Rank rank) noexcept override;
+    [[nodiscard]] nhi::Link link(nhi::PeerId id) noexcept override;
     [[nodiscard]] unsigned idle_poll_every() const noexcept override { return idle_poll_every_; }
     unsigned poll(Nanoseconds now) noexcept override { return turn_.turn(now); }
     [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override;
-    std::byte* map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override;
-    Status provide(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override;
-    Status copy(nhi::Rank rank, Direction direction, std::uint64_t remote, void* local,
+    std::byte* map(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override;
+    Status provide(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override;
+    Status copy(nhi::PeerId id, Direction direction, std::uint64_t remote, void* local,
                 std::size_t bytes) noexcept override;
     /// Bytes that were added to blocks at the peers.
     [[nodiscard]] std::uint64_t provided() const noexcept { return provided_; }
@@ -73,7 +73,7 @@ private:
 
     PeerTable& peers_;
     Pollable& turn_;
-    Hub& hub_;
+    SharedHeader& header_;
     std::span<std::byte> communication_;
     SystemBarrier& barrier_;
     const bool kernel_copies_;

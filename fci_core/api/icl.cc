@@ -139,7 +139,7 @@ void fci_icl_limits(const fci_icl_context* context, struct fci_icl_limits* limit
     // Under a protocol that asks before it sends, nothing leaves the buffer at once.
     limits->inject_bytes = engine.protocol.sends_data() ? known.eager_bytes : 0;
     limits->eager_bytes = known.eager_bytes;
-    limits->announce_bytes = engine.protocol.offers_receives() ? known.announce_bytes : 0;
+    limits->offer_bytes = engine.protocol.offers_receives() ? known.offer_bytes : 0;
     limits->am_header_bytes = mp::kHeaderMost;
     limits->unexpected_bytes = known.unexpected_bytes;
     limits->cores = process_of(context).cores();

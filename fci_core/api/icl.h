@@ -70,7 +70,7 @@ struct fci_icl_limits {
     size_t inline_bytes;      /* travels inside the send request, one cache line */
     size_t inject_bytes;      /* FCI_ICL_BUFFERED works up to this length */
     size_t eager_bytes;       /* sent without waiting for the receiver */
-    size_t announce_bytes;    /* receives of at least this are made visible to a named source;
+    size_t offer_bytes;    /* receives of at least this are made visible to a named source;
                                  0: none are */
     size_t am_header_bytes;   /* longest active-message header */
     size_t unexpected_bytes;  /* held here for one peer before it has to wait */

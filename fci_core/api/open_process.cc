@@ -92,8 +92,8 @@ mp::Limits limits_for(const Parameters& parameters, const mp::Protocol& protocol
         pool_bytes / gcs::Layout::kPieceBytes * gcs::Layout::kPieceBytes;
     const std::uint64_t offered_least =
         protocol.offers_receives() ? protocol.offered_least : 32 * kKiB;
-    limits.announce_bytes =
-        std::max(parameters.announce_bytes != 0 ? parameters.announce_bytes : offered_least,
+    limits.offer_bytes =
+        std::max(parameters.offer_bytes != 0 ? parameters.offer_bytes : offered_least,
                  protocol.sends_data() ? limits.eager_bytes + 1 : 1);
     limits.unexpected_bytes = std::max(parameters.unexpected_bytes, 4 * kKiB);
     limits.unexpected_bytes = std::max(limits.unexpected_bytes, 4 * limits.eager_bytes);

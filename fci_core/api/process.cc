@@ -21,7 +21,7 @@ constexpr unsigned kRowBegins = 8;  // empty turns
 constexpr Nanoseconds kBusyPollEvery = 200'000;
 constexpr Nanoseconds kReportEvery = 50'000'000;  // while nothing happens
 constexpr unsigned kReportsBeforeMeeting = 20;
-constexpr nhi::Rank kMeetMost = 128;  // each takes memory and three descriptors of this process
+constexpr nhi::PeerId kMeetMost = 128;  // each takes memory and three descriptors of this process
 
 std::size_t page_round(std::size_t bytes) noexcept {
     return (bytes + ReportPage::size() - 1) / ReportPage::size() * ReportPage::size();
@@ -84,16 +84,15 @@ void Process::open_board() noexcept {
                               memory.last(gcs::Layout::kBoardBytes));
 }
 
-std::byte* Process::board(nhi::Rank rank) noexcept {
+std::byte* Process::board(nhi::PeerId id) noexcept {
     using gcs::Layout;
     nhi::NetworkInterface& network = device_->network();
     if (in_fork_child_) return nullptr;
-    if (rank == nhi::kSelf && !board_there_) {
-        board_there_ =
-            network.provide(rank, Layout::kBoard, Layout::kBoardBytes) == Status::ok;
+    if (id == nhi::kSelf && !board_there_) {
+        board_there_ = network.provide(id, Layout::kBoard, Layout::kBoardBytes) == Status::ok;
         if (!board_there_) return nullptr;
     }
-    return network.map(rank, Layout::kBoard, Layout::kBoardBytes);
+    return network.map(id, Layout::kBoard, Layout::kBoardBytes);
 }
 
 Process::~Process() {
@@ -322,8 +321,8 @@ void Process::update_report() noexcept {
     report_.update(figures);
 }
 
-Status Process::add_peer(const ddi::Card& card, nhi::Rank* rank) {
-    const Status status = device_->add_peer(card, rank);
+Status Process::add_peer(const ddi::Card& card, nhi::PeerId* id) {
+    const Status status = device_->add_peer(card, id);
     update_report();
     return status;
 }

@@ -46,7 +46,7 @@ public:
 
     /// From now on fci_info --job finds it. `job`: the cookie.
     void show(std::uint64_t job);
-    Status add_peer(const ddi::Card& card, nhi::Rank* rank);
+    Status add_peer(const ddi::Card& card, nhi::PeerId* id);
 
     /// One bounded turn: what was done, or an error. Where there are more ranks than cores, a long
     /// idle caller loses its core for a moment.
@@ -65,7 +65,7 @@ public:
     [[gnu::always_inline]] bool take_awaited(const mp::Pattern& pattern, void* data,
                                              std::uint64_t bytes, mp::Outcome* outcome) noexcept {
         const mp::Engine::Arrival first = messages_.engine().arrival();
-        unsigned looks = pattern.source == first.peer.rank && !oversubscribed_ ? kMoment : 1;
+        unsigned looks = pattern.source == first.peer.id && !oversubscribed_ ? kMoment : 1;
         while (!first.peer.in.is_next(first.line)) {
             if (--looks == 0) return false;
         }
@@ -98,7 +98,7 @@ public:
     bool drain(Nanoseconds timeout);
     /// Where the peer's board lies here (gcs/layout.h), until this object ends; its owner must have
     /// asked for it before others touch it. nullptr: there is no such, or not yet.
-    std::byte* board(nhi::Rank rank) noexcept;
+    std::byte* board(nhi::PeerId id) noexcept;
     /// In a child of fork(): no memory that was shared is touched any more, and what needs a peer
     /// fails. Progress and waiting answer with this.
     void enter_fork_child() noexcept;
@@ -111,7 +111,7 @@ public:
 
     [[nodiscard]] std::uint64_t counter(unsigned i);
     /// So many processes, with this one, are its job, and their cards are added before others.
-    void set_job_size(nhi::Rank size) noexcept { job_size_ = size; }
+    void set_job_size(nhi::PeerId size) noexcept { job_size_ = size; }
     /// Which of these it is; -1: unknown.
     void set_local_rank(int rank) noexcept { local_rank_ = rank; }
     void set_linger(Nanoseconds most) noexcept { linger_ = most; }
@@ -169,7 +169,7 @@ private:
     Nanoseconds polled_ = 0;
     Nanoseconds report_due_ = 0;
     Nanoseconds linger_ = 0;
-    nhi::Rank job_size_ = 0;
+    nhi::PeerId job_size_ = 0;
     int local_rank_ = -1;
     bool placed_ = false;
     unsigned reports_waiting_ = 0;  // in a row, with a receive from any source posted

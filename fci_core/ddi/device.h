@@ -18,15 +18,15 @@ namespace fci::ddi {
 class PeerListener {
 public:
     virtual ~PeerListener() = default;
-    /// Both blocks are there: transfers to `rank` may start and block(rank) is readable.
-    /// A rank that this process never named may turn up here first.
-    virtual void peer_attached(nhi::Rank rank) = 0;
+    /// Both blocks are there: transfers to `id` may start and block(id) is readable.
+    /// A peer that this process never named may turn up here first.
+    virtual void peer_attached(nhi::PeerId id) = 0;
     /// The process is gone, or was never to be reached; `reason` is a sentence for the user.
     /// `why`: lost, it died; not_found, it closed in order, so that only who named it is concerned;
     /// others, no connection came about.
-    /// Nothing about `rank` is said after this. block(rank) stays readable: what the peer wrote
+    /// Nothing about `id` is said after this. block(id) stays readable: what the peer wrote
     /// before it died is still delivered first.
-    virtual void peer_lost(nhi::Rank rank, Status why, const std::string& reason) = 0;
+    virtual void peer_lost(nhi::PeerId id, Status why, const std::string& reason) = 0;
     /// Somebody who is no peer came to the door and was turned away.
     virtual void stranger_came() noexcept {}
 };
@@ -59,19 +59,19 @@ public:
     [[nodiscard]] virtual const Card& card() const noexcept = 0;
     [[nodiscard]] virtual nhi::NetworkInterface& network() noexcept = 0;
 
-    /// The rank of the process behind `card`: a new one, or the one it already has.
+    /// The id of the process behind `card`: a new one, or the one it already has.
     /// Does not connect. The own card gives nhi::kSelf.
-    virtual Status add_peer(const Card& card, nhi::Rank* rank) = 0;
+    virtual Status add_peer(const Card& card, nhi::PeerId* id) = 0;
     /// Starts attaching; the listener hears the outcome. Harmless when repeated.
-    virtual Status connect(nhi::Rank rank) = 0;
-    /// A card with its incarnation, as far as known. nullptr for a rank out of range.
-    [[nodiscard]] virtual const Card* card_of(nhi::Rank rank) const noexcept = 0;
-    [[nodiscard]] virtual nhi::Rank peers() const noexcept = 0;  // including the process itself
+    virtual Status connect(nhi::PeerId id) = 0;
+    /// A card with its incarnation, as far as known. nullptr for an id out of range.
+    [[nodiscard]] virtual const Card* card_of(nhi::PeerId id) const noexcept = 0;
+    [[nodiscard]] virtual nhi::PeerId peers() const noexcept = 0;  // including the process itself
 
     /// Settings::sizes of that process, as it says; 0 before peer_attached.
-    [[nodiscard]] virtual std::uint64_t sizes(nhi::Rank rank) const noexcept = 0;
-    /// The memory into which `rank` writes; empty before peer_attached.
-    [[nodiscard]] virtual std::span<std::byte> block(nhi::Rank rank) noexcept = 0;
+    [[nodiscard]] virtual std::uint64_t sizes(nhi::PeerId id) const noexcept = 0;
+    /// The memory into which `id` writes; empty before peer_attached.
+    [[nodiscard]] virtual std::span<std::byte> block(nhi::PeerId id) noexcept = 0;
     [[nodiscard]] virtual std::span<std::byte> communication_memory() noexcept = 0;
     /// What the device holds, without looking at each peer; 0 where that is not known.
     [[nodiscard]] virtual MemoryUse memory() const noexcept { return {}; }
@@ -82,7 +82,7 @@ public:
     [[nodiscard]] virtual int wait_fd() const noexcept = 0;
     virtual Nanoseconds now() const noexcept = 0;
     /// For messages: "pid 4711 at 127.0.0.1:40001".
-    [[nodiscard]] virtual std::string describe(nhi::Rank rank) const = 0;
+    [[nodiscard]] virtual std::string describe(nhi::PeerId id) const = 0;
     virtual void set_listener(PeerListener* listener) noexcept = 0;
 };
 

@@ -190,7 +190,7 @@ private:
 class PiecesIn {
 public:
     /// The piece that the peer names; nullptr: there is none. It can be read until give_back().
-    [[nodiscard]] const std::byte* at(nhi::NetworkInterface& network, nhi::Rank peer,
+    [[nodiscard]] const std::byte* at(nhi::NetworkInterface& network, nhi::PeerId peer,
                                       const Layout& layout, std::uint64_t offset,
                                       std::uint64_t bytes) noexcept {
         if (bytes > Layout::kPieceBytes || offset % Layout::kPieceBytes != 0 ||
@@ -223,7 +223,7 @@ public:
 
 private:
     /// As the owner, this side makes what is new ready to be used at once and not page by page.
-    void see(nhi::NetworkInterface& network, nhi::Rank peer, const Layout& layout,
+    void see(nhi::NetworkInterface& network, nhi::PeerId peer, const Layout& layout,
              std::uint64_t offset) noexcept {
         constexpr std::uint64_t kFirst = PiecePool::kSpan * Layout::kPieceBytes;
         const std::uint64_t end =

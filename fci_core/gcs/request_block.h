@@ -37,9 +37,9 @@ public:
         std::size_t bytes;
     };
 
-    void attach(nhi::Rank peer, const Layout& layout, std::span<const std::byte> own_block,
+    void attach(nhi::PeerId peer, const Layout& layout, std::span<const std::byte> own_block,
                 const nhi::Link& link) noexcept {
-        FCI_ASSERT(peer_ == nhi::kNoRank && peer != nhi::kNoRank);  // once in its life
+        FCI_ASSERT(peer_ == nhi::kNoPeer && peer != nhi::kNoPeer);  // once in its life
         FCI_ASSERT(layout.is_sound() && layout.slots != 0);
         FCI_ASSERT(own_block.size() >= sizeof(Credit) && is_aligned(own_block.data()));
         peer_ = peer;
@@ -50,20 +50,20 @@ public:
         credit_ = reinterpret_cast<const Credit*>(own_block.data());
         if (link.block == nullptr) return;
         FCI_ASSERT(link.block_bytes >= layout.block_bytes() && is_aligned(link.block));
-        FCI_ASSERT(link.attention != nullptr);
+        FCI_ASSERT(link.wanted_events != nullptr);
         lines_ = reinterpret_cast<Line*>(link.block + static_cast<std::uint64_t>(Layout::slot(0)));
         next_ = lines_;
         end_ = lines_ + layout.slots;
         ring_at_ = link.block + static_cast<std::uint64_t>(layout.ring(0));
-        attention_ = link.attention;
+        wanted_events_ = link.wanted_events;
     }
 
     [[nodiscard]] bool slot_free() noexcept { return slot_known() || look_for_slots(); }
     /// A slot is free, as far as is known without a look at the credit.
     [[nodiscard]] bool slot_known() const noexcept { return slots_ != slots_until_; }
     [[nodiscard]] bool ring_free(nhi::NetworkInterface& network, std::uint64_t bytes) noexcept {
-        if (has_room(bytes)) [[likely]] return true;
-        return look_for_room(network, bytes);
+        if (has_capacity(bytes)) [[likely]] return true;
+        return look_for_capacity(network, bytes);
     }
     [[nodiscard]] std::uint64_t disposed() const noexcept {
         return flag::load_acquire(credit_->disposed);
@@ -72,7 +72,7 @@ public:
 
     /// The peer sleeps until a request wakes it; false where that cannot be seen.
     [[nodiscard]] bool asleep() const noexcept {
-        return wants_event() && flag::load_relaxed(*attention_) != nhi::Link::kAlways;
+        return wants_event() && flag::load_relaxed(*wanted_events_) != nhi::Link::kAlways;
     }
 
     /// The peer's block can be written directly: send() and write_ring() may be used.
@@ -154,21 +154,21 @@ private:
     [[nodiscard]] RingPlace next_place(std::uint64_t bytes) const noexcept {
         return ring_place(ring_, bytes, layout_.ring_bytes, ring_there_);
     }
-    [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept {
+    [[nodiscard]] bool has_capacity(std::uint64_t bytes) const noexcept {
         return next_place(bytes).end <= ring_until_ && bytes <= ring_there_;
     }
     /// Once in each lap. The ring grows when the peer has not yet taken what is at its begin, or
     /// after some laps: new memory is slow, so most pairs never have much of it; but in the long
     /// run a large ring is the faster one, as what is written again has left the peer's caches.
-    [[gnu::noinline]] bool look_for_room(nhi::NetworkInterface& network,
-                                         std::uint64_t bytes) noexcept {
+    [[gnu::noinline]] bool look_for_capacity(nhi::NetworkInterface& network,
+                                             std::uint64_t bytes) noexcept {
         if (lap_end(next_place(bytes)) != lap_end({ring_, ring_}) && ++laps_ == kLapsAlike) {
             (void)grow_ring(network);
         }
         do {
             ring_until_ = std::min(flag::load_acquire(credit_->ring) + layout_.ring_bytes,
                                    lap_end(next_place(bytes)));
-            if (has_room(bytes)) return true;
+            if (has_capacity(bytes)) return true;
         } while (grow_ring(network));
         return false;
     }
@@ -187,14 +187,14 @@ private:
         return true;
     }
     [[nodiscard]] bool wants_event() const noexcept {
-        return (flag::load_relaxed(*attention_) & (1u << kWakeEvent)) != 0;
+        return (flag::load_relaxed(*wanted_events_) & (1u << kWakeEvent)) != 0;
     }
     [[gnu::noinline, gnu::cold]] void wake(nhi::NetworkInterface& network) noexcept {
         nhi::Transfer transfer(peer_);
         (void)network.initiate_transfer(transfer.raise(kWakeEvent));
-        if (flag::load_relaxed(*attention_) != nhi::Link::kAlways) return;
+        if (flag::load_relaxed(*wanted_events_) != nhi::Link::kAlways) return;
         const nhi::Link link = network.link(peer_);
-        if (link.attention != nullptr) attention_ = link.attention;
+        if (link.wanted_events != nullptr) wanted_events_ = link.wanted_events;
     }
     [[gnu::noinline]] Status finish(nhi::NetworkInterface& network, nhi::Transfer& transfer,
                                     std::uint32_t control, std::uint64_t ring_after) noexcept {
@@ -217,7 +217,7 @@ private:
     Line* next_ = &staging_;  // where the next request is prepared
     std::uint64_t slots_ = 0, slots_until_ = 0;  // sent, may be sent
     Line* end_ = nullptr;     // of the slots
-    const std::uint64_t* attention_ = &kAwake;
+    const std::uint64_t* wanted_events_ = &kAwake;
     Line* lines_ = nullptr;   // the peer's slots, where they can be reached
     Layout layout_{};
     const Credit* credit_ = nullptr;
@@ -225,7 +225,7 @@ private:
     std::uint64_t ring_there_ = 0;               // bytes of the ring for which there is memory
     unsigned laps_ = 0;                          // through so many
     std::byte* ring_at_ = nullptr;
-    nhi::Rank peer_ = nhi::kNoRank;
+    nhi::PeerId peer_ = nhi::kNoPeer;
     Line staging_{};
 };
 
@@ -233,9 +233,9 @@ class LineReader {
 public:
     /// `unexpected_bytes`: what the peer may use of this process's memory for messages that nobody
     /// asked for.
-    void attach(nhi::Rank peer, const Layout& layout, std::span<const std::byte> own_block,
+    void attach(nhi::PeerId peer, const Layout& layout, std::span<const std::byte> own_block,
                 std::uint64_t unexpected_bytes) noexcept {
-        FCI_ASSERT(peer_ == nhi::kNoRank && peer != nhi::kNoRank);  // once in its life
+        FCI_ASSERT(peer_ == nhi::kNoPeer && peer != nhi::kNoPeer);  // once in its life
         FCI_ASSERT(layout.is_sound() && layout.slots >= 2);  // half of them are due at a time
         FCI_ASSERT(own_block.size() >= layout.block_bytes() && is_aligned(own_block.data()));
         peer_ = peer;
@@ -376,7 +376,7 @@ private:
     std::uint64_t more_disposed_ = 0, ring_ = 0;
     const Line *slots_end_ = nullptr, *slots_at_ = nullptr;
     const std::byte* ring_at_ = nullptr;
-    nhi::Rank peer_ = nhi::kNoRank;
+    nhi::PeerId peer_ = nhi::kNoPeer;
     Layout layout_{};
     Credit half_{};
 };

@@ -22,8 +22,8 @@ bool ActiveMessages::take(Peer& peer, std::uint64_t match, std::span<const std::
     // First: what the handler does may need the line that is reserved.
     if (send != 0) engine_.outbox.tell(peer, Kind::taken, send);
     ReceiveTarget none{};
-    handler.call(handler.user, peer.rank, message.data(), header_bytes,
-                 message.data() + header_bytes, message.size() - header_bytes, &none);
+    handler.call(handler.user, peer.id, message.data(), header_bytes, message.data() + header_bytes,
+                 message.size() - header_bytes, &none);
     return true;
 }
 
@@ -36,14 +36,14 @@ bool ActiveMessages::take_announced(Peer& peer, const AnnounceRecord& record,
     // The handler is called once. What it does must not use up what is needed after it.
     WaitingLine& kept = engine_.outbox.keep();
     ReceiveTarget target{};
-    handler.call(handler.user, peer.rank, header.data(), header.size(), nullptr, record.length,
+    handler.call(handler.user, peer.id, header.data(), header.size(), nullptr, record.length,
                  &target);
     engine_.outbox.keep_no_more(kept);
     const std::span<const iovec> to(target.iov, target.iov_count);
     std::unique_ptr<OrderExtras> extras;
     if (to.size() > 1 && (extras = Orders::extras_for(to)) == nullptr) {
         engine_.orders.give_back_plain(*order);
-        engine_.peers.explain(peer.rank, " sent a message for which there is no memory");
+        engine_.peers.explain(peer.id, " sent a message for which there is no memory");
         return false;
     }
     engine_.orders.land(*order, to, target.completion, std::move(extras));

@@ -31,7 +31,7 @@ public:
                 --kept_;
                 kept->~Arrived();
                 Arrived* fresh = new (kept) Arrived();
-                fresh->room = bytes;
+                fresh->capacity = bytes;
                 return fresh;
             }
         }
@@ -39,16 +39,16 @@ public:
         if (memory == nullptr) return nullptr;
         memory_ += sizeof(Arrived) + bytes;
         Arrived* fresh = new (memory) Arrived();
-        fresh->room = bytes;
+        fresh->capacity = bytes;
         return fresh;
     }
 
     void give_back(Arrived& message) noexcept {
-        if (message.room <= kShort && kept_ < kKeep) {
-            free_[message.room == kShort].push_back(message);
+        if (message.capacity <= kShort && kept_ < kKeep) {
+            free_[message.capacity == kShort].push_back(message);
             ++kept_;
         } else {
-            memory_ -= sizeof(Arrived) + message.room;
+            memory_ -= sizeof(Arrived) + message.capacity;
             destroy(&message);
         }
     }
@@ -57,7 +57,7 @@ public:
     [[nodiscard]] std::size_t memory() const noexcept { return memory_; }
 
 private:
-    static constexpr std::uint32_t kShortest = 56, kShort = 192;  // the rooms that are kept
+    static constexpr std::uint32_t kShortest = 56, kShort = 192;  // the capacities that are kept
     static constexpr std::uint32_t kKeep = 1024;
 
     static void destroy(Arrived* message) noexcept {

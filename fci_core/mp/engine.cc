@@ -17,7 +17,7 @@ Engine::Engine(ddi::Device& its_device, const Protocol& its_protocol, const Limi
       orders(peers, work, limits),
       outbox(network, work) {
     FCI_ASSERT(limits.eager_bytes <= kEagerMost);
-    FCI_ASSERT(has_room(limits.layout));
+    FCI_ASSERT(fits(limits.layout));
     FCI_ASSERT(limits.layout.pool_bytes % gcs::Layout::kPieceBytes == 0);
     pool.open(network, limits.layout, device.communication_memory());
 }

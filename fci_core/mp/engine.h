@@ -36,7 +36,7 @@ struct Engine {
     [[nodiscard]] bool look_closely() const noexcept;
 
     /// For everything that may go into such a block.
-    [[nodiscard]] bool has_room(const gcs::Layout& layout) const noexcept {
+    [[nodiscard]] bool fits(const gcs::Layout& layout) const noexcept {
         return layout.slots >= kSlotsLeast &&
                limits.eager_bytes + kHeaderMost <= layout.ring_bytes / 4;
     }
@@ -69,7 +69,7 @@ struct Engine {
     /// Somebody has probed, or tried to send to a peer that is not connected yet.
     bool asked_in_vain = false;
     /// Died while nobody waited for anybody: the next one hears it. kAnySource: nobody has.
-    nhi::Rank untold = kAnySource;
+    nhi::PeerId untold = kAnySource;
     /// Whenever credit goes back, now and then among arrivals, kCreditReturned is set there.
     std::uint8_t* credit_mark = nullptr;
     static constexpr std::uint8_t kCreditReturned = 2;

@@ -12,12 +12,12 @@
 namespace fci::mp::fast {
 
 /// A message in its line. False: Sends looks for room.
-[[gnu::always_inline]] inline bool send_line(Engine& engine, nhi::Rank rank, std::uint32_t space,
+[[gnu::always_inline]] inline bool send_line(Engine& engine, nhi::PeerId id, std::uint32_t space,
                                              std::uint32_t flags, std::uint64_t match,
                                              std::uint64_t immediate, const void* data,
                                              std::uint64_t bytes) noexcept {
-    if (rank >= engine.peers.size()) [[unlikely]] return false;
-    Peer& to = engine.peers[rank];
+    if (id >= engine.peers.size()) [[unlikely]] return false;
+    Peer& to = engine.peers[id];
     const std::uint32_t before = (flags & kSendImmediate) * 8;
     const std::uint64_t charge = kSlotCharge + bytes;
     if (!to.fast_path || before + bytes > kInlineBytes + 8 || (flags & kSendSynchronous) != 0 ||
@@ -38,14 +38,14 @@ namespace fci::mp::fast {
 }
 
 /// A message in the ring, and a line that says where. What fits into a line was tried there.
-inline bool send_eager(Engine& engine, nhi::Rank rank, std::uint32_t space, std::uint32_t flags,
+inline bool send_eager(Engine& engine, nhi::PeerId id, std::uint32_t space, std::uint32_t flags,
                        std::uint64_t match, std::uint64_t immediate, const void* data,
                        std::uint64_t bytes) noexcept {
-    if (rank >= engine.peers.size()) return false;
-    Peer& to = engine.peers[rank];
+    if (id >= engine.peers.size()) return false;
+    Peer& to = engine.peers[id];
     const std::uint32_t before = (flags & kSendImmediate) * 8;
     if (!to.fast_path || before + bytes <= kInlineBytes + 8 || bytes > engine.limits.eager_bytes ||
-        (flags & kSendSynchronous) != 0 || !to.has_room(kSlotCharge + bytes) ||
+        (flags & kSendSynchronous) != 0 || !to.has_unexpected_credit(kSlotCharge + bytes) ||
         !to.out.slot_free() || !to.out.ring_free(engine.network, bytes)) {
         return false;
     }
@@ -65,7 +65,7 @@ inline bool send_eager(Engine& engine, nhi::Rank rank, std::uint32_t space, std:
 [[gnu::always_inline]] inline std::uint32_t post(Engine& engine, const Pattern& pattern, void* data,
                                                  std::uint64_t bytes,
                                                  const Completion& completion) noexcept {
-    if (bytes >= engine.limits.announce_bytes || completion.done == nullptr) [[unlikely]] return 0;
+    if (bytes >= engine.limits.offer_bytes || completion.done == nullptr) [[unlikely]] return 0;
     if (pattern.source != kAnySource) {
         if (!engine.peers.find(pattern.source).present) [[unlikely]] return 0;
     } else if (engine.untold != kAnySource) [[unlikely]] {
@@ -76,7 +76,7 @@ inline bool send_eager(Engine& engine, nhi::Rank rank, std::uint32_t space, std:
     order->reset(false, OrderState::posted, completion);
     order->set_range(data, bytes);
     order->pattern.assign(pattern);
-    order->announced = false;
+    order->offer_stands = false;
     engine.posted.append(*order);
     return order->handle;
 }
@@ -88,14 +88,14 @@ inline bool send_eager(Engine& engine, nhi::Rank rank, std::uint32_t space, std:
                                                 std::uint64_t bytes, Outcome* outcome) noexcept {
     const std::uint64_t match = flag::load_relaxed(first.line.word[0]);
     const std::uint64_t length = flag::load_part_acquire<std::uint16_t>(first.line.control, 1);
-    if (!pattern.fits(first.peer.rank, plain_space(kind_of(first.line), 0), match) ||
+    if (!pattern.fits(first.peer.id, plain_space(kind_of(first.line), 0), match) ||
         length > bytes || length > kInlineBytes + 8 || !engine.posted.empty() ||
         !engine.arrived.empty() || engine.is_more_due()) {
         return false;
     }
     copy_short(static_cast<std::byte*>(data),
                reinterpret_cast<const std::byte*>(first.line.word + 1), length);
-    *outcome = {kSuccess, 0, first.peer.rank, match, 0, length, length};
+    *outcome = {kSuccess, 0, first.peer.id, match, 0, length, length};
     if (first.peer.in.advance_disposing(length)) [[unlikely]] {
         engine.return_credit_if_due(first.peer);
     }
@@ -114,13 +114,13 @@ template <std::uint32_t kFlags>
     Outcome outcome;
     outcome.match = flag::load_relaxed(line.word[0]);
     PostedNode* const node =
-        engine.posted.find_head(peer.rank, plain_space(kind, kFlags), outcome.match);
+        engine.posted.find_head(peer.id, plain_space(kind, kFlags), outcome.match);
     if (node == nullptr) [[unlikely]] return false;
     Order& order = static_cast<Order&>(*node);
     if (static_cast<std::int64_t>(bytes) > order.direct_bytes) [[unlikely]] return false;
     outcome.error = kSuccess;
     outcome.flags = has_immediate ? kSendImmediate : 0;
-    outcome.source = peer.rank;
+    outcome.source = peer.id;
     outcome.immediate = has_immediate ? flag::load_relaxed(line.word[1]) : 0;
     outcome.length = outcome.received = bytes;
     const std::byte* from = reinterpret_cast<const std::byte*>(line.word + 1 + has_immediate);

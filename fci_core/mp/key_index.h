@@ -13,7 +13,7 @@
 namespace fci::mp {
 
 struct MatchKey {
-    nhi::Rank source;
+    nhi::PeerId source;
     std::uint32_t space;
     std::uint64_t match;
     friend bool operator==(const MatchKey&, const MatchKey&) = default;

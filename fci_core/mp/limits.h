@@ -11,7 +11,7 @@ namespace fci::mp {
 struct Limits {
     gcs::Layout layout;
     std::uint64_t eager_bytes = 0;       // at most kEagerMost; with a header, a quarter of the ring
-    std::uint64_t announce_bytes = 0;    // receives below are never offered
+    std::uint64_t offer_bytes = 0;       // receives below are never offered
     std::uint64_t unexpected_bytes = 0;  // held for one peer
     CopyPath::Policy copy = CopyPath::Policy::measure;
     bool fast_path = true;  // tests compare with what happens without (fast_path.h)

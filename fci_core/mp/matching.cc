@@ -155,10 +155,10 @@ PostedNode* PostedList::search_index(const Envelope& message) noexcept {
     return best;
 }
 
-bool PostedList::blocks_announcement(const Pattern& pattern) const noexcept {
+bool PostedList::blocks_offer(const Pattern& pattern) const noexcept {
     if (size() > kLookBack) return true;
     for (PostedNode* node = nodes_.head(); node != nullptr; node = nodes_.after(*node)) {
-        if (!node->announced && node->pattern.overlaps(pattern)) return true;
+        if (!node->offer_stands && node->pattern.overlaps(pattern)) return true;
     }
     return false;
 }

@@ -20,11 +20,11 @@
 
 namespace fci::mp {
 
-inline constexpr nhi::Rank kAnySource = nhi::kNoRank;
+inline constexpr nhi::PeerId kAnySource = nhi::kNoPeer;
 inline constexpr std::uint32_t kNoSpace = ~0u;  // no message is of it
 
 struct Envelope {
-    nhi::Rank source;
+    nhi::PeerId source;
     std::uint32_t space;
     std::uint64_t match;
     friend bool operator==(const Envelope&, const Envelope&) = default;
@@ -32,12 +32,12 @@ struct Envelope {
 
 /// What a receive asks for. Bits of `match` that are ignored are set.
 struct Pattern {
-    nhi::Rank source = 0;  // or kAnySource
+    nhi::PeerId source = 0;  // or kAnySource
     std::uint32_t space = 0;
     std::uint64_t match = 0, ignore = 0;
 
     constexpr Pattern() = default;
-    constexpr Pattern(nhi::Rank from, std::uint32_t its_space, std::uint64_t its_match,
+    constexpr Pattern(nhi::PeerId from, std::uint32_t its_space, std::uint64_t its_match,
                       std::uint64_t ignored) noexcept
         : source(from), space(its_space), match(its_match | ignored), ignore(ignored) {}
     /// Member by member: where they are in registers they need not go through memory.
@@ -52,7 +52,7 @@ struct Pattern {
     [[nodiscard]] bool fits(const Envelope& message) const noexcept {
         return fits(message.source, message.space, message.match);
     }
-    [[nodiscard]] bool fits(nhi::Rank from, std::uint32_t its_space,
+    [[nodiscard]] bool fits(nhi::PeerId from, std::uint32_t its_space,
                             std::uint64_t its_match) const noexcept {
         if (its_space != space || (its_match | ignore) != match) return false;
         if (source != from) [[unlikely]] return source == kAnySource;
@@ -70,7 +70,7 @@ inline constexpr std::size_t kHashFrom = 16;   // longer lists get an index
 inline constexpr std::size_t kHashUntil = 8;   // and lose it when as short as this again
 inline constexpr unsigned kClassesMax = 4;     // indices of one list; more classes: linear
 inline constexpr unsigned kYoungMost = 8;      // receives that are not in the index yet
-inline constexpr std::size_t kLookBack = 64;   // how far blocks_announcement() looks
+inline constexpr std::size_t kLookBack = 64;   // how far blocks_offer() looks
 
 /// Place in a list.
 struct MatchLink {
@@ -81,7 +81,7 @@ struct MatchLink {
 class PostedNode : private MatchLink {
 public:
     Pattern pattern{};
-    bool announced = false;  // its source was told where the data may go
+    bool offer_stands = false;  // its source knows where the data may go
 
     void fits_nothing() noexcept { pattern.space = kNoSpace; }
 
@@ -186,7 +186,7 @@ public:
     }
     /// It, if it is found without a search: the oldest of all, or the oldest that is not in the
     /// index where nothing in there fits. Else nullptr, and find() knows.
-    [[nodiscard]] PostedNode* find_head(nhi::Rank source, std::uint32_t space,
+    [[nodiscard]] PostedNode* find_head(nhi::PeerId source, std::uint32_t space,
                                         std::uint64_t match) const noexcept {
         PostedNode& first = nodes_.first();
         if (first.pattern.fits(source, space, match)) [[likely]] return &first;
@@ -202,9 +202,9 @@ public:
         return node;
     }
 
-    /// To be asked before the receive is appended: some receive in the list that was not announced
+    /// To be asked before the receive is appended: some receive in the list that was not offered
     /// might take a message meant for `pattern`. True also when that takes too long to find out.
-    [[nodiscard]] bool blocks_announcement(const Pattern& pattern) const noexcept;
+    [[nodiscard]] bool blocks_offer(const Pattern& pattern) const noexcept;
 
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
     [[nodiscard]] std::size_t size() const noexcept {

@@ -30,32 +30,32 @@ Meetings::~Meetings() {
 
 // --- coming ---
 
-Peer* Meetings::connected(nhi::Rank rank) {
-    if (engine_.peers.severed()) [[unlikely]] log::hint_once(true, engine_.peers.reason(rank));
-    Peer* const found = engine_.peers.make(rank);
+Peer* Meetings::connected(nhi::PeerId id) {
+    if (engine_.peers.severed()) [[unlikely]] log::hint_once(true, engine_.peers.reason(id));
+    Peer* const found = engine_.peers.make(id);
     if (found == nullptr || found->attached || found->lost || found->connecting) return found;
     // The process itself is a peer like others, once it is used as one.
-    if (rank == nhi::kSelf) {
-        attach(rank);
+    if (id == nhi::kSelf) {
+        attach(id);
         return found;
     }
-    const Status status = engine_.device.connect(rank);
+    const Status status = engine_.device.connect(id);
     if (status != Status::ok && status != Status::again) {
-        peer_lost(rank, status, engine_.device.describe(rank) + ": " + to_string(status));
+        peer_lost(id, status, engine_.device.describe(id) + ": " + to_string(status));
     }
     found->connecting = true;  // without memory for that much it is tried again
     return found;
 }
 
-void Meetings::meet(nhi::Rank peers) {
-    for (nhi::Rank rank = nhi::kSelf + 1; rank < std::min(peers, engine_.device.peers()); ++rank) {
+void Meetings::meet(nhi::PeerId peers) {
+    for (nhi::PeerId id = nhi::kSelf + 1; id < std::min(peers, engine_.device.peers()); ++id) {
         // A place that the user typed may be empty still.
-        if (engine_.device.card_of(rank)->incarnation != 0) (void)connected(rank);
+        if (engine_.device.card_of(id)->incarnation != 0) (void)connected(id);
     }
 }
 
-void Meetings::peer_attached(nhi::Rank rank) noexcept try {
-    attach(rank);
+void Meetings::peer_attached(nhi::PeerId id) noexcept try {
+    attach(id);
 } catch (const std::bad_alloc&) {
     missed_ = true;
     engine_.work.set_starved();
@@ -63,48 +63,47 @@ void Meetings::peer_attached(nhi::Rank rank) noexcept try {
 
 /// None of them was told of as lost meanwhile.
 bool Meetings::attach_missed() noexcept {
-    if (!missed_) [[likely]]
-        return true;
+    if (!missed_) [[likely]] return true;
     missed_ = false;
-    for (nhi::Rank rank = nhi::kSelf + 1; rank < engine_.device.peers(); ++rank) {
-        const Peer& known = engine_.peers.find(rank);
-        if (!known.attached && !known.lost && !engine_.device.block(rank).empty()) {
-            peer_attached(rank);
+    for (nhi::PeerId id = nhi::kSelf + 1; id < engine_.device.peers(); ++id) {
+        const Peer& known = engine_.peers.find(id);
+        if (!known.attached && !known.lost && !engine_.device.block(id).empty()) {
+            peer_attached(id);
         }
     }
     return !missed_;
 }
 
 /// All that may fail comes first.
-void Meetings::attach(nhi::Rank rank) {
-    Peer* const peer = engine_.peers.make(rank);
+void Meetings::attach(nhi::PeerId id) {
+    Peer* const peer = engine_.peers.make(id);
     FCI_ASSERT(peer != nullptr && !peer->attached);
     if (peer->lost) return;  // it was given up before it came
-    const auto layout = engine_.limits.layout.with(engine_.device.sizes(rank));
-    const nhi::Link link = engine_.network.link(rank);
+    const auto layout = engine_.limits.layout.with(engine_.device.sizes(id));
+    const nhi::Link link = engine_.network.link(id);
     // What the peer says of its block is true.
-    if (!layout || !engine_.has_room(*layout) || layout->block_bytes() > link.block_bytes) {
+    if (!layout || !engine_.fits(*layout) || layout->block_bytes() > link.block_bytes) {
         return give_up(*peer);
     }
-    const std::span<std::byte> block = engine_.device.block(rank);
+    const std::span<std::byte> block = engine_.device.block(id);
     FCI_ASSERT(block.size() >= layout->block_bytes());
-    peer->in.attach(rank, *layout, block, engine_.limits.unexpected_bytes);
-    peer->out.attach(rank, *layout, block, link);
+    peer->in.attach(id, *layout, block, engine_.limits.unexpected_bytes);
+    peer->out.attach(id, *layout, block, link);
     peer->pieces_out.attach(block, link.mapped);
     if (link.mapped) peer->claims.open(block.data(), *layout);
     engine_.peers.activate(*peer, link.same_host);
-    engine_.counters.peers_attached += rank != nhi::kSelf;
+    engine_.counters.peers_attached += id != nhi::kSelf;
     engine_.work.set_busy();  // what waited for the connection
 }
 
 // --- going ---
 
-void Meetings::peer_lost(nhi::Rank rank, Status why, const std::string& reason) noexcept {
+void Meetings::peer_lost(nhi::PeerId id, Status why, const std::string& reason) noexcept {
     Peer* gone = nullptr;
     try {
-        gone = engine_.peers.make(rank);
+        gone = engine_.peers.make(id);
         if (gone == nullptr || gone->lost || gone->departure != Status::ok) return;
-        engine_.peers.set_reason(rank, reason);
+        engine_.peers.set_reason(id, reason);
     } catch (const std::bad_alloc&) {
         if (gone == nullptr) return;  // nobody here had to do with it
     }
@@ -124,8 +123,8 @@ void Meetings::depart(Peer& peer) {
 void Meetings::give_up(Peer& peer) {
     ++engine_.counters.bad_requests;
     if (peer.lost) return;
-    if (engine_.peers.reason(peer.rank)[0] == '\0') {
-        engine_.peers.explain(peer.rank,
+    if (engine_.peers.reason(peer.id)[0] == '\0') {
+        engine_.peers.explain(peer.id,
                               " sent a request that fails its checks; its memory is damaged or it "
                               "runs another version of FCI. The connection was given up");
     }
@@ -141,26 +140,26 @@ void Meetings::fail(Peer& peer, bool died) {
     peer.offers.clear();
     engine_.pool.take_back(peer.pieces_out);
     engine_.peers.deactivate(peer);
-    if (died) engine_.untold = peer.rank;
+    if (died) engine_.untold = peer.id;
     engine_.orders.for_each([&](Order& order) {
         if (order.state == OrderState::finished) return;
         const bool waits_posted =
             order.state == OrderState::posted || order.state == OrderState::withdrawing;
-        const bool concerned = waits_posted ? order.pattern.source == peer.rank ||
+        const bool concerned = waits_posted ? order.pattern.source == peer.id ||
                                                   (died && order.pattern.source == kAnySource)
-                                            : order.peer == peer.rank;
+                                            : order.peer == peer.id;
         if (!concerned) return;
         if (waits_posted) {
             engine_.posted.remove(order);
             if (order.pattern.source == kAnySource) engine_.untold = kAnySource;
         }
-        order.peer = peer.rank;
+        order.peer = peer.id;
         engine_.orders.finish_later(order, peer.failure);
     });
-    if (died && died_ != nullptr) died_(died_user_, peer.rank);
+    if (died && died_ != nullptr) died_(died_user_, peer.id);
 }
 
-void Meetings::on_death(void (*died)(void* user, nhi::Rank peer), void* user) noexcept {
+void Meetings::on_death(void (*died)(void* user, nhi::PeerId peer), void* user) noexcept {
     died_ = died;
     died_user_ = user;
 }

@@ -14,20 +14,20 @@ public:
     ~Meetings() override;
 
     /// The peer, with its connection at least begun. nullptr: the device has no such. May throw.
-    Peer* connected(nhi::Rank rank);
+    Peer* connected(nhi::PeerId id);
     /// Connects to all of the first `peers` whose cards were given by themselves: only who met a
     /// process hears of its death.
-    void meet(nhi::Rank peers);
+    void meet(nhi::PeerId peers);
     /// Told of every peer that dies, after what it sent was delivered. Not of one that closed.
-    void on_death(void (*died)(void* user, nhi::Rank peer), void* user) noexcept;
+    void on_death(void (*died)(void* user, nhi::PeerId peer), void* user) noexcept;
     /// From now on no memory of a peer is touched, and operations with any fail: what was mapped is
     /// gone, as in a child of fork().
     void sever() noexcept;
 
     /// Neither throws: what there is no memory for now is done by a later turn.
-    void peer_attached(nhi::Rank rank) noexcept override;
+    void peer_attached(nhi::PeerId id) noexcept override;
     /// What it wrote before is still to be delivered: the turn does so, and then calls depart().
-    void peer_lost(nhi::Rank rank, Status why, const std::string& reason) noexcept override;
+    void peer_lost(nhi::PeerId id, Status why, const std::string& reason) noexcept override;
     void stranger_came() noexcept override { ++engine_.counters.strangers; }
 
     /// All that it wrote has been heard.
@@ -38,13 +38,13 @@ public:
     bool attach_missed() noexcept;
 
 private:
-    void attach(nhi::Rank rank);
+    void attach(nhi::PeerId id);
     void fail(Peer& peer, bool died);
 
     Engine& engine_;
     SharedCopies& copies_;
     bool missed_ = false;  // there was no memory for a peer that attached
-    void (*died_)(void* user, nhi::Rank peer) = nullptr;
+    void (*died_)(void* user, nhi::PeerId peer) = nullptr;
     void* died_user_ = nullptr;
 };
 

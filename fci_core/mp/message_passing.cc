@@ -117,7 +117,7 @@ bool MessagePassing::is_in_use() const noexcept {
 }
 
 bool MessagePassing::ready() noexcept {
-    return engine_.arrival().is_here || engine_.is_more_due() || sends_.has_room_for_refused();
+    return engine_.arrival().is_here || engine_.is_more_due() || sends_.can_send_refused();
 }
 
 bool MessagePassing::drained() const noexcept {

@@ -9,10 +9,9 @@ namespace fci::mp {
 // --- the receiver's side ---
 
 bool Offers::is_worth_it(Order& order, Peer* source) {
-    if (order.bytes < engine_.limits.announce_bytes || source == nullptr ||
-        !engine_.protocol.offers_receives() || !source->attached || source->rank == nhi::kSelf ||
-        source->offers_out >= Peer::kOffersMost ||
-        engine_.posted.blocks_announcement(order.pattern)) {
+    if (order.bytes < engine_.limits.offer_bytes || source == nullptr ||
+        !engine_.protocol.offers_receives() || !source->attached || source->id == nhi::kSelf ||
+        source->offers_out >= Peer::kOffersMost || engine_.posted.blocks_offer(order.pattern)) {
         return false;
     }
     rendezvous_.choose_path(order, *source, order.bytes);
@@ -20,11 +19,11 @@ bool Offers::is_worth_it(Order& order, Peer* source) {
 }
 
 void Offers::make(Order& order, Peer& source) {
-    FCI_ASSERT(order.state == OrderState::posted && order.pattern.source == source.rank);
+    FCI_ASSERT(order.state == OrderState::posted && order.pattern.source == source.id);
     order.offered = true;
     order.direct_bytes = Order::kNever;
     ++source.offers_out;
-    ++engine_.counters.receives_announced;
+    ++engine_.counters.receives_offered;
     const OfferRecord record{
         order.pattern.match, order.pattern.ignore, reinterpret_cast<std::uint64_t>(order.data),
         order.bytes,         order.handle,         static_cast<std::uint32_t>(source.in.taken()),
@@ -40,7 +39,7 @@ bool Offers::on_decline(Peer& peer, const gcs::Line& line) {
     ++peer.offer_epoch;
     ++engine_.counters.receives_declined;
     engine_.posted.for_each([&](PostedNode& node) {
-        if (node.pattern.source == peer.rank) node.announced = false;
+        if (node.pattern.source == peer.id) node.offer_stands = false;
     });
     return true;
 }

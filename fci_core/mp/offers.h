@@ -4,7 +4,7 @@
 // Both sides must match the same receive with the same send although they decide apart. What keeps
 // them equal:
 //  - An offer is made only for a receive that names its source, and only if no receive posted
-//    earlier and not offered could take the same message (PostedList::blocks_announcement). So for
+//    earlier and not offered could take the same message (PostedList::blocks_offer). So for
 //    every message that the offer fits, the receiver's answer is "the oldest offer that fits".
 //  - The sender asks the offers, oldest first, for every send request it puts out, long or short.
 //  - Send requests that were under way when the offer was made are found by number: the offer says

@@ -39,7 +39,7 @@ inline constexpr int kHeld = FCI_ICL_EHELD;
 
 using Outcome = ::fci_icl_status;
 using Completion = ::fci_icl_completion;
-static_assert(std::is_same_v<decltype(Outcome::source), nhi::Rank>);
+static_assert(std::is_same_v<decltype(Outcome::source), nhi::PeerId>);
 
 /// What only few orders need, so that the others stay small.
 struct OrderExtras {
@@ -83,7 +83,7 @@ struct alignas(gcs::kLineBytes) OrderHot : PostedNode {
 static_assert(sizeof(OrderHot) == 2 * gcs::kLineBytes);
 
 struct Order : OrderHot, ListLink {
-    nhi::Rank peer = nhi::kNoRank;  // send: destination; receive: the source once matched
+    nhi::PeerId peer = nhi::kNoPeer;  // send: destination; receive: the source once matched
     std::uint32_t space = 0;     // of a send
     std::uint64_t match = 0, immediate = 0;
     std::uint64_t length = 0;    // of the message
@@ -148,7 +148,7 @@ struct Arrived : ArrivedNode, ListLink {
     bool has_immediate = false;
     bool claimed = false;       // taken out of the matching by a probe
     std::uint32_t charge = 0;   // to be disposed of
-    std::uint32_t room = 0;     // bytes behind this object
+    std::uint32_t capacity = 0;  // bytes behind this object
     std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };
 

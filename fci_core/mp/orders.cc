@@ -80,7 +80,7 @@ Order* Orders::find(std::uint64_t handle, const Peer& from, bool is_send) noexce
     if (order == nullptr || order->is_send != is_send || order->state == OrderState::finished) {
         return nullptr;
     }
-    return order->peer == from.rank ? order : nullptr;
+    return order->peer == from.id ? order : nullptr;
 }
 
 void Orders::link(Order& order, IntrusiveList<Order>& list) noexcept {

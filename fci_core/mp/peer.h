@@ -37,7 +37,7 @@ struct Peer {
     gcs::LineReader in;
     gcs::LineWriter out;
     UnexpectedCredit credit;
-    nhi::Rank rank = nhi::kNoRank;
+    nhi::PeerId id = nhi::kNoPeer;
     bool fast_path = false;      // see takes_fast_path()
     bool takes_notes = false;    // the peer makes offers
     bool attached = false;
@@ -81,9 +81,8 @@ struct Peer {
         notes[low % kSentNotes] = {match, low, static_cast<std::uint8_t>(space), used};
     }
     /// It has room for the message even if nobody asks for it there.
-    [[nodiscard]] bool has_room(std::uint64_t charge) noexcept {
-        if (credit.has(charge)) [[likely]]
-            return true;
+    [[nodiscard]] bool has_unexpected_credit(std::uint64_t charge) noexcept {
+        if (credit.has(charge)) [[likely]] return true;
         credit.give(out.disposed());
         return credit.has(charge);
     }

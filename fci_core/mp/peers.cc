@@ -24,18 +24,18 @@ Peers::Peers(ddi::Device& device, const Protocol& protocol, const Limits& limits
     active_.reserve(16);
 }
 
-Peer* Peers::make(nhi::Rank rank) {
-    if (rank < size_ && by_rank_[rank] != nobody_.get()) return by_rank_[rank];
-    if (rank >= device_.peers()) return nullptr;
-    if (rank >= size_) {
-        reasons_.resize(rank + 1);
-        by_rank_.resize(rank + 1, nobody_.get());
-        size_ = rank + 1;
+Peer* Peers::make(nhi::PeerId id) {
+    if (id < size_ && by_id_[id] != nobody_.get()) return by_id_[id];
+    if (id >= device_.peers()) return nullptr;
+    if (id >= size_) {
+        reasons_.resize(id + 1);
+        by_id_.resize(id + 1, nobody_.get());
+        size_ = id + 1;
     }
     if (made_.size() == active_.capacity()) active_.reserve(2 * made_.size());
     made_.push_back(std::make_unique<Peer>());
-    Peer* const made = by_rank_[rank] = made_.back().get();
-    made->rank = rank;
+    Peer* const made = by_id_[id] = made_.back().get();
+    made->id = id;
     made->path.set_policy(limits_.copy);
     made->may_take_fast_path = protocol_.sends_data() && limits_.fast_path;
     made->credit.open(limits_.unexpected_bytes);
@@ -48,7 +48,7 @@ void Peers::activate(Peer& peer, bool same_host) noexcept {
     FCI_ASSERT(!peer.attached && !peer.lost);
     peer.attached = peer.present = true;
     active_.push_back(&peer);
-    if (peer.rank != nhi::kSelf) on_this_host_ += same_host;
+    if (peer.id != nhi::kSelf) on_this_host_ += same_host;
     order();
 }
 
@@ -76,14 +76,14 @@ void Peers::sever() noexcept {
     order();
 }
 
-void Peers::explain(nhi::Rank rank, const char* what) noexcept try {
-    reasons_[rank] = device_.describe(rank) + what;
+void Peers::explain(nhi::PeerId id, const char* what) noexcept try {
+    reasons_[id] = device_.describe(id) + what;
 } catch (const std::bad_alloc&) {
 }
 
-const char* Peers::reason(nhi::Rank rank) const noexcept {
+const char* Peers::reason(nhi::PeerId id) const noexcept {
     if (severed_) return kSevered;
-    return rank < reasons_.size() ? reasons_[rank].c_str() : "";
+    return id < reasons_.size() ? reasons_[id].c_str() : "";
 }
 
 std::size_t Peers::connected() const noexcept {
@@ -96,7 +96,7 @@ unsigned Peers::sleeping() const noexcept {
 }
 
 void Peers::add_memory(MemoryUse& use) const noexcept {
-    use.known += by_rank_.capacity() * sizeof by_rank_[0];
+    use.known += by_id_.capacity() * sizeof by_id_[0];
     use.known += reasons_.capacity() * sizeof reasons_[0] + made_.capacity() * sizeof made_[0];
     use.connected += active_.capacity() * sizeof active_[0] + made_.size() * sizeof(Peer);
     for (const Peer* const peer : active_) use.connected += peer->offers.capacity() * sizeof(Offer);

@@ -1,4 +1,4 @@
-// Peers: all processes that this one has had to do with, by rank, and those that are active.
+// Peers: all processes that this one has had to do with, by id, and those that are active.
 #pragma once
 
 #include <memory>
@@ -19,16 +19,16 @@ public:
     Peers(ddi::Device& device, const Protocol& protocol, const Limits& limits, Work& work);
 
     /// Ranks below have an entry.
-    [[nodiscard]] nhi::Rank size() const noexcept { return size_; }
-    /// Of a rank below size(). One that is not present where nothing is known of it.
-    [[nodiscard]] Peer& operator[](nhi::Rank rank) const noexcept { return *by_rank_[rank]; }
-    /// The same of any rank.
-    [[nodiscard]] Peer& find(nhi::Rank rank) const noexcept {
-        return rank < size_ ? *by_rank_[rank] : *nobody_;
+    [[nodiscard]] nhi::PeerId size() const noexcept { return size_; }
+    /// Of an id below size(). One that is not present where nothing is known of it.
+    [[nodiscard]] Peer& operator[](nhi::PeerId id) const noexcept { return *by_id_[id]; }
+    /// The same of any id.
+    [[nodiscard]] Peer& find(nhi::PeerId id) const noexcept {
+        return id < size_ ? *by_id_[id] : *nobody_;
     }
-    /// From now on it is known. nullptr: the device has no such rank. May throw bad_alloc, and
+    /// From now on it is known. nullptr: the device has no such peer. May throw bad_alloc, and
     /// nothing has happened then; whoever is known becomes active without more.
-    Peer* make(nhi::Rank rank);
+    Peer* make(nhi::PeerId id);
 
     /// Attached and not lost, most recently used first.
     [[nodiscard]] const std::vector<Peer*>& active() const noexcept { return active_; }
@@ -48,11 +48,11 @@ public:
     [[nodiscard]] bool severed() const noexcept { return severed_; }
 
     /// Why operations with it fail from now on. May throw bad_alloc.
-    void set_reason(nhi::Rank rank, const std::string& reason) { reasons_[rank] = reason; }
+    void set_reason(nhi::PeerId id, const std::string& reason) { reasons_[id] = reason; }
     /// The same, beginning with what is known of the peer; if there is memory for it.
-    void explain(nhi::Rank rank, const char* what) noexcept;
+    void explain(nhi::PeerId id, const char* what) noexcept;
     /// Empty while they do not.
-    [[nodiscard]] const char* reason(nhi::Rank rank) const noexcept;
+    [[nodiscard]] const char* reason(nhi::PeerId id) const noexcept;
 
     /// Without the process itself.
     [[nodiscard]] std::size_t connected() const noexcept;
@@ -71,9 +71,9 @@ private:
     Work& work_;
     const std::unique_ptr<Peer> nobody_;  // not present, never has a request
     Peer* first_;
-    nhi::Rank size_ = 0;
-    std::vector<Peer*> by_rank_;        // nobody_ where nothing is known
-    std::vector<std::string> reasons_;  // by rank
+    nhi::PeerId size_ = 0;
+    std::vector<Peer*> by_id_;          // nobody_ where nothing is known
+    std::vector<std::string> reasons_;  // by id
     std::vector<Peer*> active_;
     std::vector<std::unique_ptr<Peer>> made_;  // all but nobody_
     unsigned on_this_host_ = 1;

@@ -58,9 +58,9 @@ int Receives::receive(Peer* source, const Pattern& pattern, std::span<const iove
         engine_.orders.finish_later(*order, kPeerLost);
         return kAccepted;
     }
-    order->announced = offers_.is_worth_it(*order, source);
+    order->offer_stands = offers_.is_worth_it(*order, source);
     engine_.posted.append(*order);
-    if (order->announced) offers_.make(*order, *source);
+    if (order->offer_stands) offers_.make(*order, *source);
     return kAccepted;
 }
 
@@ -168,7 +168,7 @@ struct Receives::Short {
         copy(order.data, message.data, received);
         const Outcome outcome{received < bytes ? kTruncated : kSuccess,
                               has_immediate ? kSendImmediate : 0,
-                              peer.rank,
+                              peer.id,
                               message.envelope.match,
                               message.immediate,
                               bytes,
@@ -187,8 +187,7 @@ struct Receives::Short {
 
 bool Receives::on_send(Peer& peer, const gcs::Line& line) {
     const Control control = Control::of(line);
-    Short message{control, {peer.rank, control.space(), line.word[0]}, 0, control.bytes, 0,
-                  nullptr};
+    Short message{control, {peer.id, control.space(), line.word[0]}, 0, control.bytes, 0, nullptr};
     if (control.space() > kActiveSpace) return false;
     unsigned word = 1;
     if ((control.flags & kImmediate) != 0) message.immediate = line.word[word++];
@@ -202,7 +201,7 @@ bool Receives::on_send(Peer& peer, const gcs::Line& line) {
         message.data = reinterpret_cast<const std::byte*>(line.word + word);
     } else {
         if (message.bytes > engine_.limits.eager_bytes + kHeaderMost) return false;
-        message.data = in_pool ? peer.pieces_in.at(engine_.network, peer.rank, peer.in.layout(),
+        message.data = in_pool ? peer.pieces_in.at(engine_.network, peer.id, peer.in.layout(),
                                                    line.word[word], message.bytes)
                                : peer.in.ring(line, message.bytes);
         if (message.data == nullptr) return false;
@@ -229,7 +228,7 @@ bool Receives::on_announce(Peer& peer, const gcs::Line& line) {
         return header != nullptr && active_.take_announced(peer, record, {header, control.bytes});
     }
     const bool has_immediate = (control.flags & kImmediate) != 0;
-    const Envelope envelope{peer.rank, space, record.match};
+    const Envelope envelope{peer.id, space, record.match};
     if (PostedNode* const node = engine_.posted.find(envelope)) {
         Order& order = static_cast<Order&>(*node);
         // What the sender matched here must be what is matched here.
@@ -238,7 +237,7 @@ bool Receives::on_announce(Peer& peer, const gcs::Line& line) {
         }
         engine_.posted.remove(order);
         ++engine_.counters.received_expected;
-        order.peer = peer.rank;
+        order.peer = peer.id;
         order.match = record.match;
         order.immediate = record.immediate;
         order.has_immediate = has_immediate;
@@ -267,7 +266,7 @@ bool Receives::on_unsend(Peer& peer, const gcs::Line& line) {
     Arrived* found = nullptr;
     engine_.arrived.for_each([&](ArrivedNode& node) {
         Arrived& message = static_cast<Arrived&>(node);
-        if (message.envelope.source == peer.rank && message.send == handle && handle != 0) {
+        if (message.envelope.source == peer.id && message.send == handle && handle != 0) {
             found = &message;
         }
     });

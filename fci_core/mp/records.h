@@ -1,18 +1,18 @@
 // Records: what requests between two processes say (figs. 2.34-2.38, 2.67), one cache line each.
 //
-//   kind      | sent by  | says                                                    | section
-//   send      | sender   | send request that holds the whole message               | 2.6.5
-//   announce  | sender   | send request: the message is here, ask for it           | 2.6.2
-//   request   | receiver | receive request for an announced message                | 2.6.2
-//   offer     | receiver | receive request before any send request (one-sided)     | 2.6.3
-//   piece     | sender   | the next part of a message, in the ring                 | 2.6.4
-//   sent      | sender   | my share of the copying is done                         | -
-//   taken     | receiver | the message is matched and copied: the send is complete | 2.6.8
-//   withdraw  | receiver | take that offer back, if it is still there              | -
-//   withdrawn | sender   | answer: it is not here (any more)                       | -
-//   decline   | sender   | offers of this epoch cannot be used                     | -
-//   unsend    | sender   | forget that send request, if it is not matched          | -
-//   unsent    | receiver | answer: forgotten                                       | -
+//   kind          | sent by  | says                                                    | section
+//   send          | sender   | send request that holds the whole message               | 2.6.5
+//   announce      | sender   | send request: the message is here, ask for it           | 2.6.2
+//   clear_to_send | receiver | receive request for an announced message                | 2.6.2
+//   offer         | receiver | receive request before any send request (one-sided)     | 2.6.3
+//   piece         | sender   | the next part of a message, in the ring                 | 2.6.4
+//   sent          | sender   | my share of the copying is done                         | -
+//   taken         | receiver | the message is matched and copied: the send is complete | 2.6.8
+//   withdraw      | receiver | take that offer back, if it is still there              | -
+//   withdrawn     | sender   | answer: it is not here (any more)                       | -
+//   decline       | sender   | offers of this epoch cannot be used                     | -
+//   unsend        | sender   | forget that send request, if it is not matched          | -
+//   unsent        | receiver | answer: forgotten                                       | -
 // To add a kind: its row here, its record and check below, and a case in MessagePassing::dispatch.
 #pragma once
 
@@ -28,8 +28,8 @@
 namespace fci::mp {
 
 enum class Kind : std::uint8_t {
-    send, announce, request, offer, piece, sent, taken, withdraw, withdrawn, decline, unsend,
-    unsent, none
+    send, announce, clear_to_send, offer, piece, sent, taken, withdraw, withdrawn, decline,
+    unsend, unsent, none
 };
 
 // Flags of a control word.
@@ -111,7 +111,7 @@ struct AnnounceRecord {
     std::uint64_t reserved;  // 0; nobody reads it
 };
 /// Set by the receiver.
-struct RequestRecord {
+struct ClearToSendRecord {
     std::uint32_t send;         // from the announcement; read by the sender
     std::uint32_t receive;      // the receiver's order; comes back with each piece and with `sent`
     std::uint64_t address;      // of its buffer; the sender hands it to the kernel
@@ -122,7 +122,7 @@ struct RequestRecord {
     std::uint8_t reserved;      // 0; nobody reads it
 };
 /// Set by the receiver; read by the sender, and all but `match`, `ignore`, `seen` and `epoch` as in
-/// a RequestRecord, once a send was matched with it.
+/// a ClearToSendRecord, once a send was matched with it.
 struct OfferRecord {
     std::uint64_t match, ignore;
     std::uint64_t address, bytes;  // the whole receive buffer
@@ -154,8 +154,8 @@ struct HandleRecord {
 template <class T>
 concept WireRecord = std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T> &&
                      std::has_unique_object_representations_v<T> && sizeof(T) <= 56;
-static_assert(WireRecord<AnnounceRecord> && WireRecord<RequestRecord> && WireRecord<OfferRecord> &&
-              WireRecord<PieceRecord> && WireRecord<HandleRecord>);
+static_assert(WireRecord<AnnounceRecord> && WireRecord<ClearToSendRecord> &&
+              WireRecord<OfferRecord> && WireRecord<PieceRecord> && WireRecord<HandleRecord>);
 
 // What comes with data in the ring leaves the word free that says where.
 static_assert(sizeof(AnnounceRecord) <= 8 * gcs::kRingWord);

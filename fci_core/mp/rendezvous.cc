@@ -36,7 +36,7 @@ void Rendezvous::limit(Order& order) const noexcept {
 void Rendezvous::begin_receive(Order& order, Peer& peer, std::uint32_t send,
                                std::uint64_t address) {
     engine_.orders.release_claim(order);  // of an offer that was not used
-    order.peer = peer.rank;
+    order.peer = peer.id;
     order.peer_handle = send;
     order.remote = address;
     order.begin_moving();
@@ -64,19 +64,19 @@ void Rendezvous::begin_offered_receive(Order& order, const AnnounceRecord& recor
 }
 
 void Rendezvous::ask(Order& order, Peer& peer) {
-    const RequestRecord record{order.peer_handle,
-                               order.handle,
-                               reinterpret_cast<std::uint64_t>(order.data),
-                               order.wanted,
-                               order.piece_bytes,
-                               order.claim_name(),
-                               static_cast<std::uint8_t>(order.path),
-                               0};
-    engine_.outbox.put(peer, pack(Control{Kind::request, 0, 0}, record));
+    const ClearToSendRecord record{order.peer_handle,
+                                   order.handle,
+                                   reinterpret_cast<std::uint64_t>(order.data),
+                                   order.wanted,
+                                   order.piece_bytes,
+                                   order.claim_name(),
+                                   static_cast<std::uint8_t>(order.path),
+                                   0};
+    engine_.outbox.put(peer, pack(Control{Kind::clear_to_send, 0, 0}, record));
 }
 
-bool Rendezvous::on_request(Peer& peer, const gcs::Line& line) {
-    const auto record = unpack<RequestRecord>(line);
+bool Rendezvous::on_clear_to_send(Peer& peer, const gcs::Line& line) {
+    const auto record = unpack<ClearToSendRecord>(line);
     Order* const order = engine_.orders.find(record.send, peer, true);
     if (order == nullptr || order->state != OrderState::announced || record.bytes > order->length ||
         record.bytes == 0 || !names_a_way(record)) {

@@ -30,7 +30,7 @@ public:
     void begin_offered_send(Order& order, Peer& peer, const OfferRecord& offer);
 
     // False: it fails its checks.
-    [[nodiscard]] bool on_request(Peer& peer, const gcs::Line& line);
+    [[nodiscard]] bool on_clear_to_send(Peer& peer, const gcs::Line& line);
     /// The receiver needs nothing of this send any more.
     [[nodiscard]] bool on_taken(Peer& peer, const gcs::Line& line);
     /// The receiver has forgotten the send request, as this side has asked.

@@ -72,12 +72,12 @@ void Sends::cancel(Order& order) {
     }
 }
 
-bool Sends::has_room_for_refused() noexcept {
+bool Sends::can_send_refused() noexcept {
     Peer* const to = refused_.peer;
     if (to == nullptr || !(to->attached || to->lost)) return false;
     if (!to->lost) {
         const std::uint64_t bytes = refused_.bytes;
-        if (!to->out.slot_free() || !to->has_room(kSlotCharge + bytes)) return false;
+        if (!to->out.slot_free() || !to->has_unexpected_credit(kSlotCharge + bytes)) return false;
         if (bytes > kInlineBytes && !to->out.ring_free(engine_.network, bytes)) return false;
     }
     refused_ = {};
@@ -102,7 +102,7 @@ int Sends::put_order(Peer& peer, const SendArguments& send, std::uint64_t bytes,
     order->reset(true, OrderState::queued, completion);
     order->send_flags = send.flags;
     order->space = send.space;
-    order->peer = peer.rank;
+    order->peer = peer.id;
     order->match = send.match;
     order->immediate = send.immediate;
     order->has_immediate = (send.flags & kSendImmediate) != 0;
@@ -127,7 +127,7 @@ Status Sends::put(Peer& peer, const SendArguments& send, std::uint64_t bytes, co
     bytes += send.header.size();
     const std::uint64_t charge = kSlotCharge + bytes;
     if (!peer.out.slot_free()) return Status::again;
-    if (!peer.has_room(charge)) {
+    if (!peer.has_unexpected_credit(charge)) {
         ++engine_.counters.eager_refused;
         return Status::exhausted;
     }

@@ -13,7 +13,7 @@
 namespace fci::mp {
 
 struct SendArguments {
-    nhi::Rank peer;
+    nhi::PeerId peer;
     std::uint32_t space, flags;
     std::uint64_t match, immediate;
     std::span<const iovec> data;
@@ -21,7 +21,7 @@ struct SendArguments {
 };
 
 /// One for the peer's handler `id`.
-inline SendArguments active_message(nhi::Rank peer, std::uint32_t id, std::uint32_t flags,
+inline SendArguments active_message(nhi::PeerId peer, std::uint32_t id, std::uint32_t flags,
                                     std::span<const std::byte> header,
                                     std::span<const iovec> data) noexcept {
     return {peer, kActiveSpace, flags, ActiveMessages::match_of(id, header.size()),
@@ -42,7 +42,7 @@ public:
     /// Asked by whoever is about to sleep, and by nobody else would it be heard that room came
     /// between a refusal and the sleep. Says it once: what cannot go out all the same must not keep
     /// anybody awake.
-    [[nodiscard]] bool has_room_for_refused() noexcept;
+    [[nodiscard]] bool can_send_refused() noexcept;
 
 private:
     int put_order(Peer& peer, const SendArguments& send, std::uint64_t bytes,

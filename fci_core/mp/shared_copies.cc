@@ -25,7 +25,7 @@ bool SharedCopies::may_copy(Peer& peer) {
     if (!peer.copy_checked) {
         peer.copy_checked = true;
         peer.copy_allowed =
-            engine_.network.copy(peer.rank, Direction::read, 0, nullptr, 0) == Status::ok;
+            engine_.network.copy(peer.id, Direction::read, 0, nullptr, 0) == Status::ok;
         if (!peer.copy_allowed) peer.path.set_policy(CopyPath::Policy::ring);
     }
     return peer.copy_allowed;
@@ -69,7 +69,7 @@ void SharedCopies::receive(Order& order) noexcept {
 void SharedCopies::send(Order& order, Peer& peer, std::uint16_t claim) {
     FCI_ASSERT(order.state == OrderState::moving && order.is_send);
     order.claims = reinterpret_cast<std::uint64_t*>(engine_.network.map(
-        peer.rank, peer.in.layout().claim(ClaimWord::index_of(claim)), sizeof(std::uint64_t)));
+        peer.id, peer.in.layout().claim(ClaimWord::index_of(claim)), sizeof(std::uint64_t)));
     order.claims_generation = ClaimWord::generation_of(claim);
     // Where this side may not copy, the receiver does it alone and says `taken`.
     if (order.claims != nullptr && may_copy(peer)) join(order);
@@ -108,7 +108,7 @@ bool SharedCopies::copy_piece(Order& order, Peer& peer) {
     FCI_ASSERT(offset < order.wanted);
     const std::uint64_t bytes = std::min<std::uint64_t>(order.piece_bytes, order.wanted - offset);
     const Status status =
-        engine_.network.copy(peer.rank, order.is_send ? Direction::write : Direction::read,
+        engine_.network.copy(peer.id, order.is_send ? Direction::write : Direction::read,
                              order.remote + offset, order.data + offset, bytes);
     if (status != Status::ok) {
         failed(order, peer, status);
@@ -141,9 +141,9 @@ void SharedCopies::own_share_done(Order& order, Peer& peer) {
 /// The user's buffer cannot be reached, here or there; or the peer is just leaving.
 void SharedCopies::failed(Order& order, Peer& peer, Status status) {
     engine_.outbox.tell(peer, order.is_send ? Kind::sent : Kind::taken, order.peer_handle, kFailed);
-    if (status == Status::lost && engine_.peers.reason(peer.rank)[0] == '\0') {
+    if (status == Status::lost && engine_.peers.reason(peer.id)[0] == '\0') {
         // This order ends before the device notices and says more.
-        engine_.peers.explain(peer.rank,
+        engine_.peers.explain(peer.id,
                               " has closed, died or become another program (exec): its "
                               "memory is not to be reached any more");
     }

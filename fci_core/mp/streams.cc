@@ -85,7 +85,7 @@ bool Streams::on_piece(Peer& peer, const gcs::Line& line) {
     }
     const std::byte* const data =
         in_pool
-            ? peer.pieces_in.at(engine_.network, peer.rank, peer.in.layout(), record.offset, bytes)
+            ? peer.pieces_in.at(engine_.network, peer.id, peer.in.layout(), record.offset, bytes)
             : peer.in.ring(line, bytes);
     if (data == nullptr) return false;
     std::memcpy(order->data + order->moved, data, bytes);

@@ -150,8 +150,8 @@ bool MessagePassing::dispatch(Peer& peer, const gcs::Line& line) {
             return receives_.on_announce(peer, line);
         case Kind::unsend:
             return receives_.on_unsend(peer, line);
-        case Kind::request:
-            return rendezvous_.on_request(peer, line);
+        case Kind::clear_to_send:
+            return rendezvous_.on_clear_to_send(peer, line);
         case Kind::taken:
             return rendezvous_.on_taken(peer, line);
         case Kind::unsent:

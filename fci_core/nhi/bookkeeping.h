@@ -18,21 +18,21 @@ public:
     Status set_indirection_address(Index index, LcsAddress address) noexcept override {
         return windows_.set(index, address);
     }
-    Status create_group(std::span<const Rank> ranks, GroupId* group) noexcept override {
-        return groups_.create(ranks, known_ranks(), group);
+    Status create_group(std::span<const PeerId> peers, GroupId* group) noexcept override {
+        return groups_.create(peers, known_peers(), group);
     }
     Status destroy_group(GroupId group) noexcept override { return groups_.destroy(group); }
     Status configure_event(EventId event, EventSignal signal) noexcept override {
         if (event >= kEventsMax) return Status::invalid;
         counting_ = with(counting_, event, signal.flag);
         interrupting_ = with(interrupting_, event, signal.interrupt);
-        attention_ = counting_ | (interrupting_ & ~masked_);
+        wanted_events_ = counting_ | (interrupting_ & ~masked_);
         return Status::ok;
     }
     Status mask_event_interrupt(EventId event, bool masked) noexcept override {
         if (event >= kEventsMax) return Status::invalid;
         masked_ = with(masked_, event, masked);
-        attention_ = counting_ | (interrupting_ & ~masked_);
+        wanted_events_ = counting_ | (interrupting_ & ~masked_);
         return Status::ok;
     }
     [[nodiscard]] std::uint32_t event_count(EventId event) const noexcept override {
@@ -43,10 +43,10 @@ protected:
     /// `memory`: of the device, for windows.
     explicit Bookkeeping(std::span<std::byte> memory) noexcept : windows_(memory) {}
 
-    [[nodiscard]] virtual Rank known_ranks() const noexcept = 0;
+    [[nodiscard]] virtual PeerId known_peers() const noexcept = 0;
     [[nodiscard]] const Windows& windows() const noexcept { return windows_; }
-    [[nodiscard]] std::span<const Rank> members(const GroupId& group) const noexcept {
-        return groups_.members(group, known_ranks());
+    [[nodiscard]] std::span<const PeerId> members(const GroupId& group) const noexcept {
+        return groups_.members(group, known_peers());
     }
     /// They have come. True: a process that sleeps must be woken.
     bool take_events(std::uint32_t events) noexcept {
@@ -55,8 +55,8 @@ protected:
         }
         return (events & interrupting_ & ~masked_) != 0;
     }
-    /// The events that anything is wanted of (Link::attention).
-    [[nodiscard]] const std::uint64_t& attention() const noexcept { return attention_; }
+    /// The events that anything is wanted of (Link::wanted_events).
+    [[nodiscard]] const std::uint64_t& wanted_events() const noexcept { return wanted_events_; }
 
 private:
     static std::uint32_t with(std::uint32_t set, EventId event, bool on) noexcept {
@@ -69,7 +69,7 @@ private:
     Windows windows_;
     Groups groups_;
     std::uint32_t counting_ = 0, interrupting_ = 0, masked_ = 0;
-    std::uint64_t attention_ = 0;
+    std::uint64_t wanted_events_ = 0;
     std::array<std::uint32_t, kEventsMax> counts_{};
 };
 

@@ -14,9 +14,9 @@ namespace fci::nhi {
 
 class Groups {
 public:
-    /// Of some of the ranks below `known`, each once.
-    Status create(std::span<const Rank> ranks, Rank known, GroupId* group) {
-        std::vector<Rank> set(ranks.begin(), ranks.end());
+    /// Of some of the peers below `known`, each once.
+    Status create(std::span<const PeerId> peers, PeerId known, GroupId* group) {
+        std::vector<PeerId> set(peers.begin(), peers.end());
         std::sort(set.begin(), set.end());
         set.erase(std::unique(set.begin(), set.end()), set.end());
         if (set.empty() || set.back() >= known) return Status::invalid;
@@ -33,15 +33,16 @@ public:
         all_[group & ~kGroupFlag].clear();
         return Status::ok;
     }
-    /// Of a rank below `known` that rank; nobody: there is no such group. Valid while `group` is.
-    [[nodiscard]] std::span<const Rank> members(const GroupId& group, Rank known) const noexcept {
+    /// Of an id below `known` that id; nobody: there is no such group. Valid while `group` is.
+    [[nodiscard]] std::span<const PeerId> members(const GroupId& group,
+                                                  PeerId known) const noexcept {
         if ((group & kGroupFlag) == 0) return {&group, group < known ? 1u : 0u};
         const GroupId at = group & ~kGroupFlag;
-        return at < all_.size() ? std::span<const Rank>(all_[at]) : std::span<const Rank>();
+        return at < all_.size() ? std::span<const PeerId>(all_[at]) : std::span<const PeerId>();
     }
 
 private:
-    std::vector<std::vector<Rank>> all_;  // empty: free
+    std::vector<std::vector<PeerId>> all_;  // empty: free
 };
 
 }  // namespace fci::nhi

@@ -29,7 +29,7 @@ public:
     virtual Status open_window(WindowNumber number, LcsAddress base,
                                std::span<std::byte> local) noexcept = 0;
     virtual Status close_window(WindowNumber number) noexcept = 0;
-    virtual Status create_group(std::span<const Rank> ranks, GroupId* group) noexcept = 0;
+    virtual Status create_group(std::span<const PeerId> peers, GroupId* group) noexcept = 0;
     virtual Status destroy_group(GroupId group) noexcept = 0;
     virtual Status set_indirection_address(Index index, LcsAddress address) noexcept = 0;
     /// Everything, or nothing with Status::again. The source bytes may be reused on return.
@@ -42,7 +42,7 @@ public:
     // --- extensions ---
 
     /// What can be done with an attached peer; a link without anything for any other.
-    [[nodiscard]] virtual Link link(Rank rank) noexcept = 0;
+    [[nodiscard]] virtual Link link(PeerId id) noexcept = 0;
     /// Everything that was given here is where it should be, as far as it ever will: who closes
     /// waits for that.
     [[nodiscard]] virtual bool is_idle() const noexcept { return true; }
@@ -54,22 +54,22 @@ public:
     [[nodiscard]] virtual std::uint32_t event_count(EventId event) const noexcept = 0;
     /// Where the memory of a mapped peer can be loaded and stored by this process; nullptr
     /// elsewhere, and where there is no such memory.
-    virtual std::byte* map(Rank rank, LcsAddress address, std::size_t bytes) noexcept = 0;
+    virtual std::byte* map(PeerId id, LcsAddress address, std::size_t bytes) noexcept = 0;
     /// Memory of the destination's block that is to be written next, beyond what was there when it
     /// was attached (Settings::block_first_bytes), is there from now on. Likewise that of a window:
     /// its owner must ask (Settings::communication_later), as kSelf; others may, before they read
     /// much of it. exhausted: not to be had.
-    virtual Status provide(Rank rank, LcsAddress address, std::size_t bytes) noexcept {
-        (void)rank, (void)address, (void)bytes;
+    virtual Status provide(PeerId id, LcsAddress address, std::size_t bytes) noexcept {
+        (void)id, (void)address, (void)bytes;
         return Status::ok;
     }
-    /// Copies between local memory and memory of `rank` that lies in no window, by the kernel.
+    /// Copies between local memory and memory of `id` that lies in no window, by the kernel.
     /// All bytes or an error; `remote` is an address in that process. unsupported: not with this
     /// peer, which a copy of no bytes finds out. lost: it has closed, ended or
     /// become another program, and nothing of it was touched. Whoever closes a device can use its
     /// memory for anything else from then on: no copy of a peer reads or writes it.
     enum class Direction : std::uint8_t { read, write };
-    virtual Status copy(Rank rank, Direction direction, std::uint64_t remote, void* local,
+    virtual Status copy(PeerId id, Direction direction, std::uint64_t remote, void* local,
                         std::size_t bytes) noexcept = 0;
 };
 

@@ -6,12 +6,13 @@
 namespace fci::nhi {
 
 /// A process as this interface numbers it: 0, 1, ... in the order in which peers became known.
-/// Numbers are local to a process. Rank 0 is the process itself.
-using Rank = std::uint32_t;
-inline constexpr Rank kSelf = 0;
-inline constexpr Rank kNoRank = 0xffffffffu;
+/// Numbers are local to a process, unlike the ranks of MPI; 0 is the process itself.
+using PeerId = std::uint32_t;
+inline constexpr PeerId kSelf = 0;
+inline constexpr PeerId kNoPeer = 0xffffffffu;
 
-/// A set of destinations. A rank is the group that holds it alone; create_group() makes others.
+/// A set of destinations. An id is the group that holds that peer alone; create_group() makes
+/// others.
 using GroupId = std::uint32_t;
 inline constexpr GroupId kGroupFlag = 0x80000000u;
 
@@ -23,7 +24,7 @@ inline constexpr WindowNumber kWindowsMax = 16;
 inline constexpr Index kIndicesMax = 256;
 inline constexpr EventId kEventsMax = 32;
 static_assert(kEventsMax <= 32, "sets of events are 32-bit words");
-static_assert((kNoRank & kGroupFlag) != 0, "no rank is a group, nor nobody");
+static_assert((kNoPeer & kGroupFlag) != 0, "no peer is a group, nor is nobody");
 
 /// An address of the logical communication space (LCS, §2.5.2). Addresses below kPairLimit name
 /// the block that the destination keeps for the writer (§2.6.6: one request block for each pair);

@@ -10,24 +10,24 @@ namespace {
 /// Both ends know the same of each other.
 TEST_P(Nhi, link__is_of_the_pair_and_there_once_it_attached) {
     open(3);
-    const nhi::Rank early = rank_of(0, 1);
+    const nhi::PeerId early = id_of(0, 1);
     EXPECT_EQ(network(0).link(early).block_bytes, 0u);
     EXPECT_EQ(network(0).link(99).block_bytes, 0u);
     ASSERT_EQ(device(0).connect(early), Status::ok);
-    ASSERT_EQ(device(0).connect(rank_of(0, 2)), Status::ok);
-    ASSERT_EQ(device(1).connect(rank_of(1, 2)), Status::ok);
+    ASSERT_EQ(device(0).connect(id_of(0, 2)), Status::ok);
+    ASSERT_EQ(device(1).connect(id_of(1, 2)), Status::ok);
     ASSERT_TRUE(world_->until([&] {
-        return is_attached(0, rank_of(0, 1)) && is_attached(0, rank_of(0, 2)) &&
-               is_attached(1, rank_of(1, 2)) && is_attached(1, rank_of(1, 0)) &&
-               is_attached(2, rank_of(2, 0)) && is_attached(2, rank_of(2, 1));
+        return is_attached(0, id_of(0, 1)) && is_attached(0, id_of(0, 2)) &&
+               is_attached(1, id_of(1, 2)) && is_attached(1, id_of(1, 0)) &&
+               is_attached(2, id_of(2, 0)) && is_attached(2, id_of(2, 1));
     }));
     for (unsigned a = 0; a < 3; ++a) {
         for (unsigned b = 0; b < 3; ++b) {
-            const nhi::Link here = network(a).link(rank_of(a, b));
-            const nhi::Link there = network(b).link(rank_of(b, a));
+            const nhi::Link here = network(a).link(id_of(a, b));
+            const nhi::Link there = network(b).link(id_of(b, a));
             EXPECT_EQ(here.block_bytes, kBlockBytes);
             EXPECT_EQ(here.block != nullptr, there.block != nullptr);
-            EXPECT_EQ(here.block != nullptr, here.attention != nullptr);
+            EXPECT_EQ(here.block != nullptr, here.wanted_events != nullptr);
             EXPECT_EQ(here.mapped, there.mapped);
             EXPECT_EQ(here.same_host, there.same_host);
         }
@@ -37,7 +37,7 @@ TEST_P(Nhi, link__is_of_the_pair_and_there_once_it_attached) {
 /// Who closes then takes nothing back that it sent.
 TEST_P(Nhi, is_idle__once_all_has_arrived) {
     open_attached(2);
-    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    const nhi::PeerId b = id_of(0, 1), a = id_of(1, 0);
     for (std::uint64_t word = 1; word <= 20; ++word) {
         ASSERT_EQ(initiate(0, Transfer(b).put(LcsAddress{0}, &word, 8)), Status::ok);
         ASSERT_TRUE(world_->until([&] { return network(0).is_idle(); }));
@@ -49,7 +49,7 @@ TEST_P(Nhi, is_idle__once_all_has_arrived) {
 /// word of the line at last.
 TEST_P(Nhi, link__stores_keep_their_order) {
     open_attached(2);
-    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    const nhi::PeerId b = id_of(0, 1), a = id_of(1, 0);
     constexpr std::uint64_t kRounds = 300, kData = 4096 / 8;
     ASSERT_EQ(network(1).configure_event(3, {.flag = true}), Status::ok);
     if (network(0).link(b).block == nullptr) GTEST_SKIP() << "transfers only";
@@ -59,7 +59,7 @@ TEST_P(Nhi, link__stores_keep_their_order) {
         for (std::uint64_t i = 0; i < 7; ++i) flag::store_release(there[i], round);
         flag::store_release(there[7], round);
         flag::full_fence();
-        if ((flag::load_acquire(*network(0).link(b).attention) & 8) != 0) {
+        if ((flag::load_acquire(*network(0).link(b).wanted_events) & 8) != 0) {
             ASSERT_EQ(network(0).initiate_transfer(Transfer(b).raise(3)), Status::ok);
         }
         const std::uint64_t* const here = words(1, a);
@@ -78,7 +78,7 @@ TEST_P(Nhi, link__stores_keep_their_order) {
 
 TEST_P(Nhi, map__is_the_destination_memory) {
     open_attached(2);
-    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    const nhi::PeerId b = id_of(0, 1), a = id_of(1, 0);
     auto* const there = network(0).map(b, LcsAddress{256}, 64);
     if (!network(0).link(b).mapped) {
         EXPECT_EQ(there, nullptr);
@@ -94,7 +94,7 @@ TEST_P(Nhi, map__is_the_destination_memory) {
 
 TEST_P(Nhi, copy__both_directions) {
     open_attached(2);
-    const nhi::Rank b = rank_of(0, 1);
+    const nhi::PeerId b = id_of(0, 1);
     using Direction = nhi::NetworkInterface::Direction;
     const Status allowed = network(0).copy(b, Direction::read, 0, nullptr, 0);
     if (allowed == Status::unsupported) GTEST_SKIP() << "not here";

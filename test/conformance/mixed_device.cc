@@ -49,13 +49,13 @@ MixedDevice::~MixedDevice() {
 
 // --- who is who ---
 
-void MixedDevice::Side::peer_attached(nhi::Rank rank) {
-    const nhi::Rank outer = owner_.outer(number_, rank);
+void MixedDevice::Side::peer_attached(nhi::PeerId id) {
+    const nhi::PeerId outer = owner_.outer(number_, id);
     if (owner_.listener_ != nullptr) owner_.listener_->peer_attached(outer);
 }
 
-void MixedDevice::Side::peer_lost(nhi::Rank rank, Status why, const std::string& reason) {
-    const nhi::Rank outer = owner_.outer(number_, rank);
+void MixedDevice::Side::peer_lost(nhi::PeerId id, Status why, const std::string& reason) {
+    const nhi::PeerId outer = owner_.outer(number_, id);
     if (owner_.listener_ != nullptr) owner_.listener_->peer_lost(outer, why, reason);
 }
 
@@ -63,62 +63,62 @@ void MixedDevice::Side::stranger_came() noexcept {
     if (owner_.listener_ != nullptr) owner_.listener_->stranger_came();
 }
 
-nhi::Rank MixedDevice::outer(unsigned side, nhi::Rank rank) {
-    std::vector<nhi::Rank>& known = outer_[side];
-    if (rank >= known.size()) known.resize(rank + 1, nhi::kNoRank);
-    if (known[rank] == nhi::kNoRank) {
-        known[rank] = static_cast<nhi::Rank>(peers_.size());
-        peers_.push_back({side, rank});
+nhi::PeerId MixedDevice::outer(unsigned side, nhi::PeerId id) {
+    std::vector<nhi::PeerId>& known = outer_[side];
+    if (id >= known.size()) known.resize(id + 1, nhi::kNoPeer);
+    if (known[id] == nhi::kNoPeer) {
+        known[id] = static_cast<nhi::PeerId>(peers_.size());
+        peers_.push_back({side, id});
     }
-    return known[rank];
+    return known[id];
 }
 
-ddi::Device* MixedDevice::device_of(nhi::Rank rank, nhi::Rank* there) const noexcept {
-    if (rank >= peers_.size()) return nullptr;
-    *there = peers_[rank].rank;
-    return device_[peers_[rank].side].get();
+ddi::Device* MixedDevice::device_of(nhi::PeerId id, nhi::PeerId* there) const noexcept {
+    if (id >= peers_.size()) return nullptr;
+    *there = peers_[id].id;
+    return device_[peers_[id].side].get();
 }
 
-nhi::NetworkInterface* MixedDevice::network_of(nhi::Rank rank, nhi::Rank* there) const noexcept {
-    ddi::Device* const device = device_of(rank, there);
+nhi::NetworkInterface* MixedDevice::network_of(nhi::PeerId id, nhi::PeerId* there) const noexcept {
+    ddi::Device* const device = device_of(id, there);
     return device != nullptr ? &device->network() : nullptr;
 }
 
-Status MixedDevice::add_peer(const ddi::Card& card, nhi::Rank* rank) {
+Status MixedDevice::add_peer(const ddi::Card& card, nhi::PeerId* id) {
     const unsigned side = share_host(card, this->card()) ? kNear : kFar;
-    nhi::Rank there = nhi::kNoRank;
+    nhi::PeerId there = nhi::kNoPeer;
     const Status status = device_[side]->add_peer(card, &there);
-    if (status == Status::ok) *rank = outer(side, there);
+    if (status == Status::ok) *id = outer(side, there);
     return status;
 }
 
-Status MixedDevice::connect(nhi::Rank rank) {
-    nhi::Rank there;
-    ddi::Device* const device = device_of(rank, &there);
+Status MixedDevice::connect(nhi::PeerId id) {
+    nhi::PeerId there;
+    ddi::Device* const device = device_of(id, &there);
     return device != nullptr ? device->connect(there) : Status::invalid;
 }
 
-const ddi::Card* MixedDevice::card_of(nhi::Rank rank) const noexcept {
-    nhi::Rank there;
-    const ddi::Device* const device = device_of(rank, &there);
+const ddi::Card* MixedDevice::card_of(nhi::PeerId id) const noexcept {
+    nhi::PeerId there;
+    const ddi::Device* const device = device_of(id, &there);
     return device != nullptr ? device->card_of(there) : nullptr;
 }
 
-std::uint64_t MixedDevice::sizes(nhi::Rank rank) const noexcept {
-    nhi::Rank there;
-    const ddi::Device* const device = device_of(rank, &there);
+std::uint64_t MixedDevice::sizes(nhi::PeerId id) const noexcept {
+    nhi::PeerId there;
+    const ddi::Device* const device = device_of(id, &there);
     return device != nullptr ? device->sizes(there) : 0;
 }
 
-std::span<std::byte> MixedDevice::block(nhi::Rank rank) noexcept {
-    nhi::Rank there;
-    ddi::Device* const device = device_of(rank, &there);
+std::span<std::byte> MixedDevice::block(nhi::PeerId id) noexcept {
+    nhi::PeerId there;
+    ddi::Device* const device = device_of(id, &there);
     return device != nullptr ? device->block(there) : std::span<std::byte>();
 }
 
-std::string MixedDevice::describe(nhi::Rank rank) const {
-    nhi::Rank there;
-    const ddi::Device* const device = device_of(rank, &there);
+std::string MixedDevice::describe(nhi::PeerId id) const {
+    nhi::PeerId there;
+    const ddi::Device* const device = device_of(id, &there);
     return device != nullptr ? device->describe(there) : "no known process";
 }
 
@@ -171,39 +171,39 @@ unsigned MixedDevice::poll(Nanoseconds now) noexcept {
 
 // --- one of the two ---
 
-nhi::Link MixedDevice::link(nhi::Rank rank) noexcept {
-    nhi::Rank there;
-    nhi::NetworkInterface* const network = network_of(rank, &there);
+nhi::Link MixedDevice::link(nhi::PeerId id) noexcept {
+    nhi::PeerId there;
+    nhi::NetworkInterface* const network = network_of(id, &there);
     return network != nullptr ? network->link(there) : nhi::Link{};
 }
 
-std::byte* MixedDevice::map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept {
-    nhi::Rank there;
-    nhi::NetworkInterface* const network = network_of(rank, &there);
+std::byte* MixedDevice::map(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept {
+    nhi::PeerId there;
+    nhi::NetworkInterface* const network = network_of(id, &there);
     return network != nullptr ? network->map(there, address, bytes) : nullptr;
 }
 
-Status MixedDevice::provide(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept {
-    nhi::Rank there;
-    nhi::NetworkInterface* const network = network_of(rank, &there);
+Status MixedDevice::provide(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept {
+    nhi::PeerId there;
+    nhi::NetworkInterface* const network = network_of(id, &there);
     return network != nullptr ? network->provide(there, address, bytes) : Status::invalid;
 }
 
-Status MixedDevice::copy(nhi::Rank rank, Direction direction, std::uint64_t remote, void* local,
+Status MixedDevice::copy(nhi::PeerId id, Direction direction, std::uint64_t remote, void* local,
                          std::size_t bytes) noexcept {
-    nhi::Rank there;
-    nhi::NetworkInterface* const network = network_of(rank, &there);
+    nhi::PeerId there;
+    nhi::NetworkInterface* const network = network_of(id, &there);
     return network != nullptr ? network->copy(there, direction, remote, local, bytes)
                               : Status::invalid;
 }
 
 // --- groups: a part on each side ---
 
-Status MixedDevice::create_group(std::span<const nhi::Rank> ranks, nhi::GroupId* group) noexcept {
-    std::vector<nhi::Rank> members[kSides];
-    for (const nhi::Rank rank : ranks) {
-        if (rank >= peers_.size()) return Status::invalid;
-        members[peers_[rank].side].push_back(peers_[rank].rank);
+Status MixedDevice::create_group(std::span<const nhi::PeerId> ranks, nhi::GroupId* group) noexcept {
+    std::vector<nhi::PeerId> members[kSides];
+    for (const nhi::PeerId id : ranks) {
+        if (id >= peers_.size()) return Status::invalid;
+        members[peers_[id].side].push_back(peers_[id].id);
     }
     Group made;
     made.used = true;
@@ -239,7 +239,7 @@ Status MixedDevice::destroy_group(nhi::GroupId group) noexcept {
 }
 
 Status MixedDevice::initiate_transfer(const nhi::Transfer& transfer) noexcept {
-    nhi::Rank there;
+    nhi::PeerId there;
     if (nhi::NetworkInterface* const network = network_of(transfer.destination(), &there)) {
         return network->initiate_transfer(nhi::Transfer(there, transfer));
     }

@@ -40,20 +40,20 @@ protected:
     nhi::NetworkInterface& network(unsigned i) { return world_->device(i).network(); }
     Ear& ear(unsigned i) { return world_->ear(i); }
 
-    nhi::Rank rank_of(unsigned at, unsigned other) {
-        nhi::Rank rank = nhi::kNoRank;
-        EXPECT_EQ(device(at).add_peer(device(other).card(), &rank), Status::ok);
-        return rank;
+    nhi::PeerId id_of(unsigned at, unsigned other) {
+        nhi::PeerId id = nhi::kNoPeer;
+        EXPECT_EQ(device(at).add_peer(device(other).card(), &id), Status::ok);
+        return id;
     }
-    bool is_attached(unsigned at, nhi::Rank rank) {
-        return std::ranges::count(ear(at).attached, rank) == 1;
+    bool is_attached(unsigned at, nhi::PeerId id) {
+        return std::ranges::count(ear(at).attached, id) == 1;
     }
     /// Opens `count` devices, each attached to each.
     void open_attached(unsigned count) {
         open(count);
         for (unsigned a = 0; a < count; ++a) {
             for (unsigned b = a + 1; b < count; ++b) {
-                ASSERT_EQ(device(a).connect(rank_of(a, b)), Status::ok);
+                ASSERT_EQ(device(a).connect(id_of(a, b)), Status::ok);
             }
         }
         ASSERT_TRUE(world_->until([&] {
@@ -77,7 +77,7 @@ protected:
         }
         return Status::again;
     }
-    std::uint64_t* words(unsigned at, nhi::Rank from) {
+    std::uint64_t* words(unsigned at, nhi::PeerId from) {
         return reinterpret_cast<std::uint64_t*>(device(at).block(from).data());
     }
 

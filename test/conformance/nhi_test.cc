@@ -19,7 +19,7 @@ INSTANTIATE_TEST_SUITE_P(Drivers, Nhi, testing::ValuesIn(makers().begin(), maker
 
 TEST_P(Nhi, connect__attaches_both_sides) {
     open(2);
-    const nhi::Rank b = rank_of(0, 1);
+    const nhi::PeerId b = id_of(0, 1);
     EXPECT_EQ(device(0).peers(), 2u);
     EXPECT_EQ(device(1).peers(), 1u);
     EXPECT_TRUE(device(0).block(b).empty());
@@ -27,9 +27,9 @@ TEST_P(Nhi, connect__attaches_both_sides) {
     ASSERT_TRUE(world_->until(
         [&] { return ear(0).attached.size() == 1 && ear(1).attached.size() == 1; }));
     EXPECT_EQ(ear(0).attached[0], b);
-    const nhi::Rank a = ear(1).attached[0];
+    const nhi::PeerId a = ear(1).attached[0];
     EXPECT_EQ(device(1).card_of(a)->incarnation, device(0).card().incarnation);
-    EXPECT_EQ(rank_of(1, 0), a);
+    EXPECT_EQ(id_of(1, 0), a);
     EXPECT_EQ(device(0).block(b).size(), kBlockBytes);
     EXPECT_EQ(device(1).block(a).size(), kBlockBytes);
     EXPECT_NE(device(0).describe(b), "");
@@ -38,7 +38,7 @@ TEST_P(Nhi, connect__attaches_both_sides) {
 
 TEST_P(Nhi, connect__crossing_gives_one_peer) {
     open(2);
-    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    const nhi::PeerId b = id_of(0, 1), a = id_of(1, 0);
     ASSERT_EQ(device(0).connect(b), Status::ok);
     ASSERT_EQ(device(1).connect(a), Status::ok);
     ASSERT_TRUE(world_->until([&] { return is_attached(0, b) && is_attached(1, a); }));
@@ -59,8 +59,8 @@ TEST_P(Nhi, connect__crossing_gives_one_peer) {
 
 TEST_P(Nhi, connect__repeated_is_harmless) {
     open(2);
-    const nhi::Rank b = rank_of(0, 1);
-    EXPECT_EQ(rank_of(0, 1), b);
+    const nhi::PeerId b = id_of(0, 1);
+    EXPECT_EQ(id_of(0, 1), b);
     ASSERT_EQ(device(0).connect(b), Status::ok);
     ASSERT_EQ(device(0).connect(b), Status::ok);
     ASSERT_TRUE(world_->until([&] { return is_attached(0, b); }));
@@ -75,17 +75,17 @@ TEST_P(Nhi, connect__typed_card_finds_whoever_is_there) {
     open(2);
     ddi::Card typed = device(1).card();
     typed.incarnation = 0;
-    nhi::Rank b = nhi::kNoRank;
+    nhi::PeerId b = nhi::kNoPeer;
     ASSERT_EQ(device(0).add_peer(typed, &b), Status::ok);
     EXPECT_NE(b, nhi::kSelf);
     ASSERT_EQ(device(0).connect(b), Status::ok);
-    ASSERT_EQ(device(1).connect(rank_of(1, 0)), Status::ok);
+    ASSERT_EQ(device(1).connect(id_of(1, 0)), Status::ok);
     ASSERT_TRUE(world_->until(
         [&] { return ear(0).attached.size() == 1 && ear(1).attached.size() == 1; }));
     world_->settle();
-    EXPECT_EQ(ear(0).attached, std::vector<nhi::Rank>{b});
+    EXPECT_EQ(ear(0).attached, std::vector<nhi::PeerId>{b});
     EXPECT_EQ(device(0).card_of(b)->incarnation, device(1).card().incarnation);
-    EXPECT_EQ(rank_of(0, 1), b);
+    EXPECT_EQ(id_of(0, 1), b);
     EXPECT_EQ(device(0).peers(), 2u);
 }
 
@@ -93,11 +93,11 @@ TEST_P(Nhi, connect__place_without_a_process_is_lost) {
     open(2);
     const ddi::Card gone = device(1).card();
     world_->close(1);
-    nhi::Rank b = nhi::kNoRank;
+    nhi::PeerId b = nhi::kNoPeer;
     ASSERT_EQ(device(0).add_peer(gone, &b), Status::ok);
     ASSERT_EQ(device(0).connect(b), Status::ok);
     ASSERT_TRUE(world_->until([&] { return ear(0).lost.size() == 1; }));
-    EXPECT_EQ(ear(0).lost[0].rank, b);
+    EXPECT_EQ(ear(0).lost[0].id, b);
     EXPECT_EQ(ear(0).lost[0].why, Status::unreachable);
     EXPECT_GT(ear(0).lost[0].reason.size(), 20u);
 }
@@ -111,11 +111,11 @@ TEST_P(Nhi, connect__different_settings_are_a_mismatch) {
         if (layout) other.layout_digest = 0x5678;
         if (!layout) other.job = 78;
         world_->open(other);
-        const nhi::Rank b = rank_of(0, 1);
+        const nhi::PeerId b = id_of(0, 1);
         ASSERT_EQ(device(0).connect(b), Status::ok);
         ASSERT_TRUE(world_->until([&] { return ear(0).lost.size() == 1; }));
         world_->settle();
-        EXPECT_EQ(ear(0).lost[0].rank, b);
+        EXPECT_EQ(ear(0).lost[0].id, b);
         EXPECT_EQ(ear(0).lost[0].why, Status::mismatch);
         const std::string& reason = ear(0).lost[0].reason;
         const auto says = [&](const char* text) { return reason.find(text) != reason.npos; };
@@ -133,7 +133,7 @@ TEST_P(Nhi, block__as_large_as_its_owner_says) {
         settings.sizes = 7 + at;
         world_->open(settings);
     }
-    const nhi::Rank other[2] = {rank_of(0, 1), rank_of(1, 0)};
+    const nhi::PeerId other[2] = {id_of(0, 1), id_of(1, 0)};
     ASSERT_EQ(device(0).connect(other[0]), Status::ok);
     ASSERT_TRUE(world_->until(
         [&] { return is_attached(0, other[0]) && is_attached(1, other[1]); }));
@@ -156,20 +156,20 @@ TEST_P(Nhi, provide__the_rest_of_a_block) {
     open_attached(2);
     const std::uint64_t word = 42;
     const std::size_t at = kBlockBytes / 8 - 1;
-    for (const nhi::Rank to : {rank_of(0, 1), nhi::kSelf}) {
+    for (const nhi::PeerId to : {id_of(0, 1), nhi::kSelf}) {
         ASSERT_EQ(network(0).provide(to, LcsAddress{kBlockFirstBytes},
                                      kBlockBytes - kBlockFirstBytes), Status::ok);
         ASSERT_EQ(put(0, to, 8 * at, &word, sizeof word), Status::ok);
     }
     EXPECT_TRUE(world_->until([&] {
-        return flag::load_acquire(words(1, rank_of(1, 0))[at]) == 42 &&
+        return flag::load_acquire(words(1, id_of(1, 0))[at]) == 42 &&
                flag::load_acquire(words(0, nhi::kSelf)[at]) == 42;
     }));
 }
 
 TEST_P(Nhi, self__is_attached_from_the_start) {
     open(1);
-    EXPECT_EQ(rank_of(0, 0), nhi::kSelf);
+    EXPECT_EQ(id_of(0, 0), nhi::kSelf);
     EXPECT_EQ(device(0).connect(nhi::kSelf), Status::ok);
     ASSERT_EQ(device(0).block(nhi::kSelf).size(), kBlockBytes);
     const std::uint64_t word = 42;
@@ -184,7 +184,7 @@ TEST_P(Nhi, self__is_attached_from_the_start) {
 TEST_P(Nhi, transfer__to_a_peer_that_is_not_attached_is_refused) {
     open(2);
     const std::uint64_t word = 1;
-    const nhi::Rank b = rank_of(0, 1);
+    const nhi::PeerId b = id_of(0, 1);
     Transfer transfer(b);
     transfer.put(LcsAddress{0}, &word, sizeof word);
     EXPECT_NE(network(0).initiate_transfer(transfer), Status::ok);
@@ -201,7 +201,7 @@ TEST_P(Nhi, transfer__to_a_peer_that_is_not_attached_is_refused) {
 
 TEST_P(Nhi, transfer__any_length_and_place) {
     open_attached(2);
-    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    const nhi::PeerId b = id_of(0, 1), a = id_of(1, 0);
     std::vector<std::byte> expected(kBlockBytes), source(kBlockBytes);
     Prng prng(1);
     for (std::byte& byte : source) byte = static_cast<std::byte>(prng.next());
@@ -222,7 +222,7 @@ TEST_P(Nhi, transfer__any_length_and_place) {
 
 TEST_P(Nhi, transfer__parts_and_bounds) {
     open_attached(2);
-    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    const nhi::PeerId b = id_of(0, 1), a = id_of(1, 0);
     const std::uint64_t words4[4] = {1, 2, 3, 4};
     Transfer transfer(b);
     for (unsigned i = 0; i < 4; ++i) transfer.put(LcsAddress{64 * i}, &words4[i], 8);
@@ -253,7 +253,7 @@ bool line_is_whole(const std::uint64_t* line, std::size_t words, std::uint64_t r
 
 TEST_P(Nhi, transfer__last_word_comes_last) {
     open_attached(2);
-    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    const nhi::PeerId b = id_of(0, 1), a = id_of(1, 0);
     for (const std::size_t length : {8u, 64u, 128u, 256u, 1024u, 8192u}) {
         const std::size_t count = length / 8;
         std::vector<std::uint64_t> line(count);
@@ -294,7 +294,7 @@ TEST_P(Nhi, transfer__last_word_comes_last) {
 
 TEST_P(Nhi, transfer__order_of_issue) {
     open_attached(2);
-    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    const nhi::PeerId b = id_of(0, 1), a = id_of(1, 0);
     // Words are written from the first to the last, round by round; whoever reads them from the
     // last to the first must never find a later one that is ahead.
     constexpr std::size_t kWords = 16;
@@ -338,7 +338,7 @@ TEST_P(Nhi, transfer__order_of_issue) {
 
 TEST_P(Nhi, transfer__words_appear_whole) {
     open_attached(2);
-    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    const nhi::PeerId b = id_of(0, 1), a = id_of(1, 0);
     const auto* const halves = reinterpret_cast<const std::uint32_t*>(words(1, a));
     bool whole = true;
     std::atomic<bool> done = false;
@@ -377,7 +377,7 @@ TEST_P(Nhi, transfer__words_appear_whole) {
 
 TEST_P(Nhi, window__written_until_closed) {
     open_attached(2);
-    const nhi::Rank b = rank_of(0, 1);
+    const nhi::PeerId b = id_of(0, 1);
     const std::span<std::byte> memory = device(1).communication_memory();
     ASSERT_EQ(memory.size(), kMemoryBytes);
     const std::uint64_t base = nhi::kPairLimit + 0x10000;
@@ -434,7 +434,7 @@ TEST_P(Nhi, window__bad_arguments) {
 
 TEST_P(Nhi, index__each_receiver_has_its_own_address) {
     open_attached(3);
-    const nhi::Rank ranks[] = {nhi::kSelf, rank_of(0, 1), rank_of(0, 2)};
+    const nhi::PeerId ranks[] = {nhi::kSelf, id_of(0, 1), id_of(0, 2)};
     nhi::GroupId group = 0;
     ASSERT_EQ(network(0).create_group(ranks, &group), Status::ok);
     for (unsigned i = 0; i < 3; ++i) {
@@ -465,8 +465,8 @@ TEST_P(Nhi, index__each_receiver_has_its_own_address) {
 
 TEST_P(Nhi, group__includes_the_sender) {
     open_attached(3);
-    const nhi::Rank b = rank_of(0, 1), c = rank_of(0, 2);
-    const nhi::Rank ranks[] = {c, nhi::kSelf, b, c};
+    const nhi::PeerId b = id_of(0, 1), c = id_of(0, 2);
+    const nhi::PeerId ranks[] = {c, nhi::kSelf, b, c};
     nhi::GroupId group = 0;
     ASSERT_EQ(network(0).create_group(ranks, &group), Status::ok);
     EXPECT_NE(group & nhi::kGroupFlag, 0u);
@@ -474,10 +474,10 @@ TEST_P(Nhi, group__includes_the_sender) {
     ASSERT_EQ(put(0, group, 128, &word, 8), Status::ok);
     EXPECT_TRUE(world_->until([&] {
         return flag::load_acquire(words(0, nhi::kSelf)[16]) == 9 &&
-               flag::load_acquire(words(1, rank_of(1, 0))[16]) == 9 &&
-               flag::load_acquire(words(2, rank_of(2, 0))[16]) == 9;
+               flag::load_acquire(words(1, id_of(1, 0))[16]) == 9 &&
+               flag::load_acquire(words(2, id_of(2, 0))[16]) == 9;
     }));
-    const nhi::Rank two[] = {b, nhi::kSelf};
+    const nhi::PeerId two[] = {b, nhi::kSelf};
     nhi::GroupId second = 0;
     ASSERT_EQ(network(0).create_group(two, &second), Status::ok);
     EXPECT_NE(second, group);
@@ -486,15 +486,15 @@ TEST_P(Nhi, group__includes_the_sender) {
     EXPECT_EQ(put(0, group, 128, &word, 8), Status::invalid);
     EXPECT_EQ(put(0, second, 136, &word, 8), Status::ok);
     EXPECT_EQ(network(0).create_group({}, &group), Status::invalid);
-    const nhi::Rank unknown[] = {77};
+    const nhi::PeerId unknown[] = {77};
     EXPECT_EQ(network(0).create_group(unknown, &group), Status::invalid);
     EXPECT_EQ(network(0).destroy_group(nhi::kSelf), Status::not_found);
 }
 
 TEST_P(Nhi, group__with_a_lost_member_is_refused_without_trace) {
     open_attached(3);
-    const nhi::Rank b = rank_of(0, 1), c = rank_of(0, 2);
-    const nhi::Rank ranks[] = {b, c};
+    const nhi::PeerId b = id_of(0, 1), c = id_of(0, 2);
+    const nhi::PeerId ranks[] = {b, c};
     nhi::GroupId group = 0;
     ASSERT_EQ(network(0).create_group(ranks, &group), Status::ok);
     world_->close(2);
@@ -504,14 +504,14 @@ TEST_P(Nhi, group__with_a_lost_member_is_refused_without_trace) {
     transfer.put(LcsAddress{0}, &word, 8);
     EXPECT_EQ(initiate(0, transfer), Status::lost);
     world_->settle();
-    EXPECT_EQ(*words(1, rank_of(1, 0)), 0u);
+    EXPECT_EQ(*words(1, id_of(1, 0)), 0u);
 }
 
 // --- events ---
 
 TEST_P(Nhi, event__counted_where_it_was_asked_for) {
     open_attached(2);
-    const nhi::Rank b = rank_of(0, 1);
+    const nhi::PeerId b = id_of(0, 1);
     ASSERT_EQ(network(1).configure_event(4, {.flag = true, .interrupt = false}), Status::ok);
     world_->settle();
     for (unsigned i = 0; i < 10; ++i) {
@@ -528,7 +528,7 @@ TEST_P(Nhi, event__counted_where_it_was_asked_for) {
 
 TEST_P(Nhi, event__comes_after_the_data) {
     open_attached(2);
-    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    const nhi::PeerId b = id_of(0, 1), a = id_of(1, 0);
     ASSERT_EQ(network(1).configure_event(1, {.flag = true, .interrupt = false}), Status::ok);
     world_->settle();
     bool after = true;
@@ -555,7 +555,7 @@ TEST_P(Nhi, sleep__no_wake_up_is_lost) {
     const auto play = [&](unsigned me, bool serves) {
         ddi::Device& own = device(me);
         nhi::NetworkInterface& net = own.network();
-        const nhi::Rank other = ear(me).attached[0];
+        const nhi::PeerId other = ear(me).attached[0];
         const auto* const in = reinterpret_cast<const std::uint64_t*>(own.block(other).data());
         EXPECT_EQ(net.mask_event_interrupt(0, true), Status::ok);
         EXPECT_EQ(net.configure_event(0, {.flag = false, .interrupt = true}), Status::ok);
@@ -628,7 +628,7 @@ TEST_P(Nhi, sleep__times_out_and_masked_events_do_not_wake) {
     ASSERT_EQ(network(1).configure_event(0, {.flag = true, .interrupt = true}), Status::ok);
     ASSERT_EQ(network(1).mask_event_interrupt(0, true), Status::ok);
     world_->settle();
-    Transfer transfer(rank_of(0, 1));
+    Transfer transfer(id_of(0, 1));
     transfer.raise(0);
     ASSERT_EQ(network(0).initiate_transfer(transfer), Status::ok);
     Nanoseconds before = device(1).now();
@@ -646,13 +646,13 @@ TEST_P(Nhi, sleep__times_out_and_masked_events_do_not_wake) {
 
 TEST_P(Nhi, close__is_told_and_leaves_what_was_written) {
     open_attached(2);
-    const nhi::Rank b = rank_of(0, 1), a = rank_of(1, 0);
+    const nhi::PeerId b = id_of(0, 1), a = id_of(1, 0);
     const std::uint64_t word = 13;
     ASSERT_EQ(put(1, a, 24, &word, 8), Status::ok);
     world_->settle();
     world_->close(1);
     ASSERT_TRUE(world_->until([&] { return ear(0).lost.size() == 1; }));
-    EXPECT_EQ(ear(0).lost[0].rank, b);
+    EXPECT_EQ(ear(0).lost[0].id, b);
     EXPECT_EQ(ear(0).lost[0].why, Status::not_found);  // `lost` is for those that died
     EXPECT_NE(ear(0).lost[0].reason.find("closed"), std::string::npos) << ear(0).lost[0].reason;
     ASSERT_EQ(device(0).block(b).size(), kBlockBytes);
@@ -667,20 +667,20 @@ TEST_P(Nhi, close__is_told_and_leaves_what_was_written) {
 
 TEST_P(Nhi, reopen__at_the_same_place_is_another_rank) {
     open_attached(2);
-    const nhi::Rank old = rank_of(0, 1);
+    const nhi::PeerId old = id_of(0, 1);
     ddi::Settings settings = usual_settings();
     settings.wanted = device(1).card();
     world_->close(1);
     world_->open(settings);
     EXPECT_TRUE(device(2).card().same_place(settings.wanted));
     EXPECT_NE(device(2).card().incarnation, settings.wanted.incarnation);
-    ASSERT_EQ(device(2).connect(rank_of(2, 0)), Status::ok);
+    ASSERT_EQ(device(2).connect(id_of(2, 0)), Status::ok);
     ASSERT_TRUE(world_->until(
         [&] { return ear(0).attached.size() == 2 && ear(2).attached.size() == 1; }));
     EXPECT_EQ(ear(0).lost.size(), 1u);
-    EXPECT_EQ(ear(0).lost[0].rank, old);
+    EXPECT_EQ(ear(0).lost[0].id, old);
     EXPECT_NE(ear(0).attached[1], old);
-    EXPECT_EQ(rank_of(0, 2), ear(0).attached[1]);
+    EXPECT_EQ(id_of(0, 2), ear(0).attached[1]);
 }
 
 }  // namespace

@@ -15,16 +15,16 @@ namespace fci::conformance {
 /// Remembers what a device told.
 struct Ear final : ddi::PeerListener {
     struct Loss {
-        nhi::Rank rank;
+        nhi::PeerId id;
         Status why;
         std::string reason;
     };
-    std::vector<nhi::Rank> attached;
+    std::vector<nhi::PeerId> attached;
     std::vector<Loss> lost;
 
-    void peer_attached(nhi::Rank rank) override { attached.push_back(rank); }
-    void peer_lost(nhi::Rank rank, Status why, const std::string& reason) override {
-        lost.push_back({rank, why, reason});
+    void peer_attached(nhi::PeerId id) override { attached.push_back(id); }
+    void peer_lost(nhi::PeerId id, Status why, const std::string& reason) override {
+        lost.push_back({id, why, reason});
     }
 };
 

@@ -78,7 +78,7 @@ void Simulation::send(unsigned at) {
                           (message.synchronous ? mp::kSendSynchronous : 0);
     const bool buffered = !message.synchronous && prng_.chance(15);
     if (buffered) flags |= mp::kSendBuffered;
-    const nhi::Rank to = rank_of(at, message.to);
+    const nhi::PeerId to = id_of(at, message.to);
     const mp::Completion done = completion(number, true);
     mp::MessagePassing& mp = *ends_[at].mp;
     const bool in_one = prng_.chance(50);
@@ -124,7 +124,7 @@ void Simulation::send_active(unsigned at) {
     const auto ranges = ranges_of(prng_, message.buffer, message.bytes);
     const std::uint32_t flags = message.synchronous ? mp::kSendSynchronous : 0;
     const int result = ends_[at].mp->send(
-        mp::active_message(rank_of(at, message.to), kHandler, flags, header, ranges),
+        mp::active_message(id_of(at, message.to), kHandler, flags, header, ranges),
         completion(number, true), &message.handle);
     if (result == mp::kDone || (peer_gone(result) && lost_is_fair(at, message.to))) {
         mp::Outcome outcome{};
@@ -161,7 +161,7 @@ void Simulation::receive(unsigned at) {
     receive.at = at;
     receive.pattern = some_pattern(at);
     receive.capacity = prng_.chance(75) ? some_length() + 200 : some_length();
-    if (prng_.chance(20)) receive.capacity += limits_.announce_bytes;
+    if (prng_.chance(20)) receive.capacity += limits_.offer_bytes;
     receive.buffer.assign(receive.capacity + 1, kUntouched);
     receive.posted = ++moment_;
     const auto ranges = ranges_of(prng_, receive.buffer, receive.capacity);
@@ -341,8 +341,9 @@ void Simulation::cancel(unsigned at) {
 
 // --- active messages ---
 
-void Simulation::handle(unsigned at, nhi::Rank source, const void* header, std::size_t header_bytes,
-                        const void* data, std::uint64_t bytes, mp::ReceiveTarget* landing) {
+void Simulation::handle(unsigned at, nhi::PeerId source, const void* header,
+                        std::size_t header_bytes, const void* data, std::uint64_t bytes,
+                        mp::ReceiveTarget* landing) {
     std::uint64_t number = 0;
     if (header_bytes < 8) return fail("an active message lost its header");
     std::memcpy(&number, header, 8);

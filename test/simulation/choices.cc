@@ -59,7 +59,7 @@ void Simulation::choose() {
         // Named receives that are posted before their messages come: one-sided transfers.
         any_percent_ = 0;
         weights_[2] = 60;
-        limits_.announce_bytes = prng_.between(1, 64);
+        limits_.offer_bytes = prng_.between(1, 64);
     } else if (prng_.chance(10)) {
         // Floods of sends that the receiver sees late: offers that come too late for the notes.
         any_percent_ = 0;
@@ -73,7 +73,7 @@ void Simulation::choose() {
         limits_.layout.ring_bytes = 262144;
         limits_.eager_bytes = 128;
         long_percent_ = 5;
-        limits_.announce_bytes = 1;
+        limits_.offer_bytes = 1;
         limits_.unexpected_bytes = 262144;
     }
     if (prng_.chance(15)) {
@@ -101,7 +101,7 @@ void Simulation::choose_limits() {
     const std::uint64_t eager_most =
         std::min(mp::kEagerMost, limits_.layout.ring_bytes / 8);
     limits_.eager_bytes = prng_.chance(20) ? 0 : prng_.between(1, eager_most);
-    limits_.announce_bytes = one_of(prng_, kAnnounce);
+    limits_.offer_bytes = one_of(prng_, kAnnounce);
     limits_.unexpected_bytes = one_of(prng_, kUnexpected);
     limits_.copy = one_of(prng_, kPolicies);
     limits_.layout.pool_bytes = one_of(prng_, kPoolPieces) * gcs::Layout::kPieceBytes;
@@ -124,16 +124,15 @@ std::string Simulation::describe() const {
     return std::string(protocol_->name) + ", " + number(processes_) + " processes, " +
            number(operations_) + " operations each, " + number(tags_) + " tags, slots " +
            number(limits_.layout.slots) + ", ring " + number(limits_.layout.ring_bytes) +
-           ", pool " + number(limits_.layout.pool_bytes) +
-           ", eager " + number(limits_.eager_bytes) + ", announce " +
-           number(limits_.announce_bytes) + ", unexpected " + number(limits_.unexpected_bytes) +
-           ", copy policy " + number(static_cast<unsigned>(limits_.copy)) + ", mapped " +
+           ", pool " + number(limits_.layout.pool_bytes) + ", eager " +
+           number(limits_.eager_bytes) + ", announce " + number(limits_.offer_bytes) +
+           ", unexpected " + number(limits_.unexpected_bytes) + ", copy policy " +
+           number(static_cast<unsigned>(limits_.copy)) + ", mapped " +
            number(world_options_.mapped + world_options_.stores) + ", on a host " +
-           number(world_options_.per_host) + ", kernel_copy " +
-           number(world_options_.kernel_copy) + ", again " +
-           number(world_options_.again_percent) + "%, late " + number(faults_.delay_percent) +
-           "%, stalled " + number(faults_.stall_per_mille) + " of 1000, refused " +
-           number(faults_.refuse_percent) + "%" +
+           number(world_options_.per_host) + ", kernel_copy " + number(world_options_.kernel_copy) +
+           ", again " + number(world_options_.again_percent) + "%, late " +
+           number(faults_.delay_percent) + "%, stalled " + number(faults_.stall_per_mille) +
+           " of 1000, refused " + number(faults_.refuse_percent) + "%" +
            (victim_ == Reference::kNobody
                 ? ""
                 : ", process " + number(victim_) + (leaves_ ? " closes at " : " dies at ") +

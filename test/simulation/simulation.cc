@@ -47,7 +47,7 @@ Simulation::Simulation(std::uint64_t seed, bool mixed)
         tickets_.push_back({this, at});
         end.mp->active_messages().set_handler(
             kHandler,
-            [](void* user, nhi::Rank source, const void* header, std::size_t header_bytes,
+            [](void* user, nhi::PeerId source, const void* header, std::size_t header_bytes,
                const void* data, std::uint64_t bytes, mp::ReceiveTarget* landing) {
                 const auto* const ticket = static_cast<Ticket*>(user);
                 ticket->simulation->handle(static_cast<unsigned>(ticket->number), source, header,
@@ -93,7 +93,7 @@ std::uint64_t Simulation::some_length() {
                                     mp::kInlineBytes,
                                     mp::kInlineBytes + 8,
                                     limits_.eager_bytes,
-                                    limits_.announce_bytes,
+                                    limits_.offer_bytes,
                                     limits_.layout.ring_bytes / 8,
                                     16384};
     if (prng_.chance(long_percent_)) return prng_.below(kLongest + 1);
@@ -108,16 +108,16 @@ unsigned Simulation::some_process() {
                                           : static_cast<unsigned>(prng_.below(processes_));
 }
 
-nhi::Rank Simulation::rank_of(unsigned at, unsigned process) {
-    nhi::Rank rank = nhi::kNoRank;
+nhi::PeerId Simulation::id_of(unsigned at, unsigned process) {
+    nhi::PeerId id = nhi::kNoPeer;
     ddi::Card card = ends_[process].card;
     if (prng_.chance(10)) card.incarnation = 0;  // as a user would type it
-    if (ends_[at].device->add_peer(card, &rank) != Status::ok) fail("add_peer failed");
-    return rank;
+    if (ends_[at].device->add_peer(card, &id) != Status::ok) fail("add_peer failed");
+    return id;
 }
 
-unsigned Simulation::process_of(unsigned at, nhi::Rank rank) const {
-    const ddi::Card* const card = ends_[at].device->card_of(rank);
+unsigned Simulation::process_of(unsigned at, nhi::PeerId id) const {
+    const ddi::Card* const card = ends_[at].device->card_of(id);
     unsigned process = 0;
     while (process < processes_ && (card == nullptr || !card->names(ends_[process].card))) {
         ++process;
@@ -143,7 +143,7 @@ mp::Pattern Simulation::some_pattern(unsigned at) {
 }
 
 mp::Pattern Simulation::in_ranks(unsigned at, mp::Pattern pattern) {
-    if (pattern.source != mp::kAnySource) pattern.source = rank_of(at, pattern.source);
+    if (pattern.source != mp::kAnySource) pattern.source = id_of(at, pattern.source);
     return pattern;
 }
 
@@ -214,7 +214,7 @@ bool Simulation::strangers(unsigned at, unsigned other) const {
 void Simulation::meet() {
     for (unsigned at = 0; at < processes_; ++at) {
         for (unsigned other = 0; other < at; ++other) {
-            if (ends_[at].device->connect(rank_of(at, other)) != Status::ok) fail("connect failed");
+            if (ends_[at].device->connect(id_of(at, other)) != Status::ok) fail("connect failed");
         }
     }
     const unsigned victim = std::exchange(victim_, Reference::kNobody);
@@ -277,9 +277,9 @@ void Simulation::check_mourning() {
         const Receive& receive = *reference_.receives[i];
         if (reference_.killed == Reference::kNobody || dead(receive.at)) continue;
         if (receive.completed != kNever || receive.posted > died_) continue;
-        const nhi::Rank rank = rank_of(receive.at, reference_.killed);
-        const bool met = !ends_[receive.at].device->block(rank).empty();
-        const nhi::Rank source = receive.pattern.source;
+        const nhi::PeerId id = id_of(receive.at, reference_.killed);
+        const bool met = !ends_[receive.at].device->block(id).empty();
+        const nhi::PeerId source = receive.pattern.source;
         if (met && ((source == mp::kAnySource && !leaves_) || source == reference_.killed)) {
             return fail(reference_.receive_text(i) + " still waits for a process that died");
         }

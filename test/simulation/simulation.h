@@ -76,7 +76,7 @@ private:
     // What the core answers.
     void send_completed(std::size_t message, const mp::Outcome* outcome);
     void receive_completed(std::size_t receive, const mp::Outcome* outcome);
-    void handle(unsigned at, nhi::Rank source, const void* header, std::size_t header_bytes,
+    void handle(unsigned at, nhi::PeerId source, const void* header, std::size_t header_bytes,
                 const void* data, std::uint64_t bytes, mp::ReceiveTarget* landing);
     void check_data(std::size_t message, const std::byte* data, std::uint64_t bytes);
     [[nodiscard]] unsigned partner_of(const Receive& receive, const mp::Outcome& outcome) const;
@@ -92,8 +92,8 @@ private:
     void finish();
     void check_mourning();
 
-    [[nodiscard]] nhi::Rank rank_of(unsigned at, unsigned process);
-    [[nodiscard]] unsigned process_of(unsigned at, nhi::Rank rank) const;
+    [[nodiscard]] nhi::PeerId id_of(unsigned at, unsigned process);
+    [[nodiscard]] unsigned process_of(unsigned at, nhi::PeerId id) const;
     [[nodiscard]] std::uint64_t some_length();
     [[nodiscard]] unsigned some_process();
     [[nodiscard]] mp::Pattern some_pattern(unsigned at);

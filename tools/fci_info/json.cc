@@ -23,7 +23,7 @@ ordered_json context_json(const Survey& survey) {
             {"inline_bytes", survey.limits.inline_bytes},
             {"inject_bytes", survey.limits.inject_bytes},
             {"eager_bytes", survey.limits.eager_bytes},
-            {"announce_bytes", survey.limits.announce_bytes},
+            {"offer_bytes", survey.limits.offer_bytes},
             {"unexpected_bytes", survey.limits.unexpected_bytes},
             {"messages", ways}};
 }

@@ -66,8 +66,8 @@ std::vector<Way> ways_of(const struct fci_icl_limits& limits) {
         up_to(limits.inline_bytes, "inside the send request: one cache line");
         up_to(limits.eager_bytes, "in the ring, together with the send request");
     }
-    const bool some_are_offered = limits.announce_bytes != 0;
-    if (limits.announce_bytes > next + 1) up_to(limits.announce_bytes - 1, asked);
+    const bool some_are_offered = limits.offer_bytes != 0;
+    if (limits.offer_bytes > next + 1) up_to(limits.offer_bytes - 1, asked);
     ways.push_back({next, 0,
                     some_are_offered ? asked + "; or at once into a receive that named its source "
                                                "and was posted before"

@@ -47,9 +47,9 @@ Station::Station(World& its_world, unsigned its_number, const ddi::Card& its_car
     self->joined = true;
     self->block = Pages(settings.block_bytes);
     peers.push_back(std::move(self));
-    FCI_ASSERT(rank_of(card) == nhi::kSelf);
-    rank_of_process.resize(number + 1, nhi::kNoRank);
-    rank_of_process[number] = nhi::kSelf;
+    FCI_ASSERT(id_of(card) == nhi::kSelf);
+    id_of_process.resize(number + 1, nhi::kNoPeer);
+    id_of_process[number] = nhi::kSelf;
 }
 
 std::string Station::describe() const {
@@ -58,32 +58,32 @@ std::string Station::describe() const {
 
 // --- peers ---
 
-nhi::Rank Station::rank_of(const ddi::Card& of) const noexcept {
-    for (nhi::Rank rank = 0; rank < peers.size(); ++rank) {
-        if (peers[rank]->card.names(of)) return rank;
+nhi::PeerId Station::id_of(const ddi::Card& of) const noexcept {
+    for (nhi::PeerId id = 0; id < peers.size(); ++id) {
+        if (peers[id]->card.names(of)) return id;
     }
-    return nhi::kNoRank;
+    return nhi::kNoPeer;
 }
 
-nhi::Rank Station::add(const ddi::Card& added) {
-    const nhi::Rank known = rank_of(added);
-    if (known != nhi::kNoRank) {
+nhi::PeerId Station::add(const ddi::Card& added) {
+    const nhi::PeerId known = id_of(added);
+    if (known != nhi::kNoPeer) {
         if (peers[known]->card.incarnation == 0) peers[known]->card = added;
         return known;
     }
     peers.push_back(std::make_unique<Peer>());
     peers.back()->card = added;
-    return static_cast<nhi::Rank>(peers.size() - 1);
+    return static_cast<nhi::PeerId>(peers.size() - 1);
 }
 
-Status Station::connect(nhi::Rank rank) {
-    if (rank >= peers.size()) return Status::invalid;
-    Peer& peer = *peers[rank];
+Status Station::connect(nhi::PeerId id) {
+    if (id >= peers.size()) return Status::invalid;
+    Peer& peer = *peers[id];
     if (peer.state == Peer::State::lost) return Status::lost;
     if (peer.state != Peer::State::known) return Status::ok;
     peer.state = Peer::State::connecting;
     World::Action attach{.kind = World::Action::Kind::attach, .from = number, .to = number};
-    attach.address = rank;
+    attach.address = id;
     const auto delay = static_cast<std::uint64_t>(world.options_.attach_delay_max);
     world.schedule(world.now_ + static_cast<Nanoseconds>(world.prng_.between(0, delay)), attach);
     return Status::ok;
@@ -97,16 +97,16 @@ unsigned Station::poll(Nanoseconds now) noexcept {
     for (std::size_t count = notices.size(); count != 0; --count, ++work) {
         const Notice notice = std::move(notices.front());
         notices.pop_front();
-        FCI_ASSERT(notice.rank < peers.size() && notice.why != Status::again);
-        Peer& peer = *peers[notice.rank];
+        FCI_ASSERT(notice.id < peers.size() && notice.why != Status::again);
+        Peer& peer = *peers[notice.id];
         if (peer.state == Peer::State::lost) continue;
         FCI_ASSERT(notice.why != Status::ok || peer.joined);
         peer.state = notice.why == Status::ok ? Peer::State::attached : Peer::State::lost;
         if (listener == nullptr) continue;
         if (notice.why == Status::ok) {
-            listener->peer_attached(notice.rank);
+            listener->peer_attached(notice.id);
         } else {
-            listener->peer_lost(notice.rank, notice.why, notice.reason);
+            listener->peer_lost(notice.id, notice.why, notice.reason);
         }
     }
     return work;
@@ -126,16 +126,16 @@ void Station::sleep(Nanoseconds timeout) noexcept {
 
 // --- memory, events ---
 
-Station* Station::at(nhi::Rank rank) const noexcept {
-    if (rank >= peers.size() || !peers[rank]->joined) return nullptr;
-    FCI_ASSERT(peers[rank]->process < world.stations_.size());
-    return world.stations_[peers[rank]->process].get();
+Station* Station::at(nhi::PeerId id) const noexcept {
+    if (id >= peers.size() || !peers[id]->joined) return nullptr;
+    FCI_ASSERT(peers[id]->process < world.stations_.size());
+    return world.stations_[peers[id]->process].get();
 }
 
 std::byte* Station::locate(unsigned from, std::uint64_t address, std::uint64_t bytes) noexcept {
     if (address >= nhi::kPairLimit) return windows().find(address, bytes);
-    if (from >= rank_of_process.size() || rank_of_process[from] == nhi::kNoRank) return nullptr;
-    const std::span<std::byte> block = peers[rank_of_process[from]]->block.span();
+    if (from >= id_of_process.size() || id_of_process[from] == nhi::kNoPeer) return nullptr;
+    const std::span<std::byte> block = peers[id_of_process[from]]->block.span();
     const bool fits = address <= block.size() && bytes <= block.size() - address;
     return fits ? block.data() + address : nullptr;
 }
@@ -148,12 +148,12 @@ void Station::raise(std::uint32_t events) noexcept {
 // --- transfers ---
 
 Status Station::check(const nhi::Transfer& transfer,
-                      std::span<const nhi::Rank> ranks) const noexcept {
+                      std::span<const nhi::PeerId> targets) const noexcept {
     if (!alive) return Status::lost;
-    if (ranks.empty()) return Status::invalid;
+    if (targets.empty()) return Status::invalid;
     std::uint64_t room = nhi::kPairLimit;  // of the smallest block
-    for (const nhi::Rank rank : ranks) {
-        if (const Station* const there = at(rank); there != nullptr) {
+    for (const nhi::PeerId id : targets) {
+        if (const Station* const there = at(id); there != nullptr) {
             room = std::min<std::uint64_t>(room, there->settings.block_bytes);
         }
     }
@@ -166,8 +166,8 @@ Status Station::check(const nhi::Transfer& transfer,
         }
     }
     Status answer = Status::ok;
-    for (const nhi::Rank rank : ranks) {
-        switch (peers[rank]->state) {
+    for (const nhi::PeerId id : targets) {
+        switch (peers[id]->state) {
             case Peer::State::attached: break;
             case Peer::State::lost: return Status::lost;
             case Peer::State::known: return Status::unreachable;
@@ -179,8 +179,8 @@ Status Station::check(const nhi::Transfer& transfer,
 
 Status Station::initiate_transfer(const nhi::Transfer& transfer) noexcept {
     const nhi::GroupId group = transfer.destination();
-    const std::span<const nhi::Rank> ranks = members(group);
-    const Status answer = check(transfer, ranks);
+    const std::span<const nhi::PeerId> targets = members(group);
+    const Status answer = check(transfer, targets);
     if (answer != Status::ok) return answer;
     if (world.prng_.chance(world.options_.again_percent)) {
         ++world.statistics_.again;
@@ -191,8 +191,8 @@ Status Station::initiate_transfer(const nhi::Transfer& transfer) noexcept {
         const auto* const from = static_cast<const std::byte*>(transfer.part(i).from);
         payload->insert(payload->end(), from, from + transfer.part(i).bytes);
     }
-    FCI_ASSERT(alive && !ranks.empty());
-    for (const nhi::Rank rank : ranks) send(peers[rank]->process, transfer, payload);
+    FCI_ASSERT(alive && !targets.empty());
+    for (const nhi::PeerId id : targets) send(peers[id]->process, transfer, payload);
     return Status::ok;
 }
 
@@ -248,35 +248,35 @@ void Station::send(unsigned to, const nhi::Transfer& transfer,
 
 // --- ways around the network ---
 
-std::byte* Station::map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept {
-    Station* const owner = world.options_.mapped ? at(rank) : nullptr;
+std::byte* Station::map(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept {
+    Station* const owner = world.options_.mapped ? at(id) : nullptr;
     if (owner == nullptr || !world.share_host(number, owner->number)) return nullptr;
     return owner->locate(number, static_cast<std::uint64_t>(address), bytes);
 }
 
-nhi::Link Station::link(nhi::Rank rank) noexcept {
-    Station* const owner = at(rank);
+nhi::Link Station::link(nhi::PeerId id) noexcept {
+    Station* const owner = at(id);
     if (owner == nullptr) return {};
     nhi::Link link{.block_bytes = owner->settings.block_bytes};
     if (!world.share_host(number, owner->number)) return link;
     link.same_host = true;
     link.mapped = world.options_.mapped;
     if (world.options_.stores && link.mapped) {
-        link.block = map(rank, nhi::LcsAddress{0}, 0);
-        link.attention = &owner->attention();
+        link.block = map(id, nhi::LcsAddress{0}, 0);
+        link.wanted_events = &owner->wanted_events();
     }
     return link;
 }
 
 bool Station::is_idle() const noexcept { return world.is_idle(number); }
 
-Status Station::copy(nhi::Rank rank, Direction direction, std::uint64_t remote, void* local,
+Status Station::copy(nhi::PeerId id, Direction direction, std::uint64_t remote, void* local,
                      std::size_t bytes) noexcept {
     if (!world.options_.kernel_copy) return Status::unsupported;
-    if (rank >= peers.size()) return Status::invalid;
-    if (!peers[rank]->joined) return Status::unreachable;
-    if (!world.share_host(number, peers[rank]->process)) return Status::unsupported;
-    if (!alive || !world.stations_[peers[rank]->process]->alive) return Status::lost;
+    if (id >= peers.size()) return Status::invalid;
+    if (!peers[id]->joined) return Status::unreachable;
+    if (!world.share_host(number, peers[id]->process)) return Status::unsupported;
+    if (!alive || !world.stations_[peers[id]->process]->alive) return Status::lost;
     if (bytes == 0) return Status::ok;
     if (world.options_.copy_faults) return Status::invalid;
     auto* const there = reinterpret_cast<std::byte*>(remote);  // all processes are this one

@@ -39,11 +39,11 @@ public:
 
     // --- NetworkInterface ---
     Status initiate_transfer(const nhi::Transfer& transfer) noexcept override;
-    [[nodiscard]] nhi::Link link(nhi::Rank rank) noexcept override;
+    [[nodiscard]] nhi::Link link(nhi::PeerId id) noexcept override;
     [[nodiscard]] bool is_idle() const noexcept override;
     unsigned poll(Nanoseconds now) noexcept override;
-    std::byte* map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override;
-    Status copy(nhi::Rank rank, Direction direction, std::uint64_t remote, void* local,
+    std::byte* map(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override;
+    Status copy(nhi::PeerId id, Direction direction, std::uint64_t remote, void* local,
                 std::size_t bytes) noexcept override;
 
     // --- what its Device and the world ask for ---
@@ -56,16 +56,16 @@ public:
         Pages block;
     };
     struct Notice {
-        nhi::Rank rank;
+        nhi::PeerId id;
         Status why;  // ok: attached
         std::string reason;
     };
 
-    [[nodiscard]] nhi::Rank rank_of(const ddi::Card& card) const noexcept;
-    nhi::Rank add(const ddi::Card& card);
-    Status connect(nhi::Rank rank);
-    /// The peer with that rank, once both have blocks; or nullptr.
-    [[nodiscard]] Station* at(nhi::Rank rank) const noexcept;
+    [[nodiscard]] nhi::PeerId id_of(const ddi::Card& card) const noexcept;
+    nhi::PeerId add(const ddi::Card& card);
+    Status connect(nhi::PeerId id);
+    /// The peer with that id, once both have blocks; or nullptr.
+    [[nodiscard]] Station* at(nhi::PeerId id) const noexcept;
     using nhi::Bookkeeping::windows;
     /// Where a write of process `from` to the address goes; empty: nowhere.
     [[nodiscard]] std::byte* locate(unsigned from, std::uint64_t address,
@@ -80,8 +80,8 @@ public:
     const ddi::Settings settings;
     bool alive = true;
     ddi::PeerListener* listener = nullptr;
-    std::vector<std::unique_ptr<Peer>> peers;  // by rank
-    std::vector<nhi::Rank> rank_of_process;    // by process number, kNoRank: not known
+    std::vector<std::unique_ptr<Peer>> peers;  // by id
+    std::vector<nhi::PeerId> id_of_process;  // by process number, kNoPeer: not known
     std::vector<Nanoseconds> last_to;          // by process number: the pair's newest action
     std::deque<Notice> notices;
     unsigned arrivals = 0;  // since the last poll
@@ -91,11 +91,11 @@ public:
 private:
     Station(World& world, unsigned number, const ddi::Card& card, const ddi::Settings& settings,
             Pages memory);
-    [[nodiscard]] nhi::Rank known_ranks() const noexcept override {
-        return static_cast<nhi::Rank>(peers.size());
+    [[nodiscard]] nhi::PeerId known_peers() const noexcept override {
+        return static_cast<nhi::PeerId>(peers.size());
     }
     [[nodiscard]] Status check(const nhi::Transfer& transfer,
-                               std::span<const nhi::Rank> ranks) const noexcept;
+                               std::span<const nhi::PeerId> targets) const noexcept;
     void send(unsigned to, const nhi::Transfer& transfer,
               const std::shared_ptr<std::vector<std::byte>>& payload) noexcept;
 

@@ -23,24 +23,24 @@ public:
 
     const ddi::Card& card() const noexcept override { return station_.card; }
     nhi::NetworkInterface& network() noexcept override { return station_; }
-    Status add_peer(const ddi::Card& card, nhi::Rank* rank) override {
-        *rank = station_.add(card);
+    Status add_peer(const ddi::Card& card, nhi::PeerId* id) override {
+        *id = station_.add(card);
         return Status::ok;
     }
-    Status connect(nhi::Rank rank) override { return station_.connect(rank); }
-    const ddi::Card* card_of(nhi::Rank rank) const noexcept override {
-        return rank < station_.peers.size() ? &station_.peers[rank]->card : nullptr;
+    Status connect(nhi::PeerId id) override { return station_.connect(id); }
+    const ddi::Card* card_of(nhi::PeerId id) const noexcept override {
+        return id < station_.peers.size() ? &station_.peers[id]->card : nullptr;
     }
-    nhi::Rank peers() const noexcept override {
-        return static_cast<nhi::Rank>(station_.peers.size());
+    nhi::PeerId peers() const noexcept override {
+        return static_cast<nhi::PeerId>(station_.peers.size());
     }
-    std::uint64_t sizes(nhi::Rank rank) const noexcept override {
-        const Station* const there = station_.at(rank);
+    std::uint64_t sizes(nhi::PeerId id) const noexcept override {
+        const Station* const there = station_.at(id);
         return there != nullptr ? there->settings.sizes : 0;
     }
-    std::span<std::byte> block(nhi::Rank rank) noexcept override {
-        if (rank >= station_.peers.size()) return {};
-        const Station::Peer& peer = *station_.peers[rank];
+    std::span<std::byte> block(nhi::PeerId id) noexcept override {
+        if (id >= station_.peers.size()) return {};
+        const Station::Peer& peer = *station_.peers[id];
         const bool there = peer.joined && (peer.state == Station::Peer::State::attached ||
                                            peer.state == Station::Peer::State::lost);
         return there ? peer.block.span() : std::span<std::byte>{};
@@ -51,9 +51,9 @@ public:
     void sleep(Nanoseconds timeout) noexcept override { station_.sleep(timeout); }
     int wait_fd() const noexcept override { return -1; }
     Nanoseconds now() const noexcept override { return station_.world.now(); }
-    std::string describe(nhi::Rank rank) const override {
-        if (rank >= station_.peers.size()) return "no known process";
-        const ddi::Card& card = station_.peers[rank]->card;
+    std::string describe(nhi::PeerId id) const override {
+        if (id >= station_.peers.size()) return "no known process";
+        const ddi::Card& card = station_.peers[id]->card;
         char host[INET_ADDRSTRLEN] = "?";
         inet_ntop(AF_INET, &card.host, host, sizeof host);
         return "simulated process at " + std::string(host) + ":" + std::to_string(ntohs(card.port));
@@ -189,8 +189,8 @@ void World::apply(Action& action) noexcept {
         case Action::Kind::attach: apply_attach(action); break;
         case Action::Kind::notice_attached:
         case Action::Kind::notice_lost:
-            to.notices.push_back({static_cast<nhi::Rank>(action.address), action.why,
-                                  std::move(action.reason)});
+            to.notices.push_back(
+                {static_cast<nhi::PeerId>(action.address), action.why, std::move(action.reason)});
             break;
         case Action::Kind::die: kill(action.to); break;
     }
@@ -216,13 +216,13 @@ void World::apply_write(const Action& action) noexcept {
 
 void World::apply_attach(const Action& action) noexcept {
     Station& one = *stations_[action.from];
-    const auto rank = static_cast<nhi::Rank>(action.address);
-    FCI_ASSERT(rank != nhi::kSelf && rank < one.peers.size());
-    Station::Peer& theirs = *one.peers[rank];
+    const auto id = static_cast<nhi::PeerId>(action.address);
+    FCI_ASSERT(id != nhi::kSelf && id < one.peers.size());
+    Station::Peer& theirs = *one.peers[id];
     if (!one.alive || theirs.joined || theirs.state == Station::Peer::State::lost) return;
     Station* const other = at(theirs.card);
     const auto refuse = [&](Status why, const std::string& reason) {
-        tell_lost(one, rank, now_, why, reason);
+        tell_lost(one, id, now_, why, reason);
     };
     if (other == nullptr) {
         return refuse(Status::unreachable, "no simulated process answers at port " +
@@ -240,29 +240,29 @@ void World::apply_attach(const Action& action) noexcept {
     FCI_ASSERT(other != &one && !ours.joined);  // both sides join at once, and once
     theirs.process = other->number;
     ours.process = one.number;
-    one.rank_of_process.resize(stations_.size(), nhi::kNoRank);
-    other->rank_of_process.resize(stations_.size(), nhi::kNoRank);
-    one.rank_of_process[other->number] = rank;
-    other->rank_of_process[one.number] = other->rank_of(one.card);
-    FCI_ASSERT(other->rank_of_process[one.number] != nhi::kNoRank);
+    one.id_of_process.resize(stations_.size(), nhi::kNoPeer);
+    other->id_of_process.resize(stations_.size(), nhi::kNoPeer);
+    one.id_of_process[other->number] = id;
+    other->id_of_process[one.number] = other->id_of(one.card);
+    FCI_ASSERT(other->id_of_process[one.number] != nhi::kNoPeer);
     theirs.block = Pages(one.settings.block_bytes);
     ours.block = Pages(other->settings.block_bytes);
     theirs.joined = ours.joined = true;
     Action notice{.kind = Action::Kind::notice_attached, .to = one.number};
-    notice.address = rank;
+    notice.address = id;
     schedule(pair_time(other->number, one.number, draw_delay()), notice);
     notice.to = other->number;
-    notice.address = other->rank_of_process[one.number];
+    notice.address = other->id_of_process[one.number];
     schedule(pair_time(one.number, other->number, draw_delay()), notice);
 }
 
 // --- departures ---
 
-void World::tell_lost(Station& to, nhi::Rank rank, Nanoseconds after, Status why,
+void World::tell_lost(Station& to, nhi::PeerId id, Nanoseconds after, Status why,
                       const std::string& reason) noexcept {
-    FCI_ASSERT(why != Status::ok && rank < to.peers.size());
+    FCI_ASSERT(why != Status::ok && id < to.peers.size());
     Action notice{.kind = Action::Kind::notice_lost, .why = why, .to = to.number};
-    notice.address = rank;
+    notice.address = id;
     notice.reason = reason;
     schedule(after, std::move(notice));
 }
@@ -272,9 +272,9 @@ void World::depart(Station& leaving, Status why, const char* how) noexcept {
     if (!leaving.alive) return;
     leaving.alive = false;
     for (const auto& station : stations_) {
-        if (station->alive && leaving.number < station->rank_of_process.size() &&
-            station->rank_of_process[leaving.number] != nhi::kNoRank) {
-            tell_lost(*station, station->rank_of_process[leaving.number],
+        if (station->alive && leaving.number < station->id_of_process.size() &&
+            station->id_of_process[leaving.number] != nhi::kNoPeer) {
+            tell_lost(*station, station->id_of_process[leaving.number],
                       pair_time(leaving.number, station->number, draw_delay()), why,
                       leaving.describe() + " " + how);
         }

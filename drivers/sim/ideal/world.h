@@ -82,7 +82,7 @@ private:
         unsigned from = 0, to = 0;          // process numbers
         Nanoseconds time = 0;
         std::uint64_t order = 0;            // of issue, among actions of one time
-        std::uint64_t address = 0;          // write: LcsAddress or Index; notices: the rank
+        std::uint64_t address = 0;          // write: LcsAddress or Index; notices: the peer
         std::uint64_t offset = 0, bytes = 0;  // write: offset in the part, and length
         std::uint64_t skip = 0;             // write: the part's place in the payload
         std::uint32_t events = 0;
@@ -101,7 +101,7 @@ private:
     [[nodiscard]] Nanoseconds draw_delay() noexcept;
     /// When the next action of the pair may happen: never before the one issued last.
     [[nodiscard]] Nanoseconds pair_time(unsigned from, unsigned to, Nanoseconds delay) noexcept;
-    void tell_lost(Station& to, nhi::Rank rank, Nanoseconds after, Status why,
+    void tell_lost(Station& to, nhi::PeerId id, Nanoseconds after, Status why,
                    const std::string& reason) noexcept;
     void depart(Station& leaving, Status why, const char* how) noexcept;
     void turn(Nanoseconds now) noexcept;

@@ -38,10 +38,10 @@ bool FaultDevice::refuses(const FaultOptions& options, const ddi::Card& one,
     return Prng(options.seed ^ low * 0x9e3779b97f4a7c15ull ^ high).chance(options.refuse_percent);
 }
 
-Status FaultDevice::connect(nhi::Rank rank) {
-    const ddi::Card* const its = card_of(rank);
-    if (its == nullptr || !refuses(options_, card(), *its)) return inner_->connect(rank);
-    network_.refuse(rank);
+Status FaultDevice::connect(nhi::PeerId id) {
+    const ddi::Card* const its = card_of(id);
+    if (its == nullptr || !refuses(options_, card(), *its)) return inner_->connect(id);
+    network_.refuse(id);
     return Status::ok;
 }
 
@@ -54,13 +54,13 @@ void FaultDevice::sleep(Nanoseconds timeout) noexcept {
     inner_->sleep(timeout);
 }
 
-void FaultDevice::peer_attached(nhi::Rank rank) {
-    if (listener_ != nullptr) listener_->peer_attached(rank);
+void FaultDevice::peer_attached(nhi::PeerId id) {
+    if (listener_ != nullptr) listener_->peer_attached(id);
 }
 
-void FaultDevice::peer_lost(nhi::Rank rank, Status why, const std::string& reason) {
-    network_.forget(rank);
-    if (listener_ != nullptr) listener_->peer_lost(rank, why, reason);
+void FaultDevice::peer_lost(nhi::PeerId id, Status why, const std::string& reason) {
+    network_.forget(id);
+    if (listener_ != nullptr) listener_->peer_lost(id, why, reason);
 }
 
 }  // namespace fci::tap

@@ -23,19 +23,19 @@ public:
 
     [[nodiscard]] const ddi::Card& card() const noexcept override { return inner_->card(); }
     [[nodiscard]] nhi::NetworkInterface& network() noexcept override { return network_; }
-    Status add_peer(const ddi::Card& card, nhi::Rank* rank) override {
-        return inner_->add_peer(card, rank);
+    Status add_peer(const ddi::Card& card, nhi::PeerId* id) override {
+        return inner_->add_peer(card, id);
     }
-    Status connect(nhi::Rank rank) override;
-    [[nodiscard]] const ddi::Card* card_of(nhi::Rank rank) const noexcept override {
-        return inner_->card_of(rank);
+    Status connect(nhi::PeerId id) override;
+    [[nodiscard]] const ddi::Card* card_of(nhi::PeerId id) const noexcept override {
+        return inner_->card_of(id);
     }
-    [[nodiscard]] nhi::Rank peers() const noexcept override { return inner_->peers(); }
-    [[nodiscard]] std::uint64_t sizes(nhi::Rank rank) const noexcept override {
-        return inner_->sizes(rank);
+    [[nodiscard]] nhi::PeerId peers() const noexcept override { return inner_->peers(); }
+    [[nodiscard]] std::uint64_t sizes(nhi::PeerId id) const noexcept override {
+        return inner_->sizes(id);
     }
-    [[nodiscard]] std::span<std::byte> block(nhi::Rank rank) noexcept override {
-        return inner_->block(rank);
+    [[nodiscard]] std::span<std::byte> block(nhi::PeerId id) noexcept override {
+        return inner_->block(id);
     }
     [[nodiscard]] std::span<std::byte> communication_memory() noexcept override {
         return inner_->communication_memory();
@@ -45,14 +45,14 @@ public:
     /// What is held back makes no descriptor readable.
     [[nodiscard]] int wait_fd() const noexcept override { return -1; }
     Nanoseconds now() const noexcept override { return inner_->now(); }
-    [[nodiscard]] std::string describe(nhi::Rank rank) const override {
-        return inner_->describe(rank);
+    [[nodiscard]] std::string describe(nhi::PeerId id) const override {
+        return inner_->describe(id);
     }
     void set_listener(ddi::PeerListener* listener) noexcept override { listener_ = listener; }
 
 private:
-    void peer_attached(nhi::Rank rank) override;
-    void peer_lost(nhi::Rank rank, Status why, const std::string& reason) override;
+    void peer_attached(nhi::PeerId id) override;
+    void peer_lost(nhi::PeerId id, Status why, const std::string& reason) override;
     void stranger_came() noexcept override {
         if (listener_ != nullptr) listener_->stranger_came();
     }

@@ -19,25 +19,25 @@ FaultInterface::FaultInterface(ddi::Device& device, ddi::PeerListener& told,
     : device_(device), told_(told), inner_(device.network()), options_(options),
       prng_(options.seed), now_(device.now()) {}
 
-nhi::Link FaultInterface::link(nhi::Rank rank) noexcept {
-    const nhi::Link inner = inner_.link(rank);
-    if (inner.block == nullptr || rank == nhi::kSelf || !injects()) return inner;
-    if (watches_.size() <= rank) watches_.resize(rank + 1);
-    auto& watch = watches_[rank];
+nhi::Link FaultInterface::link(nhi::PeerId id) noexcept {
+    const nhi::Link inner = inner_.link(id);
+    if (inner.block == nullptr || id == nhi::kSelf || !injects()) return inner;
+    if (watches_.size() <= id) watches_.resize(id + 1);
+    auto& watch = watches_[id];
     if (watch == nullptr) watch = std::make_unique<StoreWatch>(inner);
     return watch->link();
 }
 
 /// What was stored since the last call is on its way from now on.
-void FaultInterface::take_stores(nhi::Rank rank) noexcept {
-    StoreWatch* const watch = watch_of(rank);
-    if (watch == nullptr || (rank < gone_.size() && gone_[rank])) return;
+void FaultInterface::take_stores(nhi::PeerId id) noexcept {
+    StoreWatch* const watch = watch_of(id);
+    if (watch == nullptr || (id < gone_.size() && gone_[id])) return;
     StoreWatch::Stores stores = watch->take();
     if (stores.empty()) return;
     held_.resize(std::max<std::size_t>(held_.size(), device_.peers()));
-    const Nanoseconds due = draw_due(rank);
-    if (due <= now_ && held_[rank].empty()) return watch->apply(stores);
-    held_[rank].push_back({due, 0, 0, {}, {}, std::move(stores)});
+    const Nanoseconds due = draw_due(id);
+    if (due <= now_ && held_[id].empty()) return watch->apply(stores);
+    held_[id].push_back({due, 0, 0, {}, {}, std::move(stores)});
     ++held_count_;
 }
 
@@ -54,8 +54,8 @@ bool FaultInterface::may_hold(const nhi::Transfer& transfer) const noexcept {
     return transfer.parts() != 0;
 }
 
-Nanoseconds FaultInterface::draw_due(nhi::Rank rank) noexcept {
-    FCI_ASSERT(rank < held_.size());
+Nanoseconds FaultInterface::draw_due(nhi::PeerId id) noexcept {
+    FCI_ASSERT(id < held_.size());
     Nanoseconds due = now_;
     if (prng_.chance(options_.delay_percent)) {
         due += static_cast<Nanoseconds>(
@@ -66,7 +66,7 @@ Nanoseconds FaultInterface::draw_due(nhi::Rank rank) noexcept {
             prng_.below(static_cast<std::uint64_t>(options_.stall_max) + 1));
     }
     // Never before the one that was issued last.
-    return held_[rank].empty() ? due : std::max(due, held_[rank].back().due);
+    return held_[id].empty() ? due : std::max(due, held_[id].back().due);
 }
 
 void FaultInterface::hold(const nhi::Transfer& transfer, Nanoseconds due) {
@@ -110,15 +110,15 @@ Status FaultInterface::initiate_transfer(const nhi::Transfer& transfer) noexcept
     return Status::ok;
 }
 
-unsigned FaultInterface::release(nhi::Rank rank, Nanoseconds now) noexcept {
+unsigned FaultInterface::release(nhi::PeerId id, Nanoseconds now) noexcept {
     unsigned released = 0;
-    for (auto& queue = held_[rank]; !queue.empty() && queue.front().due <= now; ++released) {
+    for (auto& queue = held_[id]; !queue.empty() && queue.front().due <= now; ++released) {
         Held& held = queue.front();
         FCI_ASSERT(held_count_ != 0 && held.parts <= nhi::Transfer::kPartsMax);
-        FCI_ASSERT(held.stores.empty() || watch_of(rank) != nullptr);
-        if (!held.stores.empty()) watches_[rank]->apply(held.stores);
+        FCI_ASSERT(held.stores.empty() || watch_of(id) != nullptr);
+        if (!held.stores.empty()) watches_[id]->apply(held.stores);
         held.stores.clear();
-        nhi::Transfer transfer(rank);
+        nhi::Transfer transfer(id);
         for (unsigned i = 0; i < held.parts; ++i) {
             transfer.put(held.part[i].to, held.payload.data() + held.part[i].at,
                          held.part[i].bytes);
@@ -141,15 +141,15 @@ unsigned FaultInterface::poll(Nanoseconds now) noexcept {
     now_ = std::max(now_, now);
     unsigned work = inner_.poll(now);
     while (!refused_.empty()) {
-        const nhi::Rank rank = refused_.back();
+        const nhi::PeerId id = refused_.back();
         refused_.pop_back();
         ++work;
-        told_.peer_lost(rank, Status::unreachable,
-                        device_.describe(rank) + " is out of reach: a fault on purpose");
+        told_.peer_lost(id, Status::unreachable,
+                        device_.describe(id) + " is out of reach: a fault on purpose");
     }
-    for (nhi::Rank rank = 0; rank < watches_.size(); ++rank) take_stores(rank);
-    for (nhi::Rank rank = 0; held_count_ != 0 && rank < held_.size(); ++rank) {
-        work += release(rank, now_);
+    for (nhi::PeerId id = 0; id < watches_.size(); ++id) take_stores(id);
+    for (nhi::PeerId id = 0; held_count_ != 0 && id < held_.size(); ++id) {
+        work += release(id, now_);
     }
     return work;
 }
@@ -163,27 +163,27 @@ Nanoseconds FaultInterface::due() const noexcept {
 }
 
 void FaultInterface::flush() noexcept {
-    for (nhi::Rank rank = 0; rank < watches_.size(); ++rank) take_stores(rank);
+    for (nhi::PeerId id = 0; id < watches_.size(); ++id) take_stores(id);
     for (unsigned turn = 0; held_count_ != 0 && turn < kLastTurns; ++turn) {
-        for (nhi::Rank rank = 0; rank < held_.size(); ++rank) (void)release(rank, kNever);
+        for (nhi::PeerId id = 0; id < held_.size(); ++id) (void)release(id, kNever);
         if (held_count_ != 0) inner_.poll(device_.now());
     }
 }
 
-void FaultInterface::refuse(nhi::Rank rank) {
-    if (rank < gone_.size() && gone_[rank]) return;
-    FCI_ASSERT(rank != nhi::kSelf && rank < device_.peers());
-    forget(rank);
-    refused_.push_back(rank);
+void FaultInterface::refuse(nhi::PeerId id) {
+    if (id < gone_.size() && gone_[id]) return;
+    FCI_ASSERT(id != nhi::kSelf && id < device_.peers());
+    forget(id);
+    refused_.push_back(id);
 }
 
-void FaultInterface::forget(nhi::Rank rank) {
-    gone_.resize(std::max<std::size_t>(gone_.size(), rank + 1));
-    gone_[rank] = true;
-    if (rank >= held_.size()) return;
-    FCI_ASSERT(held_[rank].size() <= held_count_);
-    held_count_ -= held_[rank].size();
-    held_[rank].clear();
+void FaultInterface::forget(nhi::PeerId id) {
+    gone_.resize(std::max<std::size_t>(gone_.size(), id + 1));
+    gone_[id] = true;
+    if (id >= held_.size()) return;
+    FCI_ASSERT(held_[id].size() <= held_count_);
+    held_count_ -= held_[id].size();
+    held_[id].clear();
 }
 
 }  // namespace fci::tap

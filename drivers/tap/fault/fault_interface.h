@@ -41,8 +41,8 @@ public:
     Status close_window(nhi::WindowNumber number) noexcept override {
         return inner_.close_window(number);
     }
-    Status create_group(std::span<const nhi::Rank> ranks, nhi::GroupId* group) noexcept override {
-        return inner_.create_group(ranks, group);
+    Status create_group(std::span<const nhi::PeerId> peers, nhi::GroupId* group) noexcept override {
+        return inner_.create_group(peers, group);
     }
     Status destroy_group(nhi::GroupId group) noexcept override {
         return inner_.destroy_group(group);
@@ -57,7 +57,7 @@ public:
     Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override {
         return inner_.mask_event_interrupt(event, masked);
     }
-    [[nodiscard]] nhi::Link link(nhi::Rank rank) noexcept override;
+    [[nodiscard]] nhi::Link link(nhi::PeerId id) noexcept override;
     [[nodiscard]] bool is_idle() const noexcept override {
         return held_count_ == 0 && inner_.is_idle();
     }
@@ -65,15 +65,15 @@ public:
     [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override {
         return inner_.event_count(event);
     }
-    std::byte* map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override {
-        return inner_.map(rank, address, bytes);
+    std::byte* map(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override {
+        return inner_.map(id, address, bytes);
     }
-    Status provide(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override {
-        return inner_.provide(rank, address, bytes);
+    Status provide(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override {
+        return inner_.provide(id, address, bytes);
     }
-    Status copy(nhi::Rank rank, Direction direction, std::uint64_t remote, void* local,
+    Status copy(nhi::PeerId id, Direction direction, std::uint64_t remote, void* local,
                 std::size_t bytes) noexcept override {
-        return inner_.copy(rank, direction, remote, local, bytes);
+        return inner_.copy(id, direction, remote, local, bytes);
     }
 
     /// When the first of the transfers that are held back is due; kNever: there is none.
@@ -82,9 +82,9 @@ public:
     /// All of them, late or not; before the device closes.
     void flush() noexcept;
     /// The process is gone, and what was on its way to it.
-    void forget(nhi::Rank rank);
+    void forget(nhi::PeerId id);
     /// It will be told to be unreachable, once.
-    void refuse(nhi::Rank rank);
+    void refuse(nhi::PeerId id);
 
 private:
     struct Held {
@@ -105,11 +105,11 @@ private:
     [[nodiscard]] StoreWatch* watch_of(nhi::GroupId destination) const noexcept {
         return destination < watches_.size() ? watches_[destination].get() : nullptr;
     }
-    void take_stores(nhi::Rank rank) noexcept;
+    void take_stores(nhi::PeerId id) noexcept;
     [[nodiscard]] bool may_hold(const nhi::Transfer& transfer) const noexcept;
-    [[nodiscard]] Nanoseconds draw_due(nhi::Rank rank) noexcept;
+    [[nodiscard]] Nanoseconds draw_due(nhi::PeerId id) noexcept;
     void hold(const nhi::Transfer& transfer, Nanoseconds due);
-    unsigned release(nhi::Rank rank, Nanoseconds now) noexcept;
+    unsigned release(nhi::PeerId id, Nanoseconds now) noexcept;
 
     ddi::Device& device_;
     ddi::PeerListener& told_;
@@ -118,10 +118,10 @@ private:
     Prng prng_;
     Nanoseconds now_ = 0;
     std::size_t held_count_ = 0;
-    std::vector<std::deque<Held>> held_;  // by rank, in the order of issue
-    std::vector<std::unique_ptr<StoreWatch>> watches_;  // by rank; nullptr: no stores there
-    std::vector<bool> gone_;              // by rank
-    std::vector<nhi::Rank> refused_;      // to be told
+    std::vector<std::deque<Held>> held_;                // by id, in the order of issue
+    std::vector<std::unique_ptr<StoreWatch>> watches_;  // by id; nullptr: no stores there
+    std::vector<bool> gone_;                            // by id
+    std::vector<nhi::PeerId> refused_;                  // to be told
 };
 
 }  // namespace fci::tap

@@ -26,7 +26,7 @@ public:
         static constexpr std::uint64_t always = nhi::Link::kAlways;
         nhi::Link link = watched_;
         link.block = reinterpret_cast<std::byte*>(copy_.data());
-        link.attention = &always;
+        link.wanted_events = &always;
         return link;
     }
 

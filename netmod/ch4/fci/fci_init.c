@@ -72,7 +72,7 @@ static int open_context(void)
         printf("==== FCI netmod ====\n");
         printf("%s\n", fci_icl_summary(MPIDI_FCI_global.context));
         printf("inline bytes: %zu, eager bytes: %zu, announced receives from: %zu bytes\n",
-               limits.inline_bytes, limits.eager_bytes, limits.announce_bytes);
+               limits.inline_bytes, limits.eager_bytes, limits.offer_bytes);
         printf("tag bits: %d, context bits: %d\n", MPIDI_FCI_TAG_BITS, MPIDI_FCI_CONTEXT_BITS);
         printf("====================\n");
     }

@@ -111,7 +111,7 @@ public:
 private:
     std::uint64_t offers() const {
         for (unsigned i = 0; const char* const name = fci_icl_counter_name(i, nullptr); ++i) {
-            if (name == std::string_view("receives_announced")) {
+            if (name == std::string_view("receives_offered")) {
                 return fci_icl_counter(context_.get(), i);
             }
         }

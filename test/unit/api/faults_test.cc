@@ -22,7 +22,7 @@ mp::Limits small_limits() {
     mp::Limits limits;
     limits.layout = {32, 64 * 1024};
     limits.eager_bytes = 4096;
-    limits.announce_bytes = 8192;
+    limits.offer_bytes = 8192;
     limits.unexpected_bytes = 64 * 1024;
     return limits;
 }
@@ -44,7 +44,7 @@ struct Message {
 struct End {
     std::unique_ptr<ddi::Device> device;
     std::unique_ptr<mp::MessagePassing> messages;
-    nhi::Rank there[kEnds]{};
+    nhi::PeerId there[kEnds]{};
 
     explicit End(const tap::FaultOptions& faults) {
         ddi::Settings settings;

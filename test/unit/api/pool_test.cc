@@ -51,8 +51,8 @@ struct Job {
                 std::vector<std::byte>& buffer = to[i * peers + n];
                 const iovec in{buffer.data(), bytes};
                 const iovec out{const_cast<std::byte*>(data.data()), bytes};
-                const nhi::Rank source = ranks[i][(i + size - 1 - n) % size];
-                const nhi::Rank target = ranks[i][(i + 1 + n) % size];
+                const nhi::PeerId source = ranks[i][(i + size - 1 - n) % size];
+                const nhi::PeerId target = ranks[i][(i + 1 + n) % size];
                 mp::MessagePassing& mp = all[i]->messages();
                 ++open;
                 ASSERT_EQ(mp.receive({source, 0, kTag, 0}, {&in, 1}, done, nullptr, nullptr),
@@ -74,12 +74,12 @@ struct Job {
         return most;
     }
     std::vector<std::unique_ptr<Process>> all;
-    std::vector<std::vector<nhi::Rank>> ranks;  // by process, then by number
+    std::vector<std::vector<nhi::PeerId>> ranks;  // by process, then by number
 };
 
 TEST(pool, memory__nothing_before_the_first_long_message) {
     Job job(3);
-    EXPECT_EQ(job.shared(), 4096u) << "the hub";
+    EXPECT_EQ(job.shared(), 4096u) << "the header";
     job.exchange(2, 2000);
     EXPECT_LE(job.shared(), 4096u + 2 * 16384u);
     for (auto& process : job.all) EXPECT_EQ(process->messages().engine().counters.pool_bytes, 0u);

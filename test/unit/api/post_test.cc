@@ -138,7 +138,7 @@ TEST_F(Post, what_it_cannot__nothing_happens) {
     EXPECT_EQ(post(from_, 7, 0, 8, nullptr), 0u) << "nobody to tell";
     struct fci_icl_limits limits{};
     fci_icl_limits(receiver_.get(), &limits);
-    std::vector<char> much(limits.announce_bytes);
+    std::vector<char> much(limits.offer_bytes);
     EXPECT_EQ(fci_icl_post(receiver_.get(), from_, 7, 0, much.data(), much.size(), done, &seen_,
                            this), 0u) << "a receive that may be offered to its source";
     send(7, "hello");

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "drivers/shm/guard.h"
-#include "drivers/shm/hub.h"
+#include "drivers/shm/shared_header.h"
 #include "test/unit/drivers/calls.h"
 #include "test/unit/drivers/shm_party.h"
 #include "test/unit/steps.h"
@@ -159,14 +159,14 @@ protected:
     /// In the peer: 0 when it was refused in the end and has never read what came later.
     static int copy_on(const Party& owner, const Steps& steps, std::uint64_t there) {
         Party peer;
-        const nhi::Rank rank = peer.meet(owner.device->card());
+        const nhi::PeerId id = peer.meet(owner.device->card());
         if (!peer.until([&] { return !peer.attached.empty(); })) return 1;
         std::vector<unsigned char> data(kMany, kForeign);
         steps.child_goes_on();
         const Nanoseconds end = monotonic_now() + 10'000'000'000;
         for (;;) {
             const Status status =
-                peer.device->network().copy(rank, GetParam(), there, data.data(), kMany);
+                peer.device->network().copy(id, GetParam(), there, data.data(), kMany);
             if (status == Status::unsupported) return 2;
             if (status != Status::ok) return status == Status::lost ? 0 : 3;
             if (GetParam() == Direction::read && !all_are(data.data(), kMany, kOld)) return 4;
@@ -205,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(Both, ShmCloseRace, testing::Values(Direction::read, Di
 TEST(ShmCloseOfVisitor, close__while_one_is_on_the_way_to_it) {
     Party self, visitor;
     const long before = calls.files_sent;
-    const nhi::Rank there = visitor.meet(self.device->card());
+    const nhi::PeerId there = visitor.meet(self.device->card());
     ASSERT_TRUE(self.until([&] {
         if (calls.files_sent < before + 6) visitor.turn();
         return calls.files_sent == before + 6;  // three each: visitor was answered
@@ -215,12 +215,12 @@ TEST(ShmCloseOfVisitor, close__while_one_is_on_the_way_to_it) {
         EXPECT_EQ(visitor.put(there, 64, 4711), Status::ok);
         visitor.device.reset();
     };
-    const nhi::Rank rank = self.meet(visitor.device->card());
+    const nhi::PeerId id = self.meet(visitor.device->card());
     EXPECT_FALSE(calls.connected) << "nothing was connected";
     ASSERT_TRUE(self.until([&] { return !self.lost.empty(); }));
-    EXPECT_EQ(self.attached, std::vector{rank});
+    EXPECT_EQ(self.attached, std::vector{id});
     EXPECT_EQ(self.lost.front().why, Status::not_found) << self.lost.front().reason;
-    EXPECT_EQ(self.word(rank, 64), 4711u);
+    EXPECT_EQ(self.word(id, 64), 4711u);
 }
 
 /// A peer that says for ever that it copies the memory of the process that `card` names.
@@ -228,8 +228,8 @@ int pretend_to_copy(const ddi::Card& card, const Steps& steps) {
     Party peer;
     peer.meet(card);
     if (!peer.until([&] { return !peer.attached.empty(); })) return 1;
-    auto* const hub = peer.device->communication_memory().data() - kHubBytes;
-    flag::store_release(reinterpret_cast<Hub*>(hub)->copying, card.incarnation);
+    auto* const header = peer.device->communication_memory().data() - kSharedHeaderBytes;
+    flag::store_release(reinterpret_cast<SharedHeader*>(header)->copying, card.incarnation);
     steps.child_goes_on();
     for (;;) pause();
 }

@@ -57,9 +57,9 @@ TEST_F(Handshake, check_hello__each_difference) {
     hello.card.incarnation = 0;
     EXPECT_EQ(check(), Objection::malformed);
     hello.card = other;
-    hello.hub_bytes += 64;
+    hello.header_bytes += 64;
     EXPECT_EQ(check(), Objection::malformed);
-    hello.hub_bytes -= 64;
+    hello.header_bytes -= 64;
     hello.block_bytes = 0;
     EXPECT_EQ(check(), Objection::malformed);
     hello.block_bytes = nhi::kPairLimit + 1;
@@ -86,7 +86,7 @@ TEST_F(Handshake, check_hello__cut_at_every_length) {
 }
 
 TEST_F(Handshake, check_hello__every_damaged_bit_of_what_must_agree) {
-    const std::size_t agreed_bytes = offsetof(Hello, hub_bytes) + sizeof hello.hub_bytes;
+    const std::size_t agreed_bytes = offsetof(Hello, header_bytes) + sizeof hello.header_bytes;
     for (std::size_t bit = 0; bit < 8 * agreed_bytes; ++bit) {
         if (bit / 8 >= offsetof(Hello, card) && bit / 8 < offsetof(Hello, expects)) continue;
         Hello damaged = hello;

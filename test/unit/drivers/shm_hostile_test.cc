@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "drivers/shm/handshake.h"
-#include "drivers/shm/hub.h"
+#include "drivers/shm/shared_header.h"
 #include "drivers/shm/socket.h"
 #include "fci_core/base/prng.h"
 #include "test/unit/drivers/shm_party.h"
@@ -23,16 +23,17 @@ struct Stranger {
         card.port = 1;
         card.incarnation = 4711;
         settings = party_settings();
-        EXPECT_EQ(Region::create("s", kHubBytes + 4096, &hub, &hub_file, &error), Status::ok);
+        EXPECT_EQ(Region::create("s", kSharedHeaderBytes + 4096, &header, &header_file, &error),
+                  Status::ok);
         EXPECT_EQ(Region::create("s", settings.block_bytes, &block, &block_file, &error),
                   Status::ok);
-        auto& identity = *reinterpret_cast<Hub*>(hub.data());
-        identity.magic = kHubMagic;
+        auto& identity = *reinterpret_cast<SharedHeader*>(header.data());
+        identity.magic = kSharedHeaderMagic;
         identity.incarnation = card.incarnation;
         waker = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-        hello = make_hello(settings, card, 0, hub.data());
+        hello = make_hello(settings, card, 0, header.data());
     }
-    std::vector<int> files() const { return {hub_file.get(), block_file.get(), waker.get()}; }
+    std::vector<int> files() const { return {header_file.get(), block_file.get(), waker.get()}; }
 
     /// Says it to `host` at once and lets that take turns.
     Reception say(Party& host, const void* bytes, std::size_t length,
@@ -52,7 +53,7 @@ struct Stranger {
     /// After a knock in good order; and when it is answered it is met.
     Reception say_after_knock(Party& host, const void* bytes, std::size_t length,
                               const std::vector<int>& with) {
-        const Hello knock = make_hello(settings, card, 0, hub.data());
+        const Hello knock = make_hello(settings, card, 0, header.data());
         EXPECT_EQ(say(host, &knock, sizeof knock, {}), Reception::record);
         Prologue prologue;
         EXPECT_TRUE(read_prologue(answer.bytes.data(), answer.length, &prologue));
@@ -68,8 +69,8 @@ struct Stranger {
 
     ddi::Card card;
     ddi::Settings settings;
-    Region hub, block;
-    Descriptor hub_file, block_file, waker, socket;
+    Region header, block;
+    Descriptor header_file, block_file, waker, socket;
     Hello hello;
     Received answer;
 };
@@ -115,11 +116,11 @@ TEST_F(ShmHostile, noise__has_no_answer) {
 
 TEST_F(ShmHostile, hello__damaged_at_random) {
     Prng prng(2);
-    auto& hub = *reinterpret_cast<Hub*>(stranger.hub.data());
+    auto& header = *reinterpret_cast<SharedHeader*>(stranger.header.data());
     for (unsigned i = 0; i < 500; ++i) {
         ++stranger.card.incarnation;  // one that was lost does not come again
-        hub.incarnation = stranger.card.incarnation;
-        stranger.hello = make_hello(stranger.settings, stranger.card, 0, &hub);
+        header.incarnation = stranger.card.incarnation;
+        stranger.hello = make_hello(stranger.settings, stranger.card, 0, &header);
         auto* const bytes = reinterpret_cast<unsigned char*>(&stranger.hello);
         for (std::uint64_t n = prng.between(1, 4); n != 0; --n) {
             bytes[prng.below(sizeof(Hello))] ^= static_cast<unsigned char>(1u << prng.below(8));
@@ -138,17 +139,17 @@ TEST_F(ShmHostile, hello__wrong_descriptors) {
     Descriptor in(pipes[0]), out(pipes[1]);
     Descriptor loose(memfd_create("loose", MFD_CLOEXEC));
     ASSERT_EQ(ftruncate(loose.get(), 16 * 1024), 0);
-    const int hub = stranger.hub_file.get(), block = stranger.block_file.get(),
+    const int header = stranger.header_file.get(), block = stranger.block_file.get(),
               waker = stranger.waker.get();
     const std::vector<int> wrong[] = {
         {},
-        {hub},
-        {hub, block},
-        {hub, block, waker, waker},
-        {block, hub, waker},           // of the wrong sizes
-        {hub, block, out.get()},       // a pipe would block or kill its writer
-        {hub, block, hub},
-        {hub, loose.get(), waker},     // not sealed: could shrink
+        {header},
+        {header, block},
+        {header, block, waker, waker},
+        {block, header, waker},      // of the wrong sizes
+        {header, block, out.get()},  // a pipe would block or kill its writer
+        {header, block, header},
+        {header, loose.get(), waker},  // not sealed: could shrink
         {waker, waker, waker},
         {loose.get(), block, waker},
     };
@@ -167,18 +168,18 @@ TEST_F(ShmHostile, hello__wrong_descriptors) {
 }
 
 TEST_F(ShmHostile, hub__of_somebody_else) {
-    reinterpret_cast<Hub*>(stranger.hub.data())->incarnation = 1;
+    reinterpret_cast<SharedHeader*>(stranger.header.data())->incarnation = 1;
     EXPECT_EQ(say_hello(), Reception::record);
     EXPECT_EQ(stranger.answer.file_count, 0u);
     EXPECT_TRUE(host.attached.empty());
 }
 
 TEST_F(ShmHostile, card__of_the_host_itself) {
-    auto& hub = *reinterpret_cast<Hub*>(stranger.hub.data());
+    auto& header = *reinterpret_cast<SharedHeader*>(stranger.header.data());
     stranger.hello.card = host.device->card();
-    hub.incarnation = stranger.hello.card.incarnation;
+    header.incarnation = stranger.hello.card.incarnation;
     EXPECT_EQ(say_hello(), Reception::closed);
-    hub.incarnation = stranger.hello.card.incarnation ^= 1;  // only its place
+    header.incarnation = stranger.hello.card.incarnation ^= 1;  // only its place
     EXPECT_EQ(say_hello(), Reception::closed);
     EXPECT_TRUE(host.attached.empty());
     EXPECT_TRUE(host.lost.empty());
@@ -196,8 +197,8 @@ TEST_F(ShmHostile, records__after_the_hello) {
 TEST_F(ShmHostile, tables__that_point_anywhere) {
     ASSERT_EQ(say_hello(), Reception::record);
     ASSERT_EQ(host.attached.size(), 1u);
-    const nhi::Rank rank = host.attached[0];
-    auto& hub = *reinterpret_cast<Hub*>(stranger.hub.data());
+    const nhi::PeerId id = host.attached[0];
+    auto& header = *reinterpret_cast<SharedHeader*>(stranger.header.data());
     Prng prng(3);
     const auto anything = [&] {
         const std::uint64_t edges[] = {0, 8, 4095, 4096, 4097, nhi::kPairLimit - 1,
@@ -207,14 +208,14 @@ TEST_F(ShmHostile, tables__that_point_anywhere) {
     };
     unsigned stored = 0;
     for (unsigned i = 0; i < 200'000; ++i) {
-        WindowEntry& window = hub.window[prng.below(nhi::kWindowsMax)];
+        WindowEntry& window = header.window[prng.below(nhi::kWindowsMax)];
         window = {prng.next() | 1, anything(), anything(), anything()};
-        hub.index[3] = anything();
-        hub.attention = prng.next();
-        hub.counting = static_cast<std::uint32_t>(prng.next());
-        hub.interrupting = static_cast<std::uint32_t>(prng.next());
+        header.index[3] = anything();
+        header.wanted_events = prng.next();
+        header.counting = static_cast<std::uint32_t>(prng.next());
+        header.interrupting = static_cast<std::uint32_t>(prng.next());
         const std::uint64_t data[8] = {};
-        nhi::Transfer transfer(rank);
+        nhi::Transfer transfer(id);
         if (prng.chance(50)) {
             transfer.put(nhi::Index{3}, data, prng.below(sizeof data + 1));
         } else {
@@ -222,7 +223,7 @@ TEST_F(ShmHostile, tables__that_point_anywhere) {
         }
         if (prng.chance(10)) transfer.raise(static_cast<nhi::EventId>(prng.below(32)));
         stored += host.device->network().initiate_transfer(transfer) == Status::ok;
-        std::byte* const there = host.device->network().map(rank, nhi::LcsAddress{anything()}, 64);
+        std::byte* const there = host.device->network().map(id, nhi::LcsAddress{anything()}, 64);
         if (there != nullptr) std::memset(there, 1, 64);
     }
     EXPECT_GT(stored, 0u);

@@ -35,13 +35,13 @@ struct Party final : ddi::PeerListener {
         if (device) device->set_listener(this);
     }
     struct Loss {
-        nhi::Rank rank;
+        nhi::PeerId id;
         Status why;
         std::string reason;
     };
-    void peer_attached(nhi::Rank rank) override { attached.push_back(rank); }
-    void peer_lost(nhi::Rank rank, Status why, const std::string& reason) override {
-        lost.push_back({rank, why, reason});
+    void peer_attached(nhi::PeerId id) override { attached.push_back(id); }
+    void peer_lost(nhi::PeerId id, Status why, const std::string& reason) override {
+        lost.push_back({id, why, reason});
     }
     void stranger_came() noexcept override { ++strangers; }
 
@@ -63,26 +63,25 @@ struct Party final : ddi::PeerListener {
         }
         return false;
     }
-    nhi::Rank meet(const ddi::Card& card) {
-        nhi::Rank rank = nhi::kNoRank;
-        if (device->add_peer(card, &rank) != Status::ok || device->connect(rank) != Status::ok) {
-            return nhi::kNoRank;
+    nhi::PeerId meet(const ddi::Card& card) {
+        nhi::PeerId id = nhi::kNoPeer;
+        if (device->add_peer(card, &id) != Status::ok || device->connect(id) != Status::ok) {
+            return nhi::kNoPeer;
         }
-        return rank;
+        return id;
     }
-    Status put(nhi::Rank rank, std::uint64_t at, std::uint64_t word) {
-        nhi::Transfer transfer(rank);
+    Status put(nhi::PeerId id, std::uint64_t at, std::uint64_t word) {
+        nhi::Transfer transfer(id);
         transfer.put(nhi::LcsAddress{at}, &word, sizeof word).raise(0);
         return device->network().initiate_transfer(transfer);
     }
-    std::uint64_t word(nhi::Rank rank, std::uint64_t at) {
-        return flag::load_acquire(
-            *reinterpret_cast<std::uint64_t*>(device->block(rank).data() + at));
+    std::uint64_t word(nhi::PeerId id, std::uint64_t at) {
+        return flag::load_acquire(*reinterpret_cast<std::uint64_t*>(device->block(id).data() + at));
     }
 
     std::string error;
     std::unique_ptr<ddi::Device> device;
-    std::vector<nhi::Rank> attached;
+    std::vector<nhi::PeerId> attached;
     std::vector<Loss> lost;
     unsigned strangers = 0;
 };
@@ -135,9 +134,9 @@ inline rlim_t lowest_free_descriptor(rlim_t more = 0) {
 /// Meets `card`, writes `word` to address 0 and then takes turns for ever.
 inline int visit(const ddi::Card& card, std::uint64_t word) {
     Party self;
-    const nhi::Rank rank = self.meet(card);
+    const nhi::PeerId id = self.meet(card);
     if (!self.until([&] { return !self.attached.empty(); })) return 1;
-    if (self.put(rank, 0, word) != Status::ok) return 2;
+    if (self.put(id, 0, word) != Status::ok) return 2;
     for (;;) self.sleep_until([&] { return !self.lost.empty(); });
 }
 

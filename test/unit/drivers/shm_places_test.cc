@@ -36,21 +36,21 @@ TEST(ShmPlaces, typed__every_address_of_this_host_is_the_same_place) {
         ASSERT_TRUE(other.device) << other.error;
         ddi::Card typed = other.device->card();
         typed.incarnation = 0;
-        nhi::Rank rank = nhi::kNoRank, again = nhi::kNoRank;
+        nhi::PeerId id = nhi::kNoPeer, again = nhi::kNoPeer;
         for (const std::uint32_t name : {host, htonl(INADDR_LOOPBACK)}) {
             typed.host = name;
             ASSERT_EQ(self.device->add_peer(typed, &again), Status::ok);
-            EXPECT_TRUE(rank == nhi::kNoRank || again == rank) << "one process, two ranks";
-            rank = again;
+            EXPECT_TRUE(id == nhi::kNoPeer || again == id) << "one process, two ranks";
+            id = again;
         }
         typed = self.device->card();
         typed.incarnation = 0;
         typed.host = host;
         ASSERT_EQ(self.device->add_peer(typed, &again), Status::ok);
         EXPECT_EQ(again, nhi::kSelf);
-        ASSERT_EQ(self.device->connect(rank), Status::ok);
+        ASSERT_EQ(self.device->connect(id), Status::ok);
         ASSERT_TRUE(self.until([&] { return other.turn(), !self.attached.empty(); }));
-        EXPECT_EQ(self.attached, std::vector<nhi::Rank>{rank});
+        EXPECT_EQ(self.attached, std::vector<nhi::PeerId>{id});
     }
 }
 
@@ -82,7 +82,7 @@ TEST(ShmPlaces, connect__typed_place_changes_hands) {
         auto first = std::make_unique<Party>();
         settings.wanted = first->device->card();
         settings.wanted.incarnation = 0;
-        const nhi::Rank rank = self.meet(settings.wanted);  // waits at the first one's door
+        const nhi::PeerId id = self.meet(settings.wanted);  // waits at the first one's door
         first.reset();                                      // which never opens
         Party second(settings);
         ASSERT_TRUE(second.device);
@@ -93,11 +93,11 @@ TEST(ShmPlaces, connect__typed_place_changes_hands) {
         ASSERT_TRUE(self.until([&] { return second.turn(), !self.attached.empty(); }));
         ASSERT_TRUE(second.until([&] { return !second.attached.empty(); }));
         self.until([&] { return second.turn(), false; }, 20'000'000);
-        EXPECT_EQ(self.attached, std::vector<nhi::Rank>{rank});
+        EXPECT_EQ(self.attached, std::vector<nhi::PeerId>{id});
         EXPECT_EQ(second.attached.size(), 1u);
         EXPECT_TRUE(self.lost.empty()) << self.lost[0].reason;
         EXPECT_TRUE(second.lost.empty()) << second.lost[0].reason;
-        ASSERT_EQ(self.put(rank, 0, 9), Status::ok);
+        ASSERT_EQ(self.put(id, 0, 9), Status::ok);
         EXPECT_EQ(second.word(second.attached[0], 0), 9u);
     }
 }
@@ -106,13 +106,13 @@ TEST(ShmPlaces, connect__typed_place_changes_hands) {
 // killed has.
 TEST(ShmPlaces, connect__to_one_who_leaves_before_it_answers) {
     Party self;
-    nhi::Rank rank = nhi::kNoRank;
+    nhi::PeerId id = nhi::kNoPeer;
     {
         Party host;
-        rank = self.meet(host.device->card());
+        id = self.meet(host.device->card());
     }
     ASSERT_TRUE(self.until([&] { return !self.lost.empty(); }));
-    EXPECT_EQ(self.lost[0].rank, rank);
+    EXPECT_EQ(self.lost[0].id, id);
     EXPECT_EQ(self.lost[0].why, Status::not_found) << self.lost[0].reason;
 
     int cards[2];
@@ -159,10 +159,10 @@ TEST(ShmPlaces, seat__of_one_who_left) {
         ddi::Settings settings = party_settings();
         auto first = std::make_unique<Party>();
         settings.wanted = first->device->card();
-        nhi::Rank rank = nhi::kNoRank;
-        ASSERT_EQ(self.device->add_peer(settings.wanted, &rank), Status::ok);
+        nhi::PeerId id = nhi::kNoPeer;
+        ASSERT_EQ(self.device->add_peer(settings.wanted, &id), Status::ok);
         if (met) {
-            ASSERT_EQ(self.device->connect(rank), Status::ok);
+            ASSERT_EQ(self.device->connect(id), Status::ok);
             ASSERT_TRUE(self.until([&] { return first->turn(), !self.attached.empty(); }));
             ASSERT_TRUE(first->until([&] { return self.turn(), !first->attached.empty(); }));
         }
@@ -173,10 +173,10 @@ TEST(ShmPlaces, seat__of_one_who_left) {
         second.meet(self.device->card());
         ASSERT_TRUE(self.until([&] { return second.turn(), self.attached.size() == 1u + met; }));
         ASSERT_EQ(self.lost.size(), 1u);
-        EXPECT_EQ(self.lost[0].rank, rank);
+        EXPECT_EQ(self.lost[0].id, id);
         EXPECT_EQ(self.lost[0].why, met ? Status::not_found : Status::unreachable)
             << self.lost[0].reason;
-        EXPECT_NE(self.attached.back(), rank);
+        EXPECT_NE(self.attached.back(), id);
     }
 }
 

@@ -30,18 +30,18 @@ TEST(ShmProcess, kill__noticed_by_turns_and_what_was_written_stays) {
     Party self;
     Child child([&] { return visit(self.device->card(), 77); });
     ASSERT_TRUE(self.until([&] { return !self.attached.empty(); }));
-    const nhi::Rank rank = self.attached[0];
-    ASSERT_TRUE(self.until([&] { return self.word(rank, 0) == 77; }));
-    EXPECT_NE(self.device->describe(rank).find(std::to_string(child.pid())), std::string::npos);
+    const nhi::PeerId id = self.attached[0];
+    ASSERT_TRUE(self.until([&] { return self.word(id, 0) == 77; }));
+    EXPECT_NE(self.device->describe(id).find(std::to_string(child.pid())), std::string::npos);
     child.signal(SIGKILL);
     const Nanoseconds killed = monotonic_now();
     ASSERT_TRUE(self.until([&] { return !self.lost.empty(); }));
     EXPECT_LT(monotonic_now() - killed, kNoticed);
-    EXPECT_EQ(self.lost[0].rank, rank);
+    EXPECT_EQ(self.lost[0].id, id);
     EXPECT_EQ(self.lost[0].why, Status::lost);
     EXPECT_NE(self.lost[0].reason.find("died"), std::string::npos) << self.lost[0].reason;
-    EXPECT_EQ(self.word(rank, 0), 77u);
-    EXPECT_EQ(self.put(rank, 0, 1), Status::lost);
+    EXPECT_EQ(self.word(id, 0), 77u);
+    EXPECT_EQ(self.put(id, 0, 1), Status::lost);
 }
 
 TEST(ShmProcess, kill__wakes_a_sleeper) {
@@ -113,7 +113,7 @@ TEST(ShmProcess, stop__is_not_death) {
 // The child has copies of all objects. Whatever it does with them, the parent is not concerned.
 TEST(ShmProcess, fork__child_does_not_disturb_its_parent) {
     Party self, other;
-    const nhi::Rank rank = self.meet(other.device->card());
+    const nhi::PeerId id = self.meet(other.device->card());
     ASSERT_TRUE(self.until([&] { return other.turn(), !self.attached.empty(); }));
     ASSERT_TRUE(other.until([&] { return !other.attached.empty(); }));
     Child child([&] {
@@ -129,7 +129,7 @@ TEST(ShmProcess, fork__child_does_not_disturb_its_parent) {
     other.until([] { return false; }, 20'000'000);
     EXPECT_TRUE(self.lost.empty());
     EXPECT_TRUE(other.lost.empty());
-    ASSERT_EQ(self.put(rank, 8, 3), Status::ok);
+    ASSERT_EQ(self.put(id, 8, 3), Status::ok);
     EXPECT_EQ(other.word(other.attached[0], 8), 3u);
     // The sockets are still watched.
     other.device.reset();
@@ -193,14 +193,14 @@ TEST(ShmProcess, connect__waits_for_one_that_starts_later) {
         settings.wanted = place.device->card();
     }
     settings.wanted.incarnation = 0;
-    const nhi::Rank rank = self.meet(settings.wanted);
+    const nhi::PeerId id = self.meet(settings.wanted);
     Child child([&] {
         usleep(100'000);
         Party late(settings);
         return late.device && late.until([&] { return late.lost.size() == 1; }) ? 0 : 1;
     });
     ASSERT_TRUE(self.sleep_until([&] { return !self.attached.empty() || !self.lost.empty(); }));
-    EXPECT_EQ(self.attached, std::vector<nhi::Rank>{rank});
+    EXPECT_EQ(self.attached, std::vector<nhi::PeerId>{id});
     self.turn();
     EXPECT_TRUE(sleeps_well(self));
     self.device.reset();
@@ -263,34 +263,34 @@ TEST(ShmProcess, copy__between_processes) {
         std::vector<std::uint64_t> data(100'000);
         for (std::size_t i = 0; i < data.size(); ++i) data[i] = i;
         Party other;
-        const nhi::Rank rank = other.meet(self.device->card());
+        const nhi::PeerId id = other.meet(self.device->card());
         if (!other.until([&] { return !other.attached.empty(); })) return 1;
-        if (other.put(rank, 0, reinterpret_cast<std::uint64_t>(data.data())) != Status::ok) {
+        if (other.put(id, 0, reinterpret_cast<std::uint64_t>(data.data())) != Status::ok) {
             return 2;
         }
-        if (!other.until([&] { return other.word(rank, 0) == 1; })) return 3;
+        if (!other.until([&] { return other.word(id, 0) == 1; })) return 3;
         return data[50'000] == 123 && data[50'001] == 50'001 ? 0 : 4;
     });
     ASSERT_TRUE(self.until([&] { return !self.attached.empty(); }));
-    const nhi::Rank rank = self.attached[0];
-    ASSERT_TRUE(self.until([&] { return self.word(rank, 0) != 0; }));
+    const nhi::PeerId id = self.attached[0];
+    ASSERT_TRUE(self.until([&] { return self.word(id, 0) != 0; }));
     nhi::NetworkInterface& net = self.device->network();
     using Direction = nhi::NetworkInterface::Direction;
-    if (net.copy(rank, Direction::read, 0, nullptr, 0) == Status::unsupported) {
+    if (net.copy(id, Direction::read, 0, nullptr, 0) == Status::unsupported) {
         GTEST_SKIP() << "the kernel does not copy between processes here";
     }
     std::vector<std::uint64_t> data(100'000);
-    const std::uint64_t there = self.word(rank, 0);
-    ASSERT_EQ(net.copy(rank, Direction::read, there, data.data(), 800'000), Status::ok);
+    const std::uint64_t there = self.word(id, 0);
+    ASSERT_EQ(net.copy(id, Direction::read, there, data.data(), 800'000), Status::ok);
     for (std::size_t i = 0; i < data.size(); ++i) ASSERT_EQ(data[i], i);
     data[0] = 123;
-    ASSERT_EQ(net.copy(rank, Direction::write, there + 400'000, data.data(), 8), Status::ok);
-    EXPECT_EQ(net.copy(rank, Direction::read, 64, data.data(), 8), Status::invalid);
-    EXPECT_EQ(net.copy(rank, Direction::write, ~0ull - 4096, data.data(), 8), Status::invalid);
-    ASSERT_EQ(self.put(rank, 0, 1), Status::ok);
+    ASSERT_EQ(net.copy(id, Direction::write, there + 400'000, data.data(), 8), Status::ok);
+    EXPECT_EQ(net.copy(id, Direction::read, 64, data.data(), 8), Status::invalid);
+    EXPECT_EQ(net.copy(id, Direction::write, ~0ull - 4096, data.data(), 8), Status::invalid);
+    ASSERT_EQ(self.put(id, 0, 1), Status::ok);
     EXPECT_EQ(child.result(), 0);
     ASSERT_TRUE(self.until([&] { return !self.lost.empty(); }));
-    EXPECT_EQ(net.copy(rank, Direction::read, there, data.data(), 8), Status::lost);
+    EXPECT_EQ(net.copy(id, Direction::read, there, data.data(), 8), Status::lost);
 }
 
 // Many at once, everybody to everybody, all crossing.

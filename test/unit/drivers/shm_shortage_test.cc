@@ -39,11 +39,11 @@ TEST_F(ShmShortage, send__each_failure_of_each_hello_is_tried_again) {
                     const bool now = sends >= first && sends < first + times;
                     return ++sends, now ? error : 0;
                 };
-                const nhi::Rank rank = visitor.meet(host.device->card());
+                const nhi::PeerId id = visitor.meet(host.device->card());
                 ASSERT_TRUE(both_meet(visitor, host)) << error << " at " << first;
                 EXPECT_GT(sends, first + times);
                 EXPECT_TRUE(visitor.lost.empty() && host.lost.empty());
-                EXPECT_EQ(visitor.put(rank, 0, 7), Status::ok);
+                EXPECT_EQ(visitor.put(id, 0, 7), Status::ok);
                 EXPECT_EQ(host.word(host.attached[0], 0), 7u);
                 EXPECT_EQ(host.device->peers(), 2u);
             }

@@ -33,9 +33,9 @@ TEST_P(ShmWake, unmask__look_or_be_woken) {
     const auto [barrier, masks] = GetParam();
     const Tuning tuning{.barrier = barrier};
     Party reader(party_settings(), tuning), writer(party_settings(), tuning);
-    const nhi::Rank to = writer.meet(reader.device->card());
+    const nhi::PeerId to = writer.meet(reader.device->card());
     ASSERT_TRUE(writer.until([&] { return reader.turn(), !writer.attached.empty(); }));
-    const nhi::Rank from = reader.attached.at(0);
+    const nhi::PeerId from = reader.attached.at(0);
     nhi::NetworkInterface& net = reader.device->network();
     ASSERT_EQ(net.mask_event_interrupt(0, true), Status::ok);
     ASSERT_EQ(net.configure_event(0, {.flag = false, .interrupt = true}), Status::ok);

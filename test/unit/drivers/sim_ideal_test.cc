@@ -13,16 +13,16 @@ namespace fci::sim {
 namespace {
 
 using nhi::LcsAddress;
-using nhi::Rank;
+using nhi::PeerId;
 using nhi::Transfer;
 
 struct Log final : ddi::PeerListener {
-    std::vector<Rank> attached;
-    std::vector<std::pair<Rank, Status>> lost;
+    std::vector<PeerId> attached;
+    std::vector<std::pair<PeerId, Status>> lost;
     std::string reason;
-    void peer_attached(Rank rank) override { attached.push_back(rank); }
-    void peer_lost(Rank rank, Status why, const std::string& text) override {
-        lost.emplace_back(rank, why);
+    void peer_attached(PeerId id) override { attached.push_back(id); }
+    void peer_lost(PeerId id, Status why, const std::string& text) override {
+        lost.emplace_back(id, why);
         reason = text;
     }
 };
@@ -48,15 +48,15 @@ protected:
     }
     void TearDown() override { devices.clear(); }
 
-    /// Numbers peers so that process j is rank (j - i + n) % n of process i, and attaches all.
+    /// Numbers peers so that process j has id (j - i + n) % n of process i, and attaches all.
     void join() {
         const auto n = static_cast<unsigned>(devices.size());
         for (unsigned i = 0; i < n; ++i) {
             for (unsigned step = 1; step < n; ++step) {
-                Rank rank = nhi::kNoRank;
-                ASSERT_EQ(devices[i]->add_peer(devices[(i + step) % n]->card(), &rank), Status::ok);
-                ASSERT_EQ(rank, step);
-                ASSERT_EQ(devices[i]->connect(rank), Status::ok);
+                PeerId id = nhi::kNoPeer;
+                ASSERT_EQ(devices[i]->add_peer(devices[(i + step) % n]->card(), &id), Status::ok);
+                ASSERT_EQ(id, step);
+                ASSERT_EQ(devices[i]->connect(id), Status::ok);
             }
         }
         settle();
@@ -78,20 +78,20 @@ protected:
 TEST_F(sim_ideal, attach__both_sides_hear_once_and_blocks_are_zero) {
     open(2);
     EXPECT_TRUE(devices[0]->block(1).empty());
-    Rank rank = nhi::kNoRank;
-    ASSERT_EQ(devices[0]->add_peer(devices[1]->card(), &rank), Status::ok);
-    EXPECT_EQ(rank, 1u);
-    ASSERT_EQ(devices[0]->add_peer(devices[1]->card(), &rank), Status::ok);
-    EXPECT_EQ(rank, 1u);
-    ASSERT_EQ(devices[0]->add_peer(devices[0]->card(), &rank), Status::ok);
-    EXPECT_EQ(rank, nhi::kSelf);
+    PeerId id = nhi::kNoPeer;
+    ASSERT_EQ(devices[0]->add_peer(devices[1]->card(), &id), Status::ok);
+    EXPECT_EQ(id, 1u);
+    ASSERT_EQ(devices[0]->add_peer(devices[1]->card(), &id), Status::ok);
+    EXPECT_EQ(id, 1u);
+    ASSERT_EQ(devices[0]->add_peer(devices[0]->card(), &id), Status::ok);
+    EXPECT_EQ(id, nhi::kSelf);
     EXPECT_EQ(devices[0]->connect(1), Status::ok);
     EXPECT_EQ(devices[0]->connect(1), Status::ok);
     std::uint64_t word = 1;
     EXPECT_EQ(net(0).initiate_transfer(Transfer(1).put(LcsAddress{0}, &word, 8)), Status::again);
     settle();
-    EXPECT_EQ(logs[0].attached, std::vector<Rank>{1});
-    EXPECT_EQ(logs[1].attached, std::vector<Rank>{1});  // it never named the first process
+    EXPECT_EQ(logs[0].attached, std::vector<PeerId>{1});
+    EXPECT_EQ(logs[1].attached, std::vector<PeerId>{1});  // it never named the first process
     ASSERT_EQ(devices[1]->block(1).size(), 4096u);
     for (const std::byte b : devices[1]->block(1)) ASSERT_EQ(b, std::byte{0});
     EXPECT_NE(devices[1]->card_of(1)->incarnation, 0u);
@@ -102,21 +102,21 @@ TEST_F(sim_ideal, attach__both_sides_hear_once_and_blocks_are_zero) {
 
 TEST_F(sim_ideal, attach__only_from_inside_poll) {
     open(2);
-    Rank rank;
-    ASSERT_EQ(devices[0]->add_peer(devices[1]->card(), &rank), Status::ok);
-    ASSERT_EQ(devices[0]->connect(rank), Status::ok);
+    PeerId id;
+    ASSERT_EQ(devices[0]->add_peer(devices[1]->card(), &id), Status::ok);
+    ASSERT_EQ(devices[0]->connect(id), Status::ok);
     for (Limit limit("the last event"); world->step() && limit.holds();) {}
     EXPECT_TRUE(logs[0].attached.empty());
-    EXPECT_TRUE(devices[0]->block(rank).empty());
+    EXPECT_TRUE(devices[0]->block(id).empty());
     EXPECT_GT(net(0).poll(world->now()), 0u);
     EXPECT_EQ(logs[0].attached.size(), 1u);
 }
 
 TEST_F(sim_ideal, attach__polling_alone_gets_there) {
     open(3, {.long_delay_percent = 100});
-    Rank rank;
-    ASSERT_EQ(devices[0]->add_peer(devices[2]->card(), &rank), Status::ok);
-    ASSERT_EQ(devices[0]->connect(rank), Status::ok);
+    PeerId id;
+    ASSERT_EQ(devices[0]->add_peer(devices[2]->card(), &id), Status::ok);
+    ASSERT_EQ(devices[0]->connect(id), Status::ok);
     for (int i = 0; i < 100 && logs[0].attached.empty(); ++i) net(0).poll(devices[0]->now());
     EXPECT_EQ(logs[0].attached.size(), 1u);
 }
@@ -125,13 +125,13 @@ TEST_F(sim_ideal, attach__typed_card_learns_the_incarnation) {
     open(2);
     ddi::Card typed = devices[1]->card();
     typed.incarnation = 0;
-    Rank rank, again;
-    ASSERT_EQ(devices[0]->add_peer(typed, &rank), Status::ok);
-    ASSERT_EQ(devices[0]->connect(rank), Status::ok);
+    PeerId id, again;
+    ASSERT_EQ(devices[0]->add_peer(typed, &id), Status::ok);
+    ASSERT_EQ(devices[0]->connect(id), Status::ok);
     settle();
-    EXPECT_EQ(devices[0]->card_of(rank)->incarnation, devices[1]->card().incarnation);
+    EXPECT_EQ(devices[0]->card_of(id)->incarnation, devices[1]->card().incarnation);
     ASSERT_EQ(devices[0]->add_peer(devices[1]->card(), &again), Status::ok);
-    EXPECT_EQ(again, rank);
+    EXPECT_EQ(again, id);
 }
 
 TEST_F(sim_ideal, attach__strangers_and_misfits_are_refused_with_a_reason) {
@@ -148,14 +148,14 @@ TEST_F(sim_ideal, attach__strangers_and_misfits_are_refused_with_a_reason) {
     const Status expected[] = {Status::mismatch, Status::mismatch, Status::unreachable};
     const char* const texts[] = {"job: 5 and 6", "4d and 4e", "65535"};
     for (unsigned i = 0; i < 3; ++i) {
-        Rank rank;
-        ASSERT_EQ(devices[0]->add_peer(cards[i], &rank), Status::ok);
-        ASSERT_EQ(devices[0]->connect(rank), Status::ok);
+        PeerId id;
+        ASSERT_EQ(devices[0]->add_peer(cards[i], &id), Status::ok);
+        ASSERT_EQ(devices[0]->connect(id), Status::ok);
         settle();
         ASSERT_EQ(logs[0].lost.size(), i + 1);
-        EXPECT_EQ(logs[0].lost[i], std::make_pair(rank, expected[i]));
+        EXPECT_EQ(logs[0].lost[i], std::make_pair(id, expected[i]));
         EXPECT_NE(logs[0].reason.find(texts[i]), std::string::npos) << logs[0].reason;
-        EXPECT_EQ(devices[0]->connect(rank), Status::lost);
+        EXPECT_EQ(devices[0]->connect(id), Status::lost);
     }
     EXPECT_TRUE(logs[0].attached.empty());
 }
@@ -234,7 +234,7 @@ TEST_F(sim_ideal, transfer__pairs_overtake_each_other_but_not_themselves) {
     bool overtaken = false;
     std::uint64_t last[2] = {};
     for (std::uint64_t i = 1; i <= 50; ++i) {
-        for (unsigned from = 0; from < 2; ++from) {  // process 2 is rank 2 of 0, and 1 of 1
+        for (unsigned from = 0; from < 2; ++from) {  // process 2 has id 2 at 0, and 1 at 1
             ASSERT_EQ(net(from).initiate_transfer(Transfer(2 - from).put(LcsAddress{0}, &i, 8)),
                       Status::ok);
         }
@@ -299,7 +299,7 @@ TEST_F(sim_ideal, windows__direct_indirect_and_closed) {
 TEST_F(sim_ideal, groups__reach_every_member_and_the_sender) {
     open(4);
     join();
-    const Rank ranks[] = {0, 1, 3};
+    const PeerId ranks[] = {0, 1, 3};
     nhi::GroupId group;
     ASSERT_EQ(net(0).create_group(ranks, &group), Status::ok);
     std::uint64_t word = 99;
@@ -309,7 +309,7 @@ TEST_F(sim_ideal, groups__reach_every_member_and_the_sender) {
     settle();
     const auto got = [&](unsigned process) {
         std::uint64_t value;
-        const Rank sender = process == 0 ? 0 : 4 - process;
+        const PeerId sender = process == 0 ? 0 : 4 - process;
         std::memcpy(&value, devices[process]->block(sender).data() + 8, 8);
         return value;
     };
@@ -377,19 +377,19 @@ TEST_F(sim_ideal, ways_around__by_option_only) {
 
 TEST_F(sim_ideal, link__the_block_at_once_and_who_wants_events) {
     open(2, {.mapped = true, .stores = true});
-    Rank rank;
-    ASSERT_EQ(devices[0]->add_peer(devices[1]->card(), &rank), Status::ok);
+    PeerId id;
+    ASSERT_EQ(devices[0]->add_peer(devices[1]->card(), &id), Status::ok);
     EXPECT_EQ(net(0).link(1).block, nullptr);
     join();
     const nhi::Link link = net(0).link(1);
     EXPECT_EQ(link.block, devices[1]->block(1).data());
-    EXPECT_EQ(*link.attention, 0u);
+    EXPECT_EQ(*link.wanted_events, 0u);
     ASSERT_EQ(net(1).configure_event(3, {.interrupt = true}), Status::ok);
-    EXPECT_EQ(*link.attention, 8u);
+    EXPECT_EQ(*link.wanted_events, 8u);
     ASSERT_EQ(net(1).mask_event_interrupt(3, true), Status::ok);
-    EXPECT_EQ(*link.attention, 0u);
+    EXPECT_EQ(*link.wanted_events, 0u);
     ASSERT_EQ(net(1).configure_event(4, {.flag = true}), Status::ok);
-    EXPECT_EQ(*link.attention, 16u);
+    EXPECT_EQ(*link.wanted_events, 16u);
 }
 
 TEST_F(sim_ideal, close__what_was_sent_arrives_before_the_loss) {
@@ -402,7 +402,7 @@ TEST_F(sim_ideal, close__what_was_sent_arrives_before_the_loss) {
     for (Limit limit("news of the end"); logs[1].lost.empty() && limit.holds();) {
         net(1).poll(devices[1]->now());
     }
-    EXPECT_EQ(logs[1].lost[0], std::make_pair(Rank{1}, Status::not_found));
+    EXPECT_EQ(logs[1].lost[0], std::make_pair(PeerId{1}, Status::not_found));
     EXPECT_NE(logs[1].reason.find("127.0.0.1:1 has closed"), std::string::npos);
     EXPECT_EQ(devices[1]->block(1)[0], std::byte{20});
     std::uint64_t word = 1;
@@ -450,7 +450,7 @@ TEST_F(sim_ideal, replay__equal_seeds_equal_runs) {
         Prng prng(1);
         for (int i = 0; i < 500; ++i) {
             const std::uint64_t word = prng.next();
-            const auto to = static_cast<Rank>(prng.below(4));
+            const auto to = static_cast<PeerId>(prng.below(4));
             (void)net(prng.below(4) & 3).initiate_transfer(
                 Transfer(to).put(LcsAddress{8 * prng.below(512)}, &word, 8));
             net(i % 4).poll(world->now());

@@ -16,10 +16,10 @@ using shm::Party;
 /// Processes that all meet each other, each behind a tap.
 struct Crew {
     std::vector<std::unique_ptr<Party>> all;
-    std::vector<std::vector<nhi::Rank>> rank;  // [of whom][at whom]: its number there
+    std::vector<std::vector<nhi::PeerId>> id;  // [of whom][at whom]: its number there
     FaultOptions options;
 
-    Crew(const FaultOptions& faults, unsigned count) : rank(count), options(faults) {
+    Crew(const FaultOptions& faults, unsigned count) : id(count), options(faults) {
         for (unsigned i = 0; i < count; ++i) {
             all.push_back(std::make_unique<Party>());
             Party& one = *all.back();
@@ -27,7 +27,7 @@ struct Crew {
             one.device->set_listener(&one);
         }
         for (unsigned i = 0; i < count; ++i) {
-            for (auto& other : all) rank[i].push_back(other->meet(all[i]->device->card()));
+            for (auto& other : all) id[i].push_back(other->meet(all[i]->device->card()));
         }
     }
     bool until(const std::function<bool()>& reached) {
@@ -40,9 +40,9 @@ struct Crew {
         return FaultDevice::refuses(options, all[i]->device->card(), all[j]->device->card());
     }
     Status put(unsigned from, unsigned to, std::uint64_t value) {
-        return all[from]->put(rank[to][from], 0, value);
+        return all[from]->put(id[to][from], 0, value);
     }
-    std::uint64_t word(unsigned at, unsigned from) { return all[at]->word(rank[from][at], 0); }
+    std::uint64_t word(unsigned at, unsigned from) { return all[at]->word(id[from][at], 0); }
 };
 
 TEST(tap_fault_shm, refuse__both_sides_of_some_pairs_hear_it_once_and_others_nothing) {
@@ -60,9 +60,9 @@ TEST(tap_fault_shm, refuse__both_sides_of_some_pairs_hear_it_once_and_others_not
         EXPECT_EQ(one.attached.size() + one.lost.size(), kCrew - 1);
         for (unsigned j = 0; j < kCrew; ++j) {
             if (i == j) continue;
-            const nhi::Rank other = crew.rank[j][i];
+            const nhi::PeerId other = crew.id[j][i];
             const auto met = std::ranges::count(one.attached, other);
-            const auto lost = std::ranges::count(one.lost, other, &Party::Loss::rank);
+            const auto lost = std::ranges::count(one.lost, other, &Party::Loss::id);
             EXPECT_EQ(lost, crew.refused(i, j)) << i << " " << j;
             EXPECT_EQ(met, !crew.refused(i, j)) << i << " " << j;
             refused += crew.refused(i, j);

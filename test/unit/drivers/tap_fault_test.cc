@@ -14,14 +14,14 @@ namespace fci::tap {
 namespace {
 
 struct Ear final : ddi::PeerListener {
-    std::vector<nhi::Rank> attached;
+    std::vector<nhi::PeerId> attached;
     std::vector<Status> lost;
-    void peer_attached(nhi::Rank rank) override { attached.push_back(rank); }
-    void peer_lost(nhi::Rank, Status why, const std::string&) override { lost.push_back(why); }
+    void peer_attached(nhi::PeerId id) override { attached.push_back(id); }
+    void peer_lost(nhi::PeerId, Status why, const std::string&) override { lost.push_back(why); }
 };
 
 /// Processes on a network that takes no time, each behind a tap. Number 0 knows the others as
-/// ranks 1, 2, ..., and is everybody's rank 1.
+/// ids 1, 2, ..., and is everybody's id 1.
 struct Crew {
     sim::World world{{.seed = 3, .delay_min = 0, .delay_max = 0, .split_percent = 0,
                       .attach_delay_max = 0}};
@@ -35,9 +35,9 @@ struct Crew {
         for (unsigned i = 0; i < count; ++i) {
             devices[i] = std::make_unique<FaultDevice>(world.open(settings), options);
             devices[i]->set_listener(&ears[i]);
-            nhi::Rank rank = 0;
-            if (i != 0 && devices[0]->add_peer(devices[i]->card(), &rank) == Status::ok) {
-                EXPECT_EQ(devices[0]->connect(rank), Status::ok);
+            nhi::PeerId id = 0;
+            if (i != 0 && devices[0]->add_peer(devices[i]->card(), &id) == Status::ok) {
+                EXPECT_EQ(devices[0]->connect(id), Status::ok);
             }
         }
         turns(100);
@@ -49,7 +49,7 @@ struct Crew {
             }
         }
     }
-    Status put(nhi::Rank to, std::uint64_t value) {
+    Status put(nhi::PeerId to, std::uint64_t value) {
         nhi::Transfer transfer(to);
         transfer.put(nhi::LcsAddress{0}, &value, sizeof value);
         return devices[0]->network().initiate_transfer(transfer);
@@ -166,10 +166,10 @@ TEST(tap_fault, again__leaves_no_trace) {
 
 TEST(tap_fault, refuse__both_sides_hear_it_once) {
     Crew crew({.seed = 1, .refuse_percent = 100}, 2);
-    nhi::Rank rank = 0;
-    ASSERT_EQ(crew.devices[1]->add_peer(crew.devices[0]->card(), &rank), Status::ok);
-    EXPECT_EQ(crew.devices[1]->connect(rank), Status::ok);
-    EXPECT_EQ(crew.devices[1]->connect(rank), Status::ok);
+    nhi::PeerId id = 0;
+    ASSERT_EQ(crew.devices[1]->add_peer(crew.devices[0]->card(), &id), Status::ok);
+    EXPECT_EQ(crew.devices[1]->connect(id), Status::ok);
+    EXPECT_EQ(crew.devices[1]->connect(id), Status::ok);
     crew.turns(10);
     for (unsigned i = 0; i < 2; ++i) {
         EXPECT_TRUE(crew.ears[i].attached.empty());

@@ -14,8 +14,8 @@ using gcs::Layout;
 namespace {
 
 struct Listener final : ddi::PeerListener {
-    void peer_attached(nhi::Rank) override {}
-    void peer_lost(nhi::Rank, Status, const std::string&) override {}
+    void peer_attached(nhi::PeerId) override {}
+    void peer_lost(nhi::PeerId, Status, const std::string&) override {}
 };
 
 /// An owner of a pool, and peers that it gives pieces to.
@@ -70,7 +70,7 @@ struct Pool {
     sim::World world;
     Listener listener;
     std::vector<std::unique_ptr<ddi::Device>> devices;
-    nhi::Rank there[kProcesses]{}, here[kProcesses]{};
+    nhi::PeerId there[kProcesses]{}, here[kProcesses]{};
     gcs::PiecesOut out[kProcesses];
     gcs::PiecesIn in[kProcesses];
     gcs::PiecePool pool;

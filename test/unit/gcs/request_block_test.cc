@@ -40,7 +40,7 @@ public:
         return Status::unsupported;
     }
     Status close_window(nhi::WindowNumber) noexcept override { return Status::unsupported; }
-    Status create_group(std::span<const nhi::Rank>, nhi::GroupId*) noexcept override {
+    Status create_group(std::span<const nhi::PeerId>, nhi::GroupId*) noexcept override {
         return Status::unsupported;
     }
     Status destroy_group(nhi::GroupId) noexcept override { return Status::unsupported; }
@@ -53,15 +53,15 @@ public:
     Status mask_event_interrupt(nhi::EventId, bool) noexcept override {
         return Status::unsupported;
     }
-    nhi::Link link(nhi::Rank) noexcept override { return {}; }
+    nhi::Link link(nhi::PeerId) noexcept override { return {}; }
     unsigned poll(Nanoseconds) noexcept override { return 0; }
     std::uint32_t event_count(nhi::EventId) const noexcept override { return 0; }
-    std::byte* map(nhi::Rank, nhi::LcsAddress, std::size_t) noexcept override { return nullptr; }
-    Status copy(nhi::Rank, Direction, std::uint64_t, void*, std::size_t) noexcept override {
+    std::byte* map(nhi::PeerId, nhi::LcsAddress, std::size_t) noexcept override { return nullptr; }
+    Status copy(nhi::PeerId, Direction, std::uint64_t, void*, std::size_t) noexcept override {
         return Status::unsupported;
     }
 
-    Status provide(nhi::Rank, nhi::LcsAddress address, std::size_t bytes) noexcept override {
+    Status provide(nhi::PeerId, nhi::LcsAddress address, std::size_t bytes) noexcept override {
         if (full) return Status::exhausted;
         provided.emplace_back(static_cast<std::uint64_t>(address), bytes);
         return Status::ok;

@@ -104,7 +104,7 @@ TEST(accounts, offers__used_up_by_short_messages_are_no_offers_any_more) {
     std::vector<std::byte> to(kLong);
     for (int i = 0; i < 3 * static_cast<int>(Peer::kOffersMost); ++i) {
         p.receive(1, 5, to, i);
-        ASSERT_EQ(p.ends[1]->engine().counters.receives_announced, static_cast<unsigned>(i + 1));
+        ASSERT_EQ(p.ends[1]->engine().counters.receives_offered, static_cast<unsigned>(i + 1));
         p.both(20);
         ASSERT_EQ(p.send(0, 0, 5, tiny, 1000 + i), kDone);
         p.both(20);
@@ -163,7 +163,7 @@ TEST(accounts, ranks__that_were_never_added_are_nobody) {
     p.attach();
     std::byte one{};
     const iovec range{&one, 1};
-    const nhi::Rank beyond = p.devices[0]->peers();
+    const nhi::PeerId beyond = p.devices[0]->peers();
     Outcome outcome{};
     EXPECT_EQ(p.ends[0]->receive({beyond, 0, 5, 0}, {&range, 1}, p.recorder.on(1), nullptr,
                                  &outcome),

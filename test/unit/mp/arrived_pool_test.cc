@@ -15,9 +15,11 @@ TEST(arrived_pool, take__room_for_what_was_asked_for) {
         ArrivedPool pool;
         Arrived* const message = pool.take(bytes);
         ASSERT_NE(message, nullptr);
-        EXPECT_GE(message->room, bytes);
-        EXPECT_EQ(message->room, bytes <= kShortest ? kShortest : bytes <= kShort ? kShort : bytes);
-        EXPECT_EQ(pool.memory(), sizeof(Arrived) + message->room);
+        EXPECT_GE(message->capacity, bytes);
+        EXPECT_EQ(message->capacity, bytes <= kShortest ? kShortest
+                                     : bytes <= kShort  ? kShort
+                                                        : bytes);
+        EXPECT_EQ(pool.memory(), sizeof(Arrived) + message->capacity);
         std::memset(message->data(), 0xff, bytes);
         message->length = message->charge = 7;
         message->announced = message->claimed = true;
@@ -35,13 +37,13 @@ TEST(arrived_pool, take__room_for_what_was_asked_for) {
     }
 }
 
-TEST(arrived_pool, take__one_that_is_kept_has_room_enough) {
+TEST(arrived_pool, take__one_that_is_kept_has_capacity_enough) {
     ArrivedPool pool;
     Arrived* const small = pool.take(8);
     pool.give_back(*small);
     Arrived* const larger = pool.take(100);
     EXPECT_NE(larger, small);
-    EXPECT_EQ(larger->room, kShort);
+    EXPECT_EQ(larger->capacity, kShort);
     pool.give_back(*larger);
     EXPECT_EQ(pool.take(8), small);
     EXPECT_EQ(pool.take(100), larger);

@@ -108,17 +108,15 @@ TEST_P(departure, on_death__after_what_the_dead_sent) {
     p.attach();
     struct Story {
         std::vector<int> events;
-        nhi::Rank dead = nhi::kNoRank;
+        nhi::PeerId dead = nhi::kNoPeer;
     } story;
     p.ends[0]->active_messages().set_handler(
         9,
-        [](void* user, nhi::Rank, const void*, std::size_t, const void*, std::uint64_t,
-           ReceiveTarget*) {
-            static_cast<Story*>(user)->events.push_back(1);
-        },
+        [](void* user, nhi::PeerId, const void*, std::size_t, const void*, std::uint64_t,
+           ReceiveTarget*) { static_cast<Story*>(user)->events.push_back(1); },
         &story);
     p.ends[0]->meetings().on_death(
-        [](void* user, nhi::Rank dead) {
+        [](void* user, nhi::PeerId dead) {
             static_cast<Story*>(user)->events.push_back(2);
             static_cast<Story*>(user)->dead = dead;
         },

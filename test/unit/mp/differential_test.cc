@@ -80,7 +80,7 @@ struct Execution {
         for (std::size_t i = 0; i < data.size(); ++i) {
             data[i] = static_cast<std::byte>(number * 31 + static_cast<int>(i) * 7);
         }
-        const nhi::Rank to = p.there[step.at];
+        const nhi::PeerId to = p.there[step.at];
         Engine& engine = p.ends[step.at]->engine();
         const iovec range{data.data(), data.size()};
         if (is_fast && (fast::send_line(engine, to, 0, step.flags, step.match, step.immediate,
@@ -99,7 +99,7 @@ struct Execution {
         const Step& step = program[number];
         std::vector<std::byte>& data = memory[number];
         data.assign(step.bytes, std::byte{0xA5});
-        const nhi::Rank source = step.any ? kAnySource : p.there[step.at];
+        const nhi::PeerId source = step.any ? kAnySource : p.there[step.at];
         const Pattern pattern{source, 0, step.match, step.ignore};
         MessagePassing& end = *p.ends[step.at];
         const iovec range{data.data(), data.size()};

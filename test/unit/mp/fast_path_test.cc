@@ -26,7 +26,7 @@ void open_way(Pair& p) {
 }
 
 /// A line takes the fast path only where it is known to have room: another send looks for that.
-void look_for_room(Pair& p) {
+void look_for_capacity(Pair& p) {
     auto data = pattern(60);
     std::vector<std::byte> to(60);
     ASSERT_EQ(p.receive(1, 997, to, 902), kAccepted);
@@ -41,7 +41,7 @@ struct Posted {
     std::vector<std::byte> memory;
     std::uint32_t handle = 0;
 
-    Posted(Pair& p, int at, nhi::Rank source, std::uint64_t match, std::size_t bytes, int number)
+    Posted(Pair& p, int at, nhi::PeerId source, std::uint64_t match, std::size_t bytes, int number)
         : memory(bytes + 64, std::byte{0xEE}) {
         handle = fast::post(p.ends[at]->engine(), {source, 0, match, 0}, memory.data(), bytes,
                             p.recorder.on(number));
@@ -63,10 +63,10 @@ TEST(fast_path, every_length_with_and_without_an_immediate) {
             const auto data = pattern(bytes, static_cast<unsigned>(bytes + flags));
             for (const bool any : {false, true}) {
                 const std::uint64_t match = 7 + static_cast<std::uint64_t>(number);
-                const nhi::Rank source = any ? kAnySource : p.there[1];
+                const nhi::PeerId source = any ? kAnySource : p.there[1];
                 const Posted posted(p, 1, source, match, bytes + 3, ++number);
                 ASSERT_NE(posted.handle, 0u);
-                look_for_room(p);
+                look_for_capacity(p);
                 ASSERT_TRUE(p.send_fast(0, p.there[0], flags, match, kImmediateWord, data))
                     << bytes << ' ' << flags;
                 p.settle();
@@ -109,12 +109,12 @@ TEST(fast_path, a_message_that_is_too_long_is_cut) {
 TEST(fast_path, post__leaves_alone_what_is_not_its) {
     Pair p(kEnhancedMixed, kReachable);
     std::byte memory[64];
-    const auto post = [&](nhi::Rank source, std::uint64_t bytes, const Completion& completion) {
+    const auto post = [&](nhi::PeerId source, std::uint64_t bytes, const Completion& completion) {
         return fast::post(p.ends[1]->engine(), {source, 0, 7, 0}, memory, bytes, completion);
     };
     EXPECT_EQ(post(p.there[1], 8, p.recorder.on(1)), 0u) << "not met yet";
     open_way(p);
-    const std::uint64_t most = small_limits().announce_bytes - 1;
+    const std::uint64_t most = small_limits().offer_bytes - 1;
     EXPECT_EQ(post(p.there[1], most + 1, p.recorder.on(2)), 0u) << "to be offered";
     EXPECT_EQ(post(p.there[1], 8, {}), 0u) << "nobody asks";
     EXPECT_EQ(post(p.there[1] + 1, 8, p.recorder.on(3)), 0u) << "nobody known";

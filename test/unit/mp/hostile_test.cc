@@ -19,7 +19,7 @@ struct Forger {
     std::unique_ptr<ddi::Device> device = world.open(settings_for(limits()));
     std::unique_ptr<ddi::Device> bad = world.open(settings_for(limits()));
     MessagePassing mp{*device, kEnhancedMixed, limits()};
-    nhi::Rank there = 0, here = 0;  // the forger as the process knows it, and the reverse
+    nhi::PeerId there = 0, here = 0;  // the forger as the process knows it, and the reverse
     gcs::LineWriter out;
     gcs::LineReader in;
     Recorder recorder;
@@ -45,7 +45,7 @@ struct Forger {
                   Status::ok);
         mp.active_messages().set_handler(
             5,
-            [](void* self, nhi::Rank, const void*, std::size_t, const void*, std::uint64_t,
+            [](void* self, nhi::PeerId, const void*, std::size_t, const void*, std::uint64_t,
                ReceiveTarget* target) {
                 ++static_cast<Forger*>(self)->handled;
                 *target = {};
@@ -90,7 +90,7 @@ struct Forger {
                   kAccepted);
         return unpack<AnnounceRecord>(hear()).send;
     }
-    std::uint32_t posted(std::uint64_t match, std::size_t bytes, nhi::Rank source) {
+    std::uint32_t posted(std::uint64_t match, std::size_t bytes, nhi::PeerId source) {
         const iovec range{to.data(), bytes};
         std::uint32_t handle = 0;
         EXPECT_EQ(mp.receive({source, 0, match, 0}, {&range, 1}, recorder.on(2), &handle, nullptr),
@@ -102,7 +102,7 @@ struct Forger {
     std::uint32_t asked(std::uint64_t length) {
         posted(7, 20'000, kAnySource);
         say(Kind::announce, AnnounceRecord{7, 0, length, 0, 3, 0, 0});
-        return unpack<RequestRecord>(hear()).receive;
+        return unpack<ClearToSendRecord>(hear()).receive;
     }
     [[nodiscard]] bool gave_up() {
         const std::string why = mp.engine().peers.reason(there);
@@ -224,10 +224,10 @@ TEST(hostile, active__without_a_handler_or_with_a_header_too_long) {
 TEST(hostile, request__for_a_send_that_does_not_wait) {
     const auto request = [](auto change, bool again = false) {
         return [=](Forger& f) {
-            RequestRecord record{f.announced(), 9, 0, f.data.size(), 4096, 0, 0, 0};
+            ClearToSendRecord record{f.announced(), 9, 0, f.data.size(), 4096, 0, 0, 0};
             change(record);
-            f.say(Kind::request, record);
-            if (again) f.say(Kind::request, record);
+            f.say(Kind::clear_to_send, record);
+            if (again) f.say(Kind::clear_to_send, record);
         };
     };
     expect(false, "fine", request([](auto&) {}));
@@ -241,8 +241,8 @@ TEST(hostile, request__for_a_send_that_does_not_wait) {
     expect(true, "of no send", request([](auto& r) { r.send = 0; }));
     expect(true, "of another send", request([](auto& r) { r.send += 1u << 20; }));
     expect(true, "twice", request([](auto&) {}, true));
-    BAD("of a receive", f.say(Kind::request, RequestRecord{f.posted(7, 100, f.there), 9, 0, 1, 1,
-                                                           0, 0, 0}));
+    BAD("of a receive", f.say(Kind::clear_to_send,
+                              ClearToSendRecord{f.posted(7, 100, f.there), 9, 0, 1, 1, 0, 0, 0}));
 }
 
 TEST(hostile, offer__that_cannot_be_kept) {
@@ -337,16 +337,14 @@ TEST(hostile, answers__to_what_was_not_asked) {
     GOOD("taken, of nothing", f.say(Kind::taken, HandleRecord{77}));
     GOOD("taken, but it failed", f.say(Kind::taken, HandleRecord{f.announced()}, kFailed);
          EXPECT_EQ(f.recorder.error(1), kFault));
-    BAD("taken, while its data goes through the ring",
-        const std::uint32_t send = f.announced();
-        f.say(Kind::request, RequestRecord{send, 9, 0, 100'000, 4096, 0, 0, 0});
+    BAD("taken, while its data goes through the ring", const std::uint32_t send = f.announced();
+        f.say(Kind::clear_to_send, ClearToSendRecord{send, 9, 0, 100'000, 4096, 0, 0, 0});
         f.say(Kind::taken, HandleRecord{send}));
     GOOD("unsent", f.say(Kind::unsent, HandleRecord{f.announced()});
          EXPECT_EQ(f.recorder.error(1), kCanceled));
     BAD("unsent, of nothing", f.say(Kind::unsent, HandleRecord{77}));
-    BAD("unsent, of what moves",
-        const std::uint32_t send = f.announced();
-        f.say(Kind::request, RequestRecord{send, 9, 0, 100'000, 4096, 0, 0, 0});
+    BAD("unsent, of what moves", const std::uint32_t send = f.announced();
+        f.say(Kind::clear_to_send, ClearToSendRecord{send, 9, 0, 100'000, 4096, 0, 0, 0});
         f.say(Kind::unsent, HandleRecord{send}));
     GOOD("withdrawn, of nothing", f.say(Kind::withdrawn, HandleRecord{77}));
     GOOD("withdrawn, of what was not taken back",
@@ -373,7 +371,7 @@ TEST(hostile, goodbye__of_one_who_goes_on_writing) {
     } f;
     f.mp.active_messages().set_handler(
         6,
-        [](void* self, nhi::Rank, const void*, std::size_t, const void*, std::uint64_t,
+        [](void* self, nhi::PeerId, const void*, std::size_t, const void*, std::uint64_t,
            ReceiveTarget* target) {
             auto& writer = *static_cast<Endless*>(self);
             if (++writer.handled < 10'000) writer.write();

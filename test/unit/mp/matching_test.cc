@@ -19,9 +19,8 @@ struct Mix {
 };
 
 Envelope random_envelope(Prng& prng, const Mix& mix) {
-    return {static_cast<nhi::Rank>(prng.below(mix.sources)),
-            static_cast<std::uint32_t>(prng.below(2)),
-            prng.below(mix.tags) << 8 | prng.below(2)};
+    return {static_cast<nhi::PeerId>(prng.below(mix.sources)),
+            static_cast<std::uint32_t>(prng.below(2)), prng.below(mix.tags) << 8 | prng.below(2)};
 }
 
 Pattern random_pattern(Prng& prng, const Mix& mix) {
@@ -163,11 +162,11 @@ TEST(pattern, overlaps__exactly_when_some_message_fits_both) {
     for (int i = 0; i < 20000; ++i) {
         Pattern one{0, 0, prng.below(8), prng.below(8)};
         Pattern other{0, 0, prng.below(8), prng.below(8)};
-        one.source = prng.chance(30) ? kAnySource : static_cast<nhi::Rank>(prng.below(3));
-        other.source = prng.chance(30) ? kAnySource : static_cast<nhi::Rank>(prng.below(3));
+        one.source = prng.chance(30) ? kAnySource : static_cast<nhi::PeerId>(prng.below(3));
+        other.source = prng.chance(30) ? kAnySource : static_cast<nhi::PeerId>(prng.below(3));
         one.space = static_cast<std::uint32_t>(prng.below(2));
         bool both = false;
-        for (nhi::Rank source = 0; source < 3; ++source) {
+        for (nhi::PeerId source = 0; source < 3; ++source) {
             for (std::uint32_t space = 0; space < 2; ++space) {
                 for (std::uint64_t match = 0; match < 8; ++match) {
                     const Envelope message{source, space, match};
@@ -193,26 +192,26 @@ TEST(pattern, fits__what_is_not_ignored) {
     EXPECT_FALSE((Pattern{kAnySource, 1, 0, ~0ull}).fits({9, 0, 77}));
 }
 
-TEST(posted_list, blocks_announcement__by_unannounced_overlap_only) {
+TEST(posted_list, blocks_offer__by_unannounced_overlap_only) {
     PostedList list;
     PostedNode wildcard, named;
     const Pattern wanted{3, 0, 42, 0};
-    EXPECT_FALSE(list.blocks_announcement(wanted));
+    EXPECT_FALSE(list.blocks_offer(wanted));
     named.pattern = {3, 0, 42, 0};
-    named.announced = true;
+    named.offer_stands = true;
     list.append(named);
-    EXPECT_FALSE(list.blocks_announcement(wanted));
+    EXPECT_FALSE(list.blocks_offer(wanted));
     wildcard.pattern = {kAnySource, 0, 43, 0};
     list.append(wildcard);
-    EXPECT_FALSE(list.blocks_announcement(wanted));
-    EXPECT_TRUE(list.blocks_announcement({3, 0, 43, 0}));
+    EXPECT_FALSE(list.blocks_offer(wanted));
+    EXPECT_TRUE(list.blocks_offer({3, 0, 43, 0}));
     wildcard.pattern = {kAnySource, 0, 43, 1};
-    EXPECT_TRUE(list.blocks_announcement(wanted));
-    EXPECT_FALSE(list.blocks_announcement({3, 1, 42, 0}));
+    EXPECT_TRUE(list.blocks_offer(wanted));
+    EXPECT_FALSE(list.blocks_offer({3, 1, 42, 0}));
     list.remove(wildcard);
-    EXPECT_FALSE(list.blocks_announcement(wanted));
-    named.announced = false;
-    EXPECT_TRUE(list.blocks_announcement(wanted));
+    EXPECT_FALSE(list.blocks_offer(wanted));
+    named.offer_stands = false;
+    EXPECT_TRUE(list.blocks_offer(wanted));
 }
 
 TEST(posted_list, for_each__removal_of_the_current_node) {
@@ -256,7 +255,7 @@ constexpr Shape kShapes[] = {
 
 Pattern shaped(const Shape& shape, std::uint64_t i) {
     const bool wildcard = shape.wildcards && i % 5 == 0;
-    return {wildcard ? kAnySource : static_cast<nhi::Rank>(1 + i % 7), 0, 100 + i % shape.keys,
+    return {wildcard ? kAnySource : static_cast<nhi::PeerId>(1 + i % 7), 0, 100 + i % shape.keys,
             shape.ignore[i % 4]};
 }
 
@@ -277,7 +276,7 @@ TEST(posted_list, visits__bounded_at_depth_10000) {
         for (std::uint64_t i = 0; i < kDepth / 2; ++i, searches += 2) {
             // From the middle: a message for a random receive, and one that nobody wants.
             const Pattern& some = nodes[prng.below(kDepth)].pattern;
-            const nhi::Rank source = some.source == kAnySource ? 1 : some.source;
+            const nhi::PeerId source = some.source == kAnySource ? 1 : some.source;
             listed.erase(list.take({source, 0, some.match}));
             EXPECT_EQ(list.find({9, 1, i}), nullptr);
             PostedNode& other = nodes[prng.below(kDepth)];
@@ -295,7 +294,7 @@ TEST(arrived_list, visits__bounded_at_depth_10000) {
         std::vector<ArrivedNode> nodes(kDepth);
         std::set<ArrivedNode*> listed;
         for (std::uint64_t i = 0; i < kDepth; ++i) {
-            nodes[i].envelope = {static_cast<nhi::Rank>(1 + i % 7), 0, 100 + i % shape.keys};
+            nodes[i].envelope = {static_cast<nhi::PeerId>(1 + i % 7), 0, 100 + i % shape.keys};
             list.append(nodes[i]);
             listed.insert(&nodes[i]);
         }

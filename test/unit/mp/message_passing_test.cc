@@ -259,7 +259,7 @@ struct Active {
     std::vector<std::byte> target;
     iovec range{};
     bool landed = false;
-    static void handle(void* user, nhi::Rank, const void* header, std::size_t header_bytes,
+    static void handle(void* user, nhi::PeerId, const void* header, std::size_t header_bytes,
                        const void* data, std::uint64_t bytes, ReceiveTarget* target) {
         auto& self = *static_cast<Active*>(user);
         self.heard.emplace_back(static_cast<const char*>(header), header_bytes);

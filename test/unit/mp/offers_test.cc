@@ -55,7 +55,7 @@ TEST_P(offers, send__finds_the_receive_request_and_starts_at_once) {
     auto data = pattern(kLong);
     std::vector<std::byte> to(kLong);
     EXPECT_EQ(p.receive(1, 5, to, 1), kAccepted);
-    EXPECT_EQ(p.ends[1]->engine().counters.receives_announced, 1u);
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_offered, 1u);
     p.both(50);  // the offer travels
     EXPECT_EQ(p.send(0, 0, 5, data, 2), kAccepted);
     p.both();
@@ -74,7 +74,7 @@ TEST_P(offers, send__under_way_when_the_offer_was_made_uses_it_up) {
     // The send goes out while the receiver has not seen it; then the offer is made.
     EXPECT_EQ(p.send(0, 0, 5, first, 1), kDone);
     EXPECT_EQ(p.receive(1, 5, a, 2), kAccepted);
-    EXPECT_EQ(p.ends[1]->engine().counters.receives_announced, 1u);
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_offered, 1u);
     p.turns(0, 300);  // only the sender looks: it gets the offer, which is used up already
     EXPECT_EQ(p.send(0, 0, 5, second, 3), kAccepted);
     EXPECT_EQ(p.ends[0]->engine().counters.sent_one_sided, 0u);
@@ -165,9 +165,9 @@ TEST_P(offers, receive__behind_a_wildcard_is_not_offered) {
     std::vector<std::byte> a(kLong), b(kLong), c(kLong);
     p.receive(1, 5, a, 1, nullptr, true);
     p.receive(1, 5, b, 2);
-    EXPECT_EQ(p.ends[1]->engine().counters.receives_announced, 0u);
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_offered, 0u);
     p.receive(1, 6, c, 3);  // no message fits both
-    EXPECT_EQ(p.ends[1]->engine().counters.receives_announced, 1u);
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_offered, 1u);
     p.both(50);
     auto one = pattern(kLong, 1), two = pattern(kLong, 2);
     p.send(0, 0, 5, one, 4);
@@ -233,7 +233,7 @@ TEST_P(offers, notes__that_do_not_reach_back_decline) {
     p.both();
     EXPECT_EQ(p.ends[1]->engine().counters.receives_declined, 1u);
     p.receive(1, 5, b, 2);  // behind one that the sender does not know
-    EXPECT_EQ(p.ends[1]->engine().counters.receives_announced, 1u);
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_offered, 1u);
     p.send(0, 0, 5, big, 3);
     auto other = pattern(kLong, 10);
     p.send(0, 0, 5, other, 4);
@@ -267,7 +267,7 @@ TEST_P(offers, notes__a_later_offer_of_a_declined_epoch_is_not_used) {
     p.turns(1, 3000);
     EXPECT_EQ(p.ends[1]->engine().arrived.size(), Peer::kSentNotes + 10u);
     p.receive(1, 5, b, 2);
-    EXPECT_EQ(p.ends[1]->engine().counters.receives_announced, 2u);
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_offered, 2u);
     p.turns(0, 300);
     EXPECT_EQ(p.send(0, 0, 5, one, 3), kAccepted);
     EXPECT_EQ(p.ends[0]->engine().counters.sent_one_sided, 0u);
@@ -301,7 +301,7 @@ TEST(two_sided, receive__is_never_offered) {
     std::vector<std::byte> a(kLong);
     p.receive(1, 5, a, 1);
     p.both();
-    EXPECT_EQ(p.ends[1]->engine().counters.receives_announced, 0u);
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_offered, 0u);
     auto data = pattern(kLong), little = pattern(4);
     p.send(0, 0, 5, data, 2);
     p.both();
@@ -323,7 +323,7 @@ TEST(offers_of_a_pull, receive__that_is_best_copied_by_this_side_alone_is_not_of
     p.both();
     EXPECT_EQ(to, data);
     EXPECT_EQ(p.recorder.error(2), kSuccess);
-    EXPECT_EQ(p.ends[1]->engine().counters.receives_announced, 0u);
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_offered, 0u);
     EXPECT_EQ(p.ends[1]->engine().counters.kernel_bytes, kLong);
     EXPECT_EQ(p.ends[0]->engine().counters.kernel_bytes, 0u);
 }

@@ -20,7 +20,7 @@ inline Limits small_limits() {
     Limits limits;
     limits.layout = {32, 64 * 1024};
     limits.eager_bytes = 4096;
-    limits.announce_bytes = 8192;
+    limits.offer_bytes = 8192;
     limits.unexpected_bytes = 64 * 1024;
     return limits;
 }
@@ -35,8 +35,8 @@ inline ddi::Settings settings_for(const Limits& limits) {
 
 /// Of a process of which only the network is real.
 struct Nobody final : ddi::PeerListener {
-    void peer_attached(nhi::Rank) override {}
-    void peer_lost(nhi::Rank, Status, const std::string&) override {}
+    void peer_attached(nhi::PeerId) override {}
+    void peer_lost(nhi::PeerId, Status, const std::string&) override {}
 };
 
 inline std::string protocol_name(const ::testing::TestParamInfo<const Protocol*>& info) {
@@ -120,20 +120,20 @@ struct Pair {
         return send_to(from, there[from], flags, match, data, number, handle);
     }
     /// False: neither of the fast paths takes it.
-    bool send_fast(int from, nhi::Rank rank, std::uint32_t flags, std::uint64_t match,
+    bool send_fast(int from, nhi::PeerId id, std::uint32_t flags, std::uint64_t match,
                    std::uint64_t immediate, std::span<const std::byte> data) {
         Engine& end = ends[from]->engine();
-        return fast::send_line(end, rank, 0, flags, match, immediate, data.data(), data.size()) ||
-               fast::send_eager(end, rank, 0, flags, match, immediate, data.data(), data.size());
+        return fast::send_line(end, id, 0, flags, match, immediate, data.data(), data.size()) ||
+               fast::send_eager(end, id, 0, flags, match, immediate, data.data(), data.size());
     }
     /// As a plug does: the fast path, if it can be taken.
-    int send_to(int from, nhi::Rank rank, std::uint32_t flags, std::uint64_t match,
+    int send_to(int from, nhi::PeerId id, std::uint32_t flags, std::uint64_t match,
                 std::span<std::byte> data, int number, std::uint32_t* handle = nullptr) {
         MessagePassing& end = *ends[from];
         flags &= ~1u;
-        if (send_fast(from, rank, flags, match, 0, data)) return kDone;
+        if (send_fast(from, id, flags, match, 0, data)) return kDone;
         const iovec range{data.data(), data.size()};
-        return end.send({rank, 0, flags, match, 0, {&range, 1}}, recorder.on(number), handle);
+        return end.send({id, 0, flags, match, 0, {&range, 1}}, recorder.on(number), handle);
     }
     int receive(int at, std::uint64_t match, std::span<std::byte> to, int number,
                 std::uint32_t* handle = nullptr, bool any = false, std::uint64_t ignore = 0) {
@@ -148,7 +148,7 @@ struct Pair {
     sim::World world;
     std::vector<std::unique_ptr<ddi::Device>> devices;
     std::vector<std::unique_ptr<MessagePassing>> ends;
-    nhi::Rank there[2]{};
+    nhi::PeerId there[2]{};
     Recorder recorder;
 };
 

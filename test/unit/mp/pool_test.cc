@@ -107,7 +107,7 @@ struct Three : Pair {
         others();
         return recorder.has(number) && recorder.error(number) == kSuccess && to == data;
     }
-    nhi::Rank third = 0, first = 0;
+    nhi::PeerId third = 0, first = 0;
     std::vector<std::byte> data = pattern(kLong);
     std::vector<std::byte> stopped[4] = {
         std::vector<std::byte>(kLong), std::vector<std::byte>(kLong), std::vector<std::byte>(kLong),

@@ -52,7 +52,7 @@ public:
     Status close_window(nhi::WindowNumber number) noexcept override {
         return inner_.close_window(number);
     }
-    Status create_group(std::span<const nhi::Rank> ranks, nhi::GroupId* group) noexcept override {
+    Status create_group(std::span<const nhi::PeerId> ranks, nhi::GroupId* group) noexcept override {
         return inner_.create_group(ranks, group);
     }
     Status destroy_group(nhi::GroupId group) noexcept override {
@@ -79,22 +79,22 @@ public:
     [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override {
         return inner_.event_count(event);
     }
-    std::byte* map(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override {
+    std::byte* map(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override {
         const InForce not_here(false);
-        return inner_.map(rank, address, bytes);
+        return inner_.map(id, address, bytes);
     }
-    nhi::Link link(nhi::Rank rank) noexcept override {
+    nhi::Link link(nhi::PeerId id) noexcept override {
         const InForce not_here(false);
-        return inner_.link(rank);
+        return inner_.link(id);
     }
-    Status provide(nhi::Rank rank, nhi::LcsAddress address, std::size_t bytes) noexcept override {
+    Status provide(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override {
         const InForce not_here(false);
-        return inner_.provide(rank, address, bytes);
+        return inner_.provide(id, address, bytes);
     }
-    Status copy(nhi::Rank rank, Direction direction, std::uint64_t remote, void* local,
+    Status copy(nhi::PeerId id, Direction direction, std::uint64_t remote, void* local,
                 std::size_t bytes) noexcept override {
         const InForce not_here(false);
-        return inner_.copy(rank, direction, remote, local, bytes);
+        return inner_.copy(id, direction, remote, local, bytes);
     }
 
 private:
@@ -111,22 +111,22 @@ public:
 
     [[nodiscard]] const ddi::Card& card() const noexcept override { return inner_->card(); }
     [[nodiscard]] nhi::NetworkInterface& network() noexcept override { return network_; }
-    Status add_peer(const ddi::Card& card, nhi::Rank* rank) override {
-        return inner_->add_peer(card, rank);
+    Status add_peer(const ddi::Card& card, nhi::PeerId* id) override {
+        return inner_->add_peer(card, id);
     }
-    Status connect(nhi::Rank rank) override {
+    Status connect(nhi::PeerId id) override {
         const InForce not_here(false);
-        return inner_->connect(rank);
+        return inner_->connect(id);
     }
-    [[nodiscard]] const ddi::Card* card_of(nhi::Rank rank) const noexcept override {
-        return inner_->card_of(rank);
+    [[nodiscard]] const ddi::Card* card_of(nhi::PeerId id) const noexcept override {
+        return inner_->card_of(id);
     }
-    [[nodiscard]] nhi::Rank peers() const noexcept override { return inner_->peers(); }
-    [[nodiscard]] std::uint64_t sizes(nhi::Rank rank) const noexcept override {
-        return inner_->sizes(rank);
+    [[nodiscard]] nhi::PeerId peers() const noexcept override { return inner_->peers(); }
+    [[nodiscard]] std::uint64_t sizes(nhi::PeerId id) const noexcept override {
+        return inner_->sizes(id);
     }
-    [[nodiscard]] std::span<std::byte> block(nhi::Rank rank) noexcept override {
-        return inner_->block(rank);
+    [[nodiscard]] std::span<std::byte> block(nhi::PeerId id) noexcept override {
+        return inner_->block(id);
     }
     [[nodiscard]] std::span<std::byte> communication_memory() noexcept override {
         return inner_->communication_memory();
@@ -134,19 +134,19 @@ public:
     void sleep(Nanoseconds timeout) noexcept override { inner_->sleep(timeout); }
     [[nodiscard]] int wait_fd() const noexcept override { return inner_->wait_fd(); }
     [[nodiscard]] Nanoseconds now() const noexcept override { return inner_->now(); }
-    [[nodiscard]] std::string describe(nhi::Rank rank) const override {
-        return inner_->describe(rank);
+    [[nodiscard]] std::string describe(nhi::PeerId id) const override {
+        return inner_->describe(id);
     }
     void set_listener(ddi::PeerListener* listener) noexcept override { listener_ = listener; }
 
 private:
-    void peer_attached(nhi::Rank rank) override {
+    void peer_attached(nhi::PeerId id) override {
         const InForce here;
-        if (listener_ != nullptr) listener_->peer_attached(rank);
+        if (listener_ != nullptr) listener_->peer_attached(id);
     }
-    void peer_lost(nhi::Rank rank, Status why, const std::string& reason) override {
+    void peer_lost(nhi::PeerId id, Status why, const std::string& reason) override {
         const InForce here;
-        if (listener_ != nullptr) listener_->peer_lost(rank, why, reason);
+        if (listener_ != nullptr) listener_->peer_lost(id, why, reason);
     }
 
     std::unique_ptr<ddi::Device> inner_;

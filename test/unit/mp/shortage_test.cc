@@ -129,7 +129,7 @@ struct Program {
         std::uint32_t handle = 0;
         const int result = insist([&] {
             MessagePassing& end = *ends[message.from];
-            const nhi::Rank peer = there[message.from];
+            const nhi::PeerId peer = there[message.from];
             if (message.tag == active) {
                 const Message* const self = &message;
                 return end.send(active_message(peer, kHandler, message.flags,
@@ -146,7 +146,7 @@ struct Program {
     void receive(Message& message) {
         const int at = 1 - message.from;
         const auto to = ranges(message.to, message.in_parts);
-        const nhi::Rank source = message.tag == any ? kAnySource : there[at];
+        const nhi::PeerId source = message.tag == any ? kAnySource : there[at];
         std::uint32_t handle = 0;
         Arrived* claimed = nullptr;
         const auto probe = [&] {
@@ -165,7 +165,7 @@ struct Program {
         message.received += result == kDone;
         message.asked_for = true;
     }
-    static void arrived(void*, nhi::Rank, const void* header, std::size_t, const void* data,
+    static void arrived(void*, nhi::PeerId, const void* header, std::size_t, const void* data,
                         std::uint64_t bytes, ReceiveTarget* target) {
         Message* message = nullptr;
         std::memcpy(&message, header, sizeof message);
@@ -189,7 +189,7 @@ struct Program {
                               },
                               nullptr, &it};
         MessagePassing& end = *ends[it.at];
-        const nhi::Rank to = there[it.at];
+        const nhi::PeerId to = there[it.at];
         const int result = insist([&] {
             return it.is_send ? end.send({to, 0, kSendSynchronous, kNeverReceived, 0, {&range, 1}},
                                          told, &it.handle)
@@ -263,7 +263,7 @@ struct Program {
     Prng prng;
     std::vector<std::unique_ptr<ddi::Device>> devices;
     std::vector<std::unique_ptr<MessagePassing>> ends;
-    nhi::Rank there[2]{};
+    nhi::PeerId there[2]{};
     std::vector<Message> messages;
     std::vector<Vain> vain;
     unsigned refused = 0, starved = 0;  // calls, turns that said so

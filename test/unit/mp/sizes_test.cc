@@ -129,7 +129,7 @@ TEST(sizes, peer__that_tells_nonsense_is_given_up) {
             liar->set_listener(&nobody);
             MessagePassing mp(*device, kEnhancedMixed, limits);
             Recorder recorder;
-            nhi::Rank there = 0;
+            nhi::PeerId there = 0;
             ASSERT_EQ(device->add_peer(liar->card(), &there), Status::ok);
             auto data = pattern(8);
             const iovec range{data.data(), data.size()};
@@ -173,7 +173,7 @@ TEST(sizes, peer__whose_block_is_smaller_than_it_says) {
     settings.block_bytes /= 2;
     auto liar = world.open(settings);
     MessagePassing mp(*device, kEnhancedMixed, limits);
-    nhi::Rank there = 0;
+    nhi::PeerId there = 0;
     ASSERT_EQ(device->add_peer(liar->card(), &there), Status::ok);
     ASSERT_EQ(device->connect(there), Status::ok);
     for (unsigned i = 0; i < 100; ++i) device->network().poll(0);
