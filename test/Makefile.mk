@@ -155,6 +155,7 @@ test_api_SOURCES = \
 	test/unit/api/close_test.cc \
 	test/unit/api/context.h \
 	test/unit/api/faults_test.cc \
+	test/unit/api/group_test.cc \
 	test/unit/api/pool_test.cc \
 	test/unit/api/post_test.cc \
 	test/unit/api/take_test.cc \

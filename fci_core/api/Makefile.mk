@@ -5,6 +5,7 @@ libfci_api_la_SOURCES = \
 	%D%/final_report.h \
 	%D%/icl.cc \
 	%D%/icl_context.h \
+	%D%/icl_groups.cc \
 	%D%/icl_observation.cc \
 	%D%/icl.h \
 	%D%/open_process.cc \
@@ -15,6 +16,7 @@ libfci_api_la_SOURCES = \
 # Each room before those that it uses.
 libfci_rooms = \
 	libfci_api.la \
+	libfci_group.la \
 	libfci_mp.la \
 	libfci_drivers.la \
 	libfci_shm.la \

@@ -175,11 +175,6 @@ int fci_icl_peer_card(const fci_icl_context* context, fci_icl_peer peer,
     return FCI_ICL_OK;
 }
 
-void* fci_icl_board(fci_icl_context* context, fci_icl_peer peer) {
-    static_assert(FCI_ICL_BOARD_BYTES == fci::gcs::Layout::kBoardBytes);
-    return process_of(context).board(peer);
-}
-
 void fci_icl_on_death(fci_icl_context* context, fci_icl_died_fn died, void* user) {
     messages_of(context).meetings().on_death(died, user);
 }

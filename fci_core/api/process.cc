@@ -7,7 +7,7 @@
 
 #include "fci_core/api/version.h"
 #include "fci_core/base/assert.h"
-#include "fci_core/gcs/layout.h"
+#include "fci_core/gcs/line.h"
 #include "fci_core/progress/placement.h"
 #include "fci_core/progress/slice.h"
 
@@ -71,28 +71,9 @@ Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
     // Failing here would only mean that a sleeper is not woken at once; sleeps are bounded.
     (void)network.configure_event(gcs::kWakeEvent, {false, true});
     (void)network.mask_event_interrupt(gcs::kWakeEvent, true);
-    open_board();
+    groups_.emplace(messages_.engine());
     fork_watch_.emplace(
         [](void* process) noexcept { static_cast<Process*>(process)->enter_fork_child(); }, this);
-}
-
-void Process::open_board() noexcept {
-    nhi::NetworkInterface& network = device_->network();
-    const std::span<std::byte> memory = device_->communication_memory();
-    if (memory.size() < gcs::Layout::kBoardBytes) return;
-    (void)network.open_window(gcs::Layout::kBoardWindow, gcs::Layout::kBoard,
-                              memory.last(gcs::Layout::kBoardBytes));
-}
-
-std::byte* Process::board(nhi::PeerId id) noexcept {
-    using gcs::Layout;
-    nhi::NetworkInterface& network = device_->network();
-    if (in_fork_child_) return nullptr;
-    if (id == nhi::kSelf && !board_there_) {
-        board_there_ = network.provide(id, Layout::kBoard, Layout::kBoardBytes) == Status::ok;
-        if (!board_there_) return nullptr;
-    }
-    return network.map(id, Layout::kBoard, Layout::kBoardBytes);
 }
 
 Process::~Process() {
@@ -254,7 +235,7 @@ bool Process::begin_sleep() {
     if (in_fork_child_) return false;
     wake_ = Wake::armed;
     (void)device_->network().mask_event_interrupt(gcs::kWakeEvent, false);
-    if (messages_.ready()) {
+    if (messages_.ready() || waits_.any_over()) {
         end_sleep();
         return false;
     }
@@ -269,21 +250,50 @@ void Process::end_sleep() noexcept {
     if (!others_sleep_) (void)device_->network().mask_event_interrupt(gcs::kWakeEvent, true);
 }
 
+/// A turn that counts as none: it is in no row of empty ones, over which a caller falls asleep.
+int Process::turn_apart() {
+    int work = messages_.turn();
+    if (work == 0 && --until_poll_ == 0) work = static_cast<int>(poll_network());
+    if (work != 0) {
+        worked();
+        if ((alert_ & kLookUp) != 0) look_up();
+    }
+    return work;
+}
+
 int Process::wait(Nanoseconds timeout) {
     const Nanoseconds begin = device_->now();
     for (unsigned empty = 1;; ++empty) {
-        int work = messages_.turn();
-        if (work == 0 && --until_poll_ == 0) work = static_cast<int>(poll_network());
-        if (work != 0) {
-            worked();
-            if ((alert_ & kLookUp) != 0) look_up();
-            return work;
-        }
+        if (const int work = turn_apart(); work != 0) return work;
         if (in_fork_child_) return kOfParent;
         const Nanoseconds waited = device_->now() - begin;
         if (timeout >= 0 && waited >= timeout) return 0;
         follow(policy_.wait(empty, waited), timeout < 0 ? -1 : timeout - waited);
     }
+}
+
+progress::Step Process::step(progress::Wait& wait) noexcept try {
+    using progress::Step;
+    const bool by_messages = wait.ended_by() == progress::Wait::EndedBy::message;
+    if (!policy_.sleeps_over(wait.steps())) {
+        wait.set_steps(wait.steps() + 1);
+        for (unsigned looks = 0; looks < policy_.kLooksOfStep && !wait.is_over(); ++looks) {
+            if (wait.needs_core()) break;
+            if (by_messages) (void)turn_apart();
+        }
+        if (!wait.is_over()) (void)turn_apart();
+        if (!wait.is_over()) follow({progress::WaitAction::yield, 0}, 0);
+    }
+    if (wait.is_over()) {
+        if (wait.linked()) worked();
+        waits_.remove(wait);
+        return Step::over;
+    }
+    if (!policy_.sleeps_over(wait.steps())) return Step::again;
+    if (!by_messages) waits_.add(wait);  // who waits for messages has posted receives
+    return Step::asleep;
+} catch (const std::bad_alloc&) {  // what had arrived needs more memory, and comes back
+    return progress::Step::again;
 }
 
 bool Process::drain(Nanoseconds timeout) {
@@ -304,6 +314,7 @@ void Process::enter_fork_child() noexcept {
     wake_ = Wake::off;
     others_sleep_ = false;
     until_idle_ = 1;
+    waits_.forget();
     messages_.meetings().sever();
     if (in_child_ != nullptr) in_child_(in_child_user_);
 }

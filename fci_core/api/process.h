@@ -18,8 +18,10 @@
 #include "fci_core/base/status.h"
 #include "fci_core/ddi/device.h"
 #include "fci_core/ddi/driver.h"
+#include "fci_core/group/groups.h"
 #include "fci_core/mp/fast_path.h"
 #include "fci_core/mp/message_passing.h"
+#include "fci_core/progress/wait.h"
 #include "fci_core/progress/wait_policy.h"
 
 namespace fci::api {
@@ -79,6 +81,9 @@ public:
     }
     /// Turns until something happened or the time is over (< 0: none).
     int wait(Nanoseconds timeout);
+    /// One step of a wait, to be repeated until it is over. While that may be soon, looks on, or
+    /// gives the core to whom it waits for; then the caller falls asleep in its progress().
+    progress::Step step(progress::Wait& wait) noexcept;
     /// Other threads wait while this one is in progress().
     void share() noexcept { shared_ = true; }
     /// Progress does not sleep, while `on`.
@@ -96,9 +101,11 @@ public:
     }
     /// Writes out what was accepted; false when time ran out (< 0: that of set_linger).
     bool drain(Nanoseconds timeout);
-    /// Where the peer's board lies here (gcs/layout.h), until this object ends; its owner must have
-    /// asked for it before others touch it. nullptr: there is no such, or not yet.
-    std::byte* board(nhi::PeerId id) noexcept;
+    [[nodiscard]] group::Groups& groups() noexcept { return *groups_; }
+    void leave(group::Group& group) noexcept {
+        waits_.remove(group.wait());
+        groups_->leave(group);
+    }
     /// In a child of fork(): no memory that was shared is touched any more, and what needs a peer
     /// fails. Progress and waiting answer with this.
     void enter_fork_child() noexcept;
@@ -108,6 +115,7 @@ public:
         in_child_ = in_child;
     }
     static constexpr int kOfParent = FCI_ICL_EUNREACHABLE;
+    [[nodiscard]] bool in_fork_child() const noexcept { return in_fork_child_; }
 
     [[nodiscard]] std::uint64_t counter(unsigned i);
     /// So many processes, with this one, are its job, and their cards are added before others.
@@ -141,20 +149,20 @@ private:
     void worked() noexcept;
     void plan_idle() noexcept;
     unsigned poll_network();
+    int turn_apart();
     void look_up() noexcept;
     void look_for_strangers();
     bool went_on() noexcept;
     /// Whoever waits for what is not known here, a lock in shared memory say, is not woken. Asked
     /// only before a sleep: the answer counts what was probed for since it was asked before.
     bool is_woken() noexcept {
-        return !stays_awake_ && (shared_ || messages_.is_waited_for());
+        return !stays_awake_ && (shared_ || !waits_.empty() || messages_.is_waited_for());
     }
     void follow(const progress::WaitStep& step, Nanoseconds most);
     void sleep(Nanoseconds timeout);
     bool begin_sleep();
     void end_sleep() noexcept;
     void update_report() noexcept;
-    void open_board() noexcept;
 
     ReportPage report_;  // its place is where this object ends
     const char* driver_;
@@ -188,9 +196,10 @@ private:
     void* in_child_user_ = nullptr;
     std::optional<ForkWatch> fork_watch_;  // until it begins to end
     bool shared_ = false, stays_awake_ = false;
-    bool board_there_ = false;
     FinalReport final_report_;
     std::string kept_wait_policy_, kept_summary_;
+    std::optional<group::Groups> groups_;
+    progress::Waits waits_;  // before the groups, whose waits they are, end
     // Last: it ends with the counters, and these begin the report page.
     mp::MessagePassing messages_;
 };

@@ -61,6 +61,13 @@ inline bool compare_exchange(T& word, T& expected, T wanted) noexcept {
                                                             std::memory_order_acq_rel);
 }
 
+/// Several may do so at the same time.
+template <class T>
+inline void add(T& word, T what) noexcept {
+    static_assert(kWhole<T>);
+    std::atomic_ref<T>(word).fetch_add(what, std::memory_order_acq_rel);
+}
+
 inline void full_fence() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
 /// Keeps the compiler, not the processor, from moving a later load before an earlier store.

@@ -8,5 +8,6 @@ libfci_progress_la_SOURCES = \
 	%D%/slice.h \
 	%D%/surroundings.cc \
 	%D%/surroundings.h \
+	%D%/wait.h \
 	%D%/wait_policy.cc \
 	%D%/wait_policy.h

@@ -50,6 +50,12 @@ public:
     /// A blocking call found nothing, for the `empty_turns`-th time, since `waited_ns`.
     [[nodiscard]] WaitStep wait(unsigned empty_turns, Nanoseconds waited_ns) const noexcept;
 
+    /// Of a step of a wait (Process::step): so often it looks while nobody that is waited for needs
+    /// the core. A look takes as long as a message, a change of process ten times that.
+    static constexpr unsigned kLooksOfStep = 60;
+    /// After so many steps in vain others compute, or have no core: the wait is like any other.
+    [[nodiscard]] static bool sleeps_over(unsigned steps) noexcept { return steps >= kStepsAwake; }
+
     /// Empty turns in a row for which turn() has no other advice than to spin, and need not be
     /// asked.
     [[nodiscard]] unsigned spins() const noexcept {
@@ -71,6 +77,8 @@ public:
     [[nodiscard]] std::string describe() const;
 
 private:
+    static constexpr unsigned kStepsAwake = 64;
+
     void choose() noexcept;
     void set_patience(unsigned empty_turns) noexcept;
 

@@ -2,7 +2,6 @@ if BUILD_CH4_NETMOD_FCI
 
 mpi_core_sources   += src/mpid/ch4/netmod/fci/func_table.c \
                       src/mpid/ch4/netmod/fci/fci_am.c \
-                      src/mpid/ch4/netmod/fci/fci_board.c \
                       src/mpid/ch4/netmod/fci/fci_coll_4.c \
                       src/mpid/ch4/netmod/fci/fci_comm.c \
                       src/mpid/ch4/netmod/fci/fci_counters.c \

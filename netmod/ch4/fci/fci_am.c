@@ -131,15 +131,9 @@ static void am_arrived(void *user, fci_icl_peer source, const void *header, size
         choose_landing(rreq, bytes, landing, &where);
 }
 
-static void woken(void *user, fci_icl_peer source, const void *header, size_t header_bytes,
-                  const void *data, uint64_t bytes, struct fci_icl_am_landing *landing)
-{
-}
-
 void MPIDI_FCI_am_register(void)
 {
-    MPL_COMPILE_TIME_ASSERT(MPIDI_AM_HANDLERS_MAX <= MPIDI_FCI_AM_WAKE);
-    (void) fci_icl_am_register(MPIDI_FCI_global.context, MPIDI_FCI_AM_WAKE, woken, NULL);
+    MPL_COMPILE_TIME_ASSERT(MPIDI_AM_HANDLERS_MAX <= FCI_ICL_AM_HANDLERS);
     for (int id = 0; id < MPIDI_AM_HANDLERS_MAX; id++)
         (void) fci_icl_am_register(MPIDI_FCI_global.context, id, am_arrived,
                                    (void *) (intptr_t) id);

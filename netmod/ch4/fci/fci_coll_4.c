@@ -5,11 +5,10 @@
  *
  * The messages are those that MPICH's collectives would exchange, sent and received without its
  * requests: the collector handles all of them while the others wait for it. The smallest ones, of
- * few processes, need no messages at all (fci_board.c). */
+ * few processes, need no messages at all: they go by a table of flags (icl.h, groups). */
 #include "mpidimpl.h"
 #include "fci_impl.h"
 #include "fci_flat.h"
-#include "fci_board.h"
 
 #if FCI_FLAT_COLLECTIVES
 
@@ -43,30 +42,83 @@ static void collect(struct flat *flat, void (*take) (void *to, const void *messa
     }
 }
 
-static bool is_on_board(const struct flat *flat)
+/* --- by the table of a group --- */
+
+enum by_table { BARRIER, BCAST, GATHER };
+
+static bool has_table(const struct flat *flat)
 {
-    return MPIDI_FCI_HAS_BOARD(flat->comm) && flat->bytes <= MPIDI_FCI_BOARD_BYTES;
+    return MPIDI_FCI_COMM(flat->comm).group != NULL && flat->bytes <= FCI_ICL_GROUP_BYTES;
 }
 
-/* What was done there. `came`: bytes of a message. */
-static void note_board(struct flat *flat, bool fine, size_t came)
+static void check_length(struct flat *flat, size_t came)
 {
     const struct fci_icl_status status = {.length = came,
         .error = came > flat->bytes ? FCI_ICL_ETRUNC : FCI_ICL_OK
     };
 
-    if (!fine)
-        *flat->errflag = MPIR_ERR_PROC_FAILED;
-    else if (unlikely(came != flat->bytes))
+    if (unlikely(came != flat->bytes))
         MPIDI_FCI_flat_note(flat, MPIDI_FCI_flat_wrong_length(flat, &status));
 }
+
+static int step(const struct flat *flat, enum by_table which, int root, void *buffer,
+                size_t * bytes)
+{
+    fci_icl_context *const context = MPIDI_FCI_global.context;
+    fci_icl_group *const group = MPIDI_FCI_COMM(flat->comm).group;
+
+    switch (which) {
+        case BARRIER:
+            return fci_icl_group_barrier(context, group);
+        case BCAST:
+            return fci_icl_group_broadcast(context, group, root, buffer, bytes);
+        default:
+            return fci_icl_group_gather(context, group, buffer, *bytes);
+    }
+}
+
+/* False: somebody has died who is waited for. An error of progress is told; the table tells by
+ * itself whether what is waited for will come. */
+static bool by_table(struct flat *flat, enum by_table which, int root, void *buffer)
+{
+    size_t bytes = flat->bytes;
+    int answer;
+
+    for (;;) {
+        MPIDI_FCI_ENTER();
+        answer = step(flat, which, root, buffer, &bytes);
+        MPIDI_FCI_EXIT();
+        if (answer != FCI_ICL_OK && answer != FCI_ICL_EAGAIN)
+            break;
+        const int mpi_errno = MPIDI_FCI_flat_pause(answer);
+        if (flat->first == MPI_SUCCESS)
+            MPIDI_FCI_flat_note(flat, mpi_errno);
+    }
+    if (answer != FCI_ICL_DONE)
+        *flat->errflag = MPIR_ERR_PROC_FAILED;
+    else
+        check_length(flat, bytes);
+    return answer == FCI_ICL_DONE;
+}
+
+void MPIDI_FCI_flat_leave(MPIR_Comm * comm)
+{
+    if (MPIDI_FCI_COMM(comm).group == NULL || MPIDI_FCI_global.context == NULL)
+        return;
+    MPIDI_FCI_ENTER();
+    fci_icl_group_leave(MPIDI_FCI_global.context, MPIDI_FCI_COMM(comm).group);
+    MPIDI_FCI_EXIT();
+    MPIDI_FCI_COMM(comm).group = NULL;
+}
+
+/* --- the collectives --- */
 
 int MPIDI_FCI_flat_barrier(MPIR_Comm * comm, MPIR_Errflag_t * errflag)
 {
     struct flat flat = {.comm = comm,.tag = MPIR_BARRIER_TAG,.errflag = errflag };
 
-    if (is_on_board(&flat)) {
-        note_board(&flat, MPIDI_FCI_board_barrier(comm), 0);
+    if (has_table(&flat)) {
+        by_table(&flat, BARRIER, 0, NULL);
     } else if (comm->rank != COLLECTOR) {
         send_and_receive(&flat, NULL, NULL);
     } else {
@@ -89,10 +141,8 @@ int MPIDI_FCI_flat_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, in
     if (comm->rank == root && !is_plain)
         MPIDI_FCI_flat_note(&flat, MPIR_Localcopy(buffer, count, datatype, packed, flat.bytes,
                                                   MPI_BYTE));
-    if (is_on_board(&flat)) {
-        size_t came = flat.bytes;
-        const bool fine = MPIDI_FCI_board_bcast(comm, root, bytes, &came);
-        note_board(&flat, fine, came);
+    if (has_table(&flat)) {
+        by_table(&flat, BCAST, root, bytes);
     } else if (comm->rank == root) {
         MPIDI_FCI_flat_tell_all(&flat, bytes);
     } else {
@@ -125,18 +175,20 @@ static void reduce(void *to, const void *messages, int count)
 
 /* Each reduces for itself what all have brought, in the order of their ranks, so that all come to
  * the same. */
-static void reduce_on_board(struct reduction *reduction, const void *brought)
+static void reduce_by_table(struct reduction *reduction, void *brought)
 {
     struct flat *const flat = reduction->flat;
-    const bool fine = MPIDI_FCI_board_gather(flat->comm, brought, flat->bytes);
 
-    note_board(flat, fine, flat->bytes);
-    for (int rank = 0; fine && rank < flat->comm->local_size; rank++) {
+    if (!by_table(flat, GATHER, 0, brought))
+        return;
+    for (int rank = 0; rank < flat->comm->local_size; rank++) {
         size_t came;
-        const void *const there = MPIDI_FCI_board_gathered(flat->comm, rank, &came);
+        const void *const there =
+            fci_icl_group_gathered(MPIDI_FCI_COMM(flat->comm).group, rank, &came);
+        check_length(flat, came);
         if (came != flat->bytes)
-            note_board(flat, true, came);
-        else if (rank == 0)
+            continue;
+        if (rank == 0)
             memcpy(reduction->result, there, came);
         else
             reduce(reduction, there, 1);
@@ -151,10 +203,10 @@ int MPIDI_FCI_flat_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
 
     MPIR_Datatype_get_size_macro(datatype, flat.bytes);
     flat.bytes *= count;
-    const void *const brought = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
+    void *const brought = sendbuf == MPI_IN_PLACE ? recvbuf : (void *) sendbuf;
     struct reduction reduction = { &flat, recvbuf, count, datatype, op };
-    if (is_on_board(&flat)) {
-        reduce_on_board(&reduction, brought);
+    if (has_table(&flat)) {
+        reduce_by_table(&reduction, brought);
     } else if (comm->rank != COLLECTOR) {
         send_and_receive(&flat, brought, recvbuf);
     } else {
@@ -169,21 +221,39 @@ int MPIDI_FCI_flat_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
 
 /* --- who takes part --- */
 
-/* All have a place on the collector's board, or none. They tell each other: who has heard from
- * another one hears of its death. */
-static void find_board(MPIR_Comm * comm)
+static bool join(MPIR_Comm * comm, const struct fci_icl_table *table)
+{
+    fci_icl_peer members[FCI_ICL_GROUP_MEMBERS];
+    fci_icl_group *group;
+
+    for (int rank = 0; rank < comm->local_size; rank++)
+        members[rank] = rank == comm->rank ? 0 : MPIDI_FCI_COMM_TO_PEER(comm, rank);
+    MPIDI_FCI_ENTER();
+    const int answer = fci_icl_group_join(MPIDI_FCI_global.context, members, comm->local_size,
+                                          comm->rank, COLLECTOR, table, &group);
+    MPIDI_FCI_EXIT();
+    MPIDI_FCI_COMM(comm).group = group;
+    return answer == FCI_ICL_OK;
+}
+
+/* All have a table at the collector, or none. They tell each other: who has heard from another one
+ * hears of its death. */
+static void find_table(MPIR_Comm * comm)
 {
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     struct flat flat = {.comm = comm,.tag = MPIR_ALLGATHER_TAG,.errflag = &errflag,.bytes = 1 };
-    struct MPIDI_FCI_board_offer offer = { 0, 0 };
-    char there[MPIDI_FCI_BOARD_MOST];
+    struct fci_icl_table table = { 0, 0 };
+    char there[FCI_ICL_GROUP_MEMBERS];
     char here;
 
-    if (comm->rank == COLLECTOR)
-        MPIDI_FCI_board_offer(comm, &offer);
+    if (comm->rank == COLLECTOR) {
+        MPIDI_FCI_ENTER();
+        fci_icl_group_offer(MPIDI_FCI_global.context, comm->local_size, &table);
+        MPIDI_FCI_EXIT();
+    }
     const int mpi_errno =
-        MPIDI_FCI_flat_bcast(&offer, sizeof offer, MPI_BYTE, COLLECTOR, comm, &errflag);
-    here = mpi_errno == MPI_SUCCESS && MPIDI_FCI_board_take(comm, COLLECTOR, &offer);
+        MPIDI_FCI_flat_bcast(&table, sizeof table, MPI_BYTE, COLLECTOR, comm, &errflag);
+    here = mpi_errno == MPI_SUCCESS && join(comm, &table);
     bool all = here;
     MPIDI_FCI_flat_tell_all(&flat, &here);
     for (int rank = 0; rank < comm->local_size; rank++)
@@ -193,7 +263,7 @@ static void find_board(MPIR_Comm * comm)
     for (int rank = 0; rank < comm->local_size; rank++)
         all = all && (rank == comm->rank || there[rank]);
     if (!all || MPIDI_FCI_flat_outcome(&flat) != MPI_SUCCESS)
-        MPIDI_FCI_board_leave(comm);
+        MPIDI_FCI_flat_leave(comm);
 }
 
 /* All members must come to the same answer, so it rests on what all of them know: they started
@@ -212,8 +282,8 @@ void MPIDI_FCI_look_for_crowd(MPIR_Comm * comm)
         crowded = avtid == 0 && FCI_RANK_IS_LOCAL(rank, comm);
     }
     MPIDI_FCI_COMM(comm).crowded = crowded ? MPIDI_FCI_CROWDED : MPIDI_FCI_NOT_CROWDED;
-    if (crowded && comm->local_size <= MPIDI_FCI_BOARD_MOST)
-        find_board(comm);
+    if (crowded && comm->local_size <= (int) FCI_ICL_GROUP_MEMBERS)
+        find_table(comm);
 }
 
 #endif

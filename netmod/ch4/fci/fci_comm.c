@@ -2,12 +2,12 @@
 #include "mpidimpl.h"
 #include "fci_impl.h"
 #include "fci_tag.h"
-#include "fci_board.h"
+#include "fci_flat.h"
 
 int MPIDI_FCI_mpi_comm_commit_post_hook(MPIR_Comm * comm)
 {
     MPIDI_FCI_COMM(comm).crowded = MPIDI_FCI_CROWDED_UNKNOWN;
-    MPIDI_FCI_COMM(comm).board = NULL;
+    MPIDI_FCI_COMM(comm).group = NULL;
     MPIDI_FCI_COMM(comm).match = MPIDI_FCI_match(comm->context_id, comm->rank, 0);
     MPIDI_FCI_COMM(comm).direct = FCI_DIRECT_ADDRESSES(comm);
 #if FCI_FLAT_COLLECTIVES
@@ -23,7 +23,7 @@ int MPIDI_FCI_mpi_comm_commit_post_hook(MPIR_Comm * comm)
 int MPIDI_FCI_mpi_comm_free_hook(MPIR_Comm * comm)
 {
 #if FCI_FLAT_COLLECTIVES
-    MPIDI_FCI_board_leave(comm);
+    MPIDI_FCI_flat_leave(comm);
 #endif
     return MPI_SUCCESS;
 }

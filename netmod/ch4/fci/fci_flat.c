@@ -179,41 +179,52 @@ static void take_back(struct flat *flat)
     MPIDI_FCI_EXIT();
 }
 
-/* Whether somebody who is waited for was last on this core, and so must get it to go on. */
-static bool is_needed_here(const struct flat *flat)
+static int is_over(void *user)
 {
+    return ((const struct flat *) user)->pending == 0;
+}
+
+/* Others on this core must come to where this process is, or it is the collector's. */
+static int is_passed_on(void *user)
+{
+    return 1;
+}
+
+/* Only the collector knows when all others that are here have come; then they could only pass this
+ * core on, which takes longer than looking on for who is at work elsewhere. */
+static int is_needed_here(void *user)
+{
+    const struct flat *const flat = user;
     const uint16_t this_one = here();
 
     for (int message = 0; message < flat->posted; message++) {
         const uint16_t place = places[flat->peers[message] % PLACES];
         if (!flat->came[message] && (place == this_one || place == 0))
-            return true;
+            return 1;
     }
-    return false;
+    return 0;
 }
 
-/* Who waits gives its core away at once: others on it must come to where this one is, or it is the
- * collector's. Only the collector knows when all others that are here have come; then they could
- * only pass this core on, which takes longer than looking on for who is at work elsewhere. */
+int MPIDI_FCI_flat_pause(int answer)
+{
+    const int mpi_errno = answer == FCI_ICL_EAGAIN ? MPID_Progress_test(NULL) : MPI_SUCCESS;
+
+    MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    return mpi_errno;
+}
+
 void MPIDI_FCI_flat_await(struct flat *flat, bool collects)
 {
+    struct fci_icl_condition all = { is_over, collects ? is_needed_here : is_passed_on, flat, 0 };
     int mpi_errno = MPI_SUCCESS;
 
-    for (int yields = 0; flat->pending > 0 && yields < MPIDI_FCI_FLAT_YIELDS; yields++) {
+    while (mpi_errno == MPI_SUCCESS) {
         MPIDI_FCI_ENTER();
-        (void) fci_icl_progress(MPIDI_FCI_global.context);
-        for (int looks = 1; collects && flat->pending > 0 && looks < MPIDI_FCI_FLAT_LOOKS &&
-             !is_needed_here(flat); looks++)
-            (void) fci_icl_wait(MPIDI_FCI_global.context, 0);
+        const int answer = fci_icl_step(MPIDI_FCI_global.context, &all);
         MPIDI_FCI_EXIT();
-        if (flat->pending > 0) {
-            MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-            sched_yield();
-        }
-    }
-    while (flat->pending > 0 && mpi_errno == MPI_SUCCESS) {
-        mpi_errno = MPID_Progress_test(NULL);
-        MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        if (answer == FCI_ICL_DONE)
+            break;
+        mpi_errno = MPIDI_FCI_flat_pause(answer);
     }
     if (mpi_errno != MPI_SUCCESS) {
         MPIDI_FCI_flat_note(flat, mpi_errno);

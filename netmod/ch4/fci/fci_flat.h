@@ -34,6 +34,12 @@ void MPIDI_FCI_flat_tell(struct flat *flat, int rank, const void *buffer);
 void MPIDI_FCI_flat_tell_all(struct flat *flat, const void *buffer);
 /* For all that is expected. `collects`: nobody waits for this process until it has all. */
 void MPIDI_FCI_flat_await(struct flat *flat, bool collects);
+/* Between two steps of a wait that answered so: others of this process may come in, and where it
+ * takes long MPICH goes on with all that it has. */
+int MPIDI_FCI_flat_pause(int answer);
+
+/* The communicator is freed: its table is for others. */
+void MPIDI_FCI_flat_leave(MPIR_Comm * comm);
 
 #endif
 

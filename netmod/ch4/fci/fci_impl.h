@@ -18,16 +18,6 @@
 /* Matching spaces of icl.h. */
 #define MPIDI_FCI_SPACE_TAGGED 0u  /* as fci_icl_send_short() and fci_icl_post() have it */
 #define MPIDI_FCI_SPACE_DYNAMIC 1u      /* connect and accept, before there is a communicator */
-/* An active message that says nothing: it wakes who sleeps. MPICH's are the first numbers. */
-#define MPIDI_FCI_AM_WAKE (FCI_ICL_AM_HANDLERS - 1)
-
-/* Of the own board (fci_board.c). */
-#define MPIDI_FCI_BOARD_PLACES 5
-struct MPIDI_FCI_board_place {
-    bool taken;
-    int members;
-    uint64_t number;            /* their last one */
-};
 
 typedef struct {
     fci_icl_context *context;
@@ -44,7 +34,6 @@ typedef struct {
     size_t inject_bytes;        /* sends up to this length need no request */
     size_t am_eager_bytes;
     unsigned flushes;           /* that waited for nobody (fci_flush.h) */
-    struct MPIDI_FCI_board_place places[MPIDI_FCI_BOARD_PLACES];
 } MPIDI_FCI_global_t;
 
 #define MPIDI_FCI_NO_GPID (~UINT64_C(0))
@@ -124,10 +113,6 @@ int MPIDI_FCI_get_any(void *origin_addr, FCI_RMA_COUNT origin_count, MPI_Datatyp
 #if FCI_FLAT_COLLECTIVES
 #define MPIDI_FCI_FLAT_BYTES 1024       /* longer ones are MPICH's */
 #define MPIDI_FCI_FLAT_MOST 128 /* processes */
-/* While there is nobody to give the core to: a look takes as long as a message, a change of process
- * ten times that. */
-#define MPIDI_FCI_FLAT_LOOKS 60
-#define MPIDI_FCI_FLAT_YIELDS 64        /* then a wait is like any other, and may become sleep */
 void MPIDI_FCI_look_for_crowd(MPIR_Comm * comm);
 int MPIDI_FCI_flat_barrier(MPIR_Comm * comm, MPIR_Errflag_t * errflag);
 int MPIDI_FCI_flat_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,

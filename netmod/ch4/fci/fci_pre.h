@@ -41,12 +41,7 @@ typedef struct {
     void *direct;               /* addresses by rank, where MPICH would compute no index; or NULL */
     uint64_t match;             /* of what this process sends, but the tag */
     int crowded;
-    /* fci_board.c */
-    bool board_owned;           /* it is on the own one */
-    uint32_t board_gathers;     /* so far */
-    void *board;                /* the place there; or NULL */
-    uint64_t board_number;      /* of the last collective */
-    uint64_t board_all_at;      /* to which all members have come, or further */
+    void *group;                /* icl.h's: a table of flags, or NULL */
 } MPIDI_FCI_comm_t;
 
 typedef struct {

@@ -211,58 +211,6 @@ TEST(Process, fork__child_that_calls_gets_errors_and_one_sentence) {
     }
 }
 
-// What one process stores on a board, its owner and others see; boards are each process's own, and
-// stay when their owner closes.
-TEST(Process, board__is_one_memory_for_all_that_are_connected) {
-    const Context one = open_context(kJob), two = open_context(kJob);
-    Context owner = open_context(kJob);
-    const fci_icl_peer from_one = add(one.get(), owner.get()),
-                       from_two = add(two.get(), owner.get());
-    EXPECT_EQ(fci_icl_board(one.get(), from_one), nullptr);
-    EXPECT_EQ(fci_icl_board(one.get(), 4711), nullptr);
-    auto* const here = static_cast<unsigned char*>(fci_icl_board(owner.get(), 0));
-    ASSERT_NE(here, nullptr);
-    EXPECT_EQ(fci_icl_board(owner.get(), 0), here);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(here) % 4096, 0u);
-    EXPECT_EQ(std::count(here, here + FCI_ICL_BOARD_BYTES, 0), FCI_ICL_BOARD_BYTES);
-    ASSERT_GE(send(one.get(), from_one, 1), 0);
-    ASSERT_GE(send(two.get(), from_two, 2), 0);
-    get_all({{owner.get(), 1}, {owner.get(), 2}}, {one.get(), two.get(), owner.get()});
-    auto* const by_one = static_cast<unsigned char*>(fci_icl_board(one.get(), from_one));
-    auto* const by_two = static_cast<unsigned char*>(fci_icl_board(two.get(), from_two));
-    ASSERT_NE(by_one, nullptr);
-    ASSERT_NE(by_two, nullptr);
-    auto* const another = static_cast<unsigned char*>(fci_icl_board(one.get(), 0));
-    ASSERT_NE(another, nullptr);
-    by_one[0] = 1;
-    by_two[FCI_ICL_BOARD_BYTES - 1] = 2;
-    EXPECT_EQ(here[0], 1);
-    EXPECT_EQ(here[FCI_ICL_BOARD_BYTES - 1], 2);
-    EXPECT_EQ(by_two[0], 1);
-    EXPECT_EQ(std::count(another, another + FCI_ICL_BOARD_BYTES, 0), FCI_ICL_BOARD_BYTES);
-    // A long message goes through the pool, the board's neighbour in memory.
-    std::vector<unsigned char> data(1 << 20, 0xff), there(data.size());
-    const fci_icl_completion nobody{};
-    ASSERT_GE(fci_icl_send_bytes(one.get(), from_one, 0, 0, 3, 0, data.data(), data.size(),
-                                 &nobody, nullptr), 0);
-    bool done = false;
-    const fci_icl_completion told{[](void* flag, void*, const fci_icl_status*) {
-                                      *static_cast<bool*>(flag) = true;
-                                  }, &done, nullptr};
-    ASSERT_GE(fci_icl_receive_bytes(owner.get(), FCI_ICL_ANY_SOURCE, 0, 3, 0, there.data(),
-                                    there.size(), &told, nullptr, nullptr), 0);
-    for (Limit limit("the long message"); !done && limit.holds();) {
-        fci_icl_progress(one.get());
-        fci_icl_progress(owner.get());
-    }
-    EXPECT_EQ(there, data);
-    EXPECT_EQ(std::count(here, here + FCI_ICL_BOARD_BYTES, 0), FCI_ICL_BOARD_BYTES - 2);
-    owner.reset();
-    for (int i = 0; i < 1000; ++i) fci_icl_progress(one.get());
-    by_one[1] = 3;
-    EXPECT_EQ(by_two[1], 3);
-}
-
 // To have others wake this process makes every core pass a barrier: once for a wait, however often
 // it sleeps meanwhile. Whoever has got something need not be woken.
 TEST(Process, progress__is_woken_from_its_first_sleep_until_something_comes) {

@@ -1,0 +1,78 @@
+// Wait: somebody waits for what no receive of its own stands for, a flag in shared memory say. Who
+// waits tells what for and what ends it, so that its process sleeps over it, and is woken (§2.7.4).
+#pragma once
+
+#include <cstdint>
+
+#include "fci_core/base/assert.h"
+#include "fci_core/base/intrusive_list.h"
+
+namespace fci::progress {
+
+/// One is stepped until it is over (api::Process::step).
+class Wait : public ListLink {
+public:
+    /// What ends it: words that others store, which are looked at by is_over() alone; or messages,
+    /// which arrive only in turns of this process.
+    enum class EndedBy : std::uint8_t { flag, message };
+
+    explicit Wait(EndedBy ended_by) noexcept : ended_by_(ended_by) {}
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+    virtual ~Wait() { FCI_ASSERT(!linked()); }
+
+    /// There is nothing to wait for any more. Loads only.
+    [[nodiscard]] virtual bool is_over() noexcept = 0;
+    /// Somebody who is waited for was last seen on this core, and must have it to go on.
+    [[nodiscard]] virtual bool needs_core() noexcept = 0;
+    /// From now on, or no longer, whoever may end this by a flag raises gcs::kWakeEvent here.
+    virtual void want_wake(bool wanted) noexcept { (void)wanted; }
+
+    [[nodiscard]] EndedBy ended_by() const noexcept { return ended_by_; }
+    [[nodiscard]] unsigned steps() const noexcept { return steps_; }
+    void set_steps(unsigned steps) noexcept { steps_ = steps; }
+
+private:
+    const EndedBy ended_by_;
+    unsigned steps_ = 0;  // in vain
+};
+
+/// How a step of it ended.
+enum class Step : std::uint8_t {
+    over,
+    again,   // not yet: the next step may follow at once
+    asleep,  // not for a while: who steps makes progress in between, in which it may sleep
+};
+
+/// Those of a process that take long.
+class Waits {
+public:
+    ~Waits() { forget(); }
+
+    [[nodiscard]] bool empty() const noexcept { return waits_.empty(); }
+    /// To be asked once more before a sleep, after the wake event was switched on.
+    [[nodiscard]] bool any_over() noexcept {
+        bool over = false;
+        waits_.for_each([&](Wait& wait) { over = over || wait.is_over(); });
+        return over;
+    }
+    void add(Wait& wait) noexcept {
+        if (wait.linked()) return;
+        waits_.push_back(wait);
+        wait.want_wake(true);
+    }
+    void remove(Wait& wait) noexcept {
+        if (!wait.linked()) return;
+        IntrusiveList<Wait>::remove(wait);
+        wait.want_wake(false);
+    }
+    /// All, and nothing that is waited for is touched any more.
+    void forget() noexcept {
+        waits_.for_each([](Wait& wait) { IntrusiveList<Wait>::remove(wait); });
+    }
+
+private:
+    IntrusiveList<Wait> waits_;
+};
+
+}  // namespace fci::progress
