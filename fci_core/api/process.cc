@@ -137,6 +137,7 @@ void Process::plan_idle() noexcept {
     row_ = oversubscribed_ ? spins + 1 : ~0u;
     const unsigned left = !oversubscribed_ ? ~0u : row_ > empty_turns_ ? row_ - empty_turns_ : 1;
     until_idle_ = planned_ = wake_ == Wake::armed ? 1 : std::min(until_poll_, left);
+    FCI_ASSERT(planned_ != 0);  // it is counted down to 0
 }
 
 /// The row of empty turns is broken.
@@ -145,6 +146,7 @@ void Process::worked() noexcept {
         end_sleep();
         plan_idle();
     }
+    FCI_ASSERT(until_idle_ != 0 && until_idle_ <= planned_);
     const unsigned passed = planned_ - until_idle_;
     until_poll_ = passed < until_poll_ ? until_poll_ - passed : 1;
     empty_turns_ = 0;
@@ -233,6 +235,7 @@ void Process::sleep(Nanoseconds timeout) {
 
 bool Process::begin_sleep() {
     if (in_fork_child_) return false;
+    FCI_ASSERT(until_idle_ <= planned_);
     wake_ = Wake::armed;
     (void)device_->network().mask_event_interrupt(gcs::kWakeEvent, false);
     if (messages_.ready() || waits_.any_over()) {
@@ -246,6 +249,7 @@ bool Process::begin_sleep() {
 }
 
 void Process::end_sleep() noexcept {
+    FCI_ASSERT(!in_fork_child_);
     wake_ = Wake::off;
     if (!others_sleep_) (void)device_->network().mask_event_interrupt(gcs::kWakeEvent, true);
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <new>
 
+#include "fci_core/base/assert.h"
 #include "fci_core/base/intrusive_list.h"
 #include "fci_core/mp/order.h"
 
@@ -28,6 +29,7 @@ public:
             const bool longer = bytes > kShortest;
             bytes = longer ? kShort : kShortest;
             if (Arrived* kept = free_[longer].pop_front()) {
+                FCI_ASSERT(kept_ != 0 && kept->capacity == bytes);
                 --kept_;
                 kept->~Arrived();
                 Arrived* fresh = new (kept) Arrived();
@@ -48,6 +50,7 @@ public:
             free_[message.capacity == kShort].push_back(message);
             ++kept_;
         } else {
+            FCI_ASSERT(memory_ >= sizeof(Arrived) + message.capacity);
             memory_ -= sizeof(Arrived) + message.capacity;
             destroy(&message);
         }
@@ -65,7 +68,7 @@ private:
         ::operator delete(static_cast<void*>(message));
     }
 
-    IntrusiveList<Arrived> free_[2];  // of either room
+    IntrusiveList<Arrived> free_[2];  // of either capacity
     std::uint32_t kept_ = 0;
     std::size_t memory_ = 0;
 };

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "fci_core/base/assert.h"
 #include "fci_core/base/status.h"
 #include "fci_core/mp/records.h"
 
@@ -54,6 +55,7 @@ public:
 
     /// A message begins to travel on a chosen path. The caller keeps what is returned.
     [[nodiscard]] std::uint32_t begin(Path path) noexcept {
+        FCI_ASSERT(index(path) < kPaths.size());
         ++begun_;
         if (path != under_way_) {
             under_way_ = path;
@@ -65,6 +67,8 @@ public:
     /// It has arrived: `bytes`, by a path that was chosen for `chosen_for`, a receive's length.
     void end(Path path, std::uint64_t chosen_for, std::uint64_t bytes, std::uint32_t number,
              Nanoseconds started, Nanoseconds now) noexcept {
+        FCI_ASSERT(index(path) < kPaths.size() && !is_before(begun_, number));
+        FCI_ASSERT(now >= started && now >= ended_);
         const bool alone =
             started >= ended_ && number == begun_ && last_to_end_ == number - 1;
         const Nanoseconds cost = now - std::max(started, ended_);
@@ -129,6 +133,7 @@ private:
     }
 
     void learn(Class& c, Path path, float per_byte) noexcept {
+        FCI_ASSERT(per_byte >= 0);
         Record& record = c.of[index(path)];
         // Follows downwards at once and upwards slowly: a transfer is dear because the other side
         // was busy far more often than because the path became slow.
@@ -142,6 +147,7 @@ private:
 
     /// The next one comes the later, the longer this one took and the worse that path was.
     void end_trial(Class& c) noexcept {
+        FCI_ASSERT(c.on_trial && c.messages - c.trial_from != 0);
         c.on_trial = false;
         Record& record = c.of[index(c.candidate)];
         if (record.trials < kFirstTrials) ++record.trials;

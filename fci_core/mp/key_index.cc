@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "fci_core/base/assert.h"
+
 namespace fci::mp {
 
 namespace {
@@ -45,6 +47,7 @@ KeyIndex::Entry KeyIndex::allocate() noexcept {
         records_ = static_cast<Record*>(grown);
         capacity_ = wanted;
     }
+    FCI_ASSERT(used_ < capacity_);
     return used_++;
 }
 
@@ -56,6 +59,7 @@ bool KeyIndex::grow_buckets() noexcept {
     for (std::size_t i = 0; i < count; ++i) grown[i] = kNone;
     Entry* const old = std::exchange(buckets_, grown);
     bucket_count_ = count;
+    FCI_ASSERT(std::has_single_bit(bucket_count_));
     for (std::size_t i = 0; i < old_count; ++i) {
         for (Entry entry = old[i]; entry != kNone;) {
             const Entry next = records_[entry].chain_next;
@@ -81,6 +85,7 @@ KeyIndex::Entry KeyIndex::insert(const MatchKey& key, void* node) noexcept {
     if (entry == kNone) return kNone;
     std::uint64_t visits = 0;
     const Entry head = first(key, &visits);
+    FCI_ASSERT(node != nullptr && (head == kNone || records_[head].head));
     Record& record = records_[entry];
     record.key = key;
     record.node = node;
@@ -110,8 +115,10 @@ void KeyIndex::replace_in_chain(const Record& old, Entry by) noexcept {
 }
 
 void KeyIndex::erase(Entry entry) noexcept {
+    FCI_ASSERT(entry < used_ && size_ != 0);
     Record& record = records_[entry];
     const Entry next = record.next;
+    FCI_ASSERT(next < used_ && records_[next].previous == entry);
     if (record.head && next == entry) {
         replace_in_chain(record, record.chain_next);
         if (record.chain_next != kNone) {
@@ -121,6 +128,7 @@ void KeyIndex::erase(Entry entry) noexcept {
     } else {
         if (record.head) {
             Record& heir = records_[next];
+            FCI_ASSERT(!heir.head);
             heir.head = true;
             heir.chain_next = record.chain_next;
             heir.chain_previous = record.chain_previous;
@@ -139,6 +147,7 @@ void KeyIndex::clear() noexcept {
     for (std::size_t i = 0; keys_ != 0 && i < bucket_count_; ++i) {
         while (buckets_[i] != kNone) erase(buckets_[i]);
     }
+    FCI_ASSERT(keys_ == 0 && size_ == 0);
 }
 
 }  // namespace fci::mp

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "fci_core/base/assert.h"
 #include "fci_core/mp/key_index.h"
 
 namespace fci::mp {
@@ -43,6 +44,7 @@ PostedList::PostedList() noexcept = default;
 PostedList::~PostedList() = default;
 
 bool PostedList::enter(PostedNode& node) noexcept {
+    FCI_ASSERT(node.slot_ == PostedNode::kNoSlot);
     node.stamp_ = ++stamp_;  // in the order of posting: the young ones enter one after the other
     unsigned slot = Index::kExtra;
     for (unsigned i = 0; i < kClassesMax; ++i) {
@@ -67,6 +69,7 @@ bool PostedList::enter(PostedNode& node) noexcept {
 
 /// The young ones are many: they enter the index, too.
 void PostedList::settle() noexcept {
+    FCI_ASSERT(is_indexed());
     bool whole = true;
     for (; young_ != nullptr && whole; young_ = nodes_.after(*young_)) whole = enter(*young_);
     young_count_ = 0;
@@ -81,6 +84,7 @@ void PostedList::build_index() noexcept {
     if (index_ == nullptr) index_.reset(new (std::nothrow) Index);
     starved_ = index_ == nullptr;
     if (starved_) return;
+    FCI_ASSERT(!is_indexed() && young_ == nullptr);
     size_ |= kIndexed;
     young_ = nodes_.head();
     settle();
@@ -95,7 +99,9 @@ void PostedList::leave_index() noexcept {
 
 /// It is about to be removed, and there is an index.
 void PostedList::leaving(PostedNode& node) noexcept {
+    FCI_ASSERT(is_indexed());
     if (node.slot_ == PostedNode::kNoSlot) {
+        FCI_ASSERT(young_count_ != 0);
         --young_count_;
     } else {
         leave(node);
@@ -106,6 +112,7 @@ void PostedList::leaving(PostedNode& node) noexcept {
 void PostedList::leave(PostedNode& node) noexcept {
     if (node.slot_ == PostedNode::kNoSlot) return;
     KeyIndex& keys = node.slot_ == Index::kExtra ? index_->extra : index_->keys[node.slot_];
+    FCI_ASSERT(keys.node(node.entry_) == &node);
     keys.erase(node.entry_);
     node.slot_ = PostedNode::kNoSlot;
 }
@@ -190,6 +197,7 @@ ArrivedNode* ArrivedList::search_linear(const Pattern& pattern) const noexcept {
 
 bool ArrivedList::build(unsigned slot) const noexcept {
     KeyIndex& keys = index_->keys[slot];
+    FCI_ASSERT(keys.empty() && (classes_ >> slot & 1u) == 0);
     for (ArrivedNode* node = nodes_.head(); node != nullptr; node = nodes_.after(*node)) {
         ++visits_;
         node->entry_[slot] = keys.insert(index_->class_of[slot].key(node->envelope), node);
@@ -198,6 +206,7 @@ bool ArrivedList::build(unsigned slot) const noexcept {
             return false;
         }
     }
+    FCI_ASSERT(keys.size() == size_);
     classes_ |= 1u << slot;
     return true;
 }
@@ -230,6 +239,7 @@ ArrivedNode* ArrivedList::search(const Pattern& pattern) const noexcept {
     ++lookups_;
     const unsigned slot = class_of(pattern);
     if (slot == kClassesMax) return search_linear(pattern);
+    FCI_ASSERT((classes_ >> slot & 1u) != 0);
     index_->last_used[slot] = lookups_;
     const KeyIndex& keys = index_->keys[slot];
     const auto entry = keys.first(index_->class_of[slot].key(pattern), &visits_);
@@ -260,7 +270,9 @@ void ArrivedList::shrunk(ArrivedNode& node) noexcept {
 
 void ArrivedList::leave(ArrivedNode& node) noexcept {
     for (unsigned i = 0; i < kClassesMax; ++i) {
-        if ((classes_ >> i & 1u) != 0) index_->keys[i].erase(node.entry_[i]);
+        if ((classes_ >> i & 1u) == 0) continue;
+        FCI_ASSERT(index_->keys[i].node(node.entry_[i]) == &node);
+        index_->keys[i].erase(node.entry_[i]);
     }
 }
 

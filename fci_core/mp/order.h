@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "fci_core/base/assert.h"
 #include "fci_core/base/intrusive_list.h"
 #include "fci_core/base/result.h"
 #include "fci_core/base/status.h"
@@ -106,11 +107,13 @@ struct Order : OrderHot, ListLink {
     std::uint64_t chosen_for = 0;  // receive: the length that CopyPath was asked for
 
     [[nodiscard]] std::uint64_t pieces() const noexcept {
+        FCI_ASSERT(piece_bytes != 0);
         return (wanted + piece_bytes - 1) / piece_bytes;
     }
     /// What the sender is told of the word from which both sides claim.
     [[nodiscard]] std::uint16_t claim_name() const noexcept {
         if (path != Path::shared) return 0;
+        FCI_ASSERT(claim_index >= 0);
         return ClaimWord::name(static_cast<unsigned>(claim_index), claims_generation);
     }
     /// For a new use; what belongs to moving data is set by begin_moving().
@@ -132,6 +135,7 @@ struct Order : OrderHot, ListLink {
         direct_bytes = static_cast<std::int64_t>(size);
     }
     void begin_moving() noexcept {
+        FCI_ASSERT(state != OrderState::moving && state != OrderState::finished);
         state = OrderState::moving;
         started = 0;
         moved = own_pieces = own_claims = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "fci_core/base/assert.h"
 #include "fci_core/base/intrusive_list.h"
 #include "fci_core/gcs/piece_pool.h"
 #include "fci_core/gcs/request_block.h"
@@ -91,6 +92,7 @@ struct Peer {
         return control.empty() && pending.empty() && streams.empty();
     }
     void sever() noexcept {
+        FCI_ASSERT(present == (attached && !lost));
         lost = true;
         attached = present = fast_path = credit_owed = false;
         failure = kUnreachable;
