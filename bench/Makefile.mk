@@ -8,8 +8,8 @@ noinst_PROGRAMS += bench/calibrate bench/fci_pingpong
 
 bench_common = \
 	%D%/bare_ring.h \
-	%D%/crew.cc \
-	%D%/crew.h \
+	%D%/process_group.cc \
+	%D%/process_group.h \
 	%D%/floor.cc \
 	%D%/floor.h \
 	%D%/handoff.h \

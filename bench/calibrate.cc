@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "bench/crew.h"
+#include "bench/process_group.h"
 #include "bench/report.h"
 #include "fci_core/base/flag.h"
 
@@ -64,7 +64,7 @@ public:
 private:
     using Side = std::function<bool(SharedPage&)>;
     bool pair(const Side& here, const Side& other) const {
-        return run_crew(cores_, [&](unsigned number, SharedPage& page) {
+        return run_processes(cores_, [&](unsigned number, SharedPage& page) {
             return number == 0 ? here(page) : other(page);
         });
     }

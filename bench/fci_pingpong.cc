@@ -158,7 +158,7 @@ public:
             const std::uint64_t what = page.word[0];
             if (what == kOver) return wrong_ == 0 && side_.error() == FCI_ICL_OK;
             if (what == kMeasureTc) {
-                if (side_.number() == 1) fci_handoff_pong(&page.ball);
+                if (side_.number() == 1) fci_handoff_pong(&page.token);
             } else {
                 (void)perform(what, page.word[1], page.rounds);
             }
@@ -198,7 +198,7 @@ private:
         const std::uint64_t epoch = page.epoch + 1;
         flag::store_release(page.epoch, epoch);
         double result = 0;
-        if (what == kMeasureTc) result = fci_handoff_ping(&page.ball);
+        if (what == kMeasureTc) result = fci_handoff_ping(&page.token);
         else if (what != kOver) result = perform(what, bytes, rounds);
         for (unsigned i = 1; i <= waits; ++i)
             while (flag::load_acquire(page.member[i].finished) != epoch &&
@@ -331,7 +331,7 @@ bool run_members(const Options& options, const std::vector<std::size_t>& sizes,
     const std::uint64_t job =
         static_cast<std::uint64_t>(fci_now_ns()) ^ static_cast<std::uint64_t>(getpid()) << 40;
     const std::size_t most = *std::max_element(sizes.begin(), sizes.end());
-    return run_crew(cores, [&](unsigned number, SharedPage& page) {
+    return run_processes(cores, [&](unsigned number, SharedPage& page) {
         IclSide side(number, static_cast<unsigned>(cores.size()), page);
         if (!side.open(job, options.driver.empty() ? nullptr : options.driver.c_str(),
                        options.protocol.empty() ? nullptr : options.protocol.c_str()))

@@ -13,7 +13,7 @@ namespace {
 constexpr double kSiblingsBelow = 35, kSameL3Below = 120;
 constexpr double kSteadyFactor = 1.5;
 
-struct alignas(256) Ball : fci_handoff {};
+struct alignas(256) Token : fci_handoff {};
 
 }  // namespace
 
@@ -66,13 +66,13 @@ double measure_tc(int core, int other_core) {
     cpu_set_t mine;
     CPU_ZERO(&mine);
     const bool can_return = sched_getaffinity(0, sizeof mine, &mine) == 0;
-    const auto ball = std::make_unique<Ball>();
+    const auto token = std::make_unique<Token>();
     double tc_ns = 0;
     std::thread other([&] {
         pin_to(other_core);
-        fci_handoff_pong(ball.get());
+        fci_handoff_pong(token.get());
     });
-    if (pin_to(core)) tc_ns = fci_handoff_ping(ball.get());
+    if (pin_to(core)) tc_ns = fci_handoff_ping(token.get());
     other.join();
     if (can_return) sched_setaffinity(0, sizeof mine, &mine);
     return tc_ns;

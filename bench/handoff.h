@@ -15,7 +15,7 @@
 /* In memory that both sides map, all zero at first. Each word has two lines for itself, because
  * processors fetch lines in pairs. */
 struct fci_handoff {
-    uint64_t ball;  /* odd: to the pong side, even: back; FCI_HANDOFF_OVER: the session ended */
+    uint64_t token;  /* odd: to the pong side, even: back; FCI_HANDOFF_OVER: the session ended */
     char pad1[120];
     uint64_t asked; /* number of the session that the ping side began */
     char pad2[120];
@@ -43,11 +43,11 @@ static inline void fci_handoff_put(uint64_t *word, uint64_t value) {
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-/* The ball alone is waited for without a pause: how long a pause takes differs by a factor of ten
+/* The token alone is waited for without a pause: how long a pause takes differs by a factor of ten
  * between processors, and the transfer would hide in it. 0: time over. */
-static inline int fci_handoff_catch(const uint64_t *ball, uint64_t value, int64_t deadline) {
+static inline int fci_handoff_catch(const uint64_t *token, uint64_t value, int64_t deadline) {
     for (uint64_t turns = 1;; ++turns) {
-        uint64_t now = fci_handoff_look(ball);
+        uint64_t now = fci_handoff_look(token);
         if (now == value) return 1;
         if (now == FCI_HANDOFF_OVER) return 0;
         if (turns % 4096 == 0 && fci_now_ns() > deadline) return 0;
@@ -72,17 +72,17 @@ static inline double fci_handoff_ping(struct fci_handoff *h) {
     double batch[FCI_HANDOFF_BATCHES];
     int done = 0;
 
-    fci_handoff_put(&h->ball, 0);
+    fci_handoff_put(&h->token, 0);
     fci_handoff_put(&h->asked, h->asked + 1);
     if (!fci_handoff_await(&h->ready, &h->asked, 1)) {
-        fci_handoff_put(&h->ball, FCI_HANDOFF_OVER);
+        fci_handoff_put(&h->token, FCI_HANDOFF_OVER);
         return 0;
     }
     int64_t begin = fci_now_ns(), deadline = begin + FCI_HANDOFF_NS;
-    for (uint64_t ball = 0, more = 1; more && done < FCI_HANDOFF_BATCHES;) {
-        for (int i = 0; i < FCI_HANDOFF_TRIPS && more; ++i, ball += 2) {
-            fci_handoff_put(&h->ball, ball + 1);
-            more = (uint64_t)fci_handoff_catch(&h->ball, ball + 2, deadline);
+    for (uint64_t token = 0, more = 1; more && done < FCI_HANDOFF_BATCHES;) {
+        for (int i = 0; i < FCI_HANDOFF_TRIPS && more; ++i, token += 2) {
+            fci_handoff_put(&h->token, token + 1);
+            more = (uint64_t)fci_handoff_catch(&h->token, token + 2, deadline);
         }
         int64_t now = fci_now_ns();
         if (!more) break;
@@ -92,7 +92,7 @@ static inline double fci_handoff_ping(struct fci_handoff *h) {
         batch[at] = one_way;
         begin = now;
     }
-    fci_handoff_put(&h->ball, FCI_HANDOFF_OVER);
+    fci_handoff_put(&h->token, FCI_HANDOFF_OVER);
     return done < 3 ? 0 : batch[done / 2];
 }
 
@@ -101,8 +101,8 @@ static inline void fci_handoff_pong(struct fci_handoff *h) {
     if (!fci_handoff_await(&h->asked, &h->ready, 0)) return;
     fci_handoff_put(&h->ready, fci_handoff_look(&h->asked));
     int64_t deadline = fci_now_ns() + 2 * FCI_HANDOFF_NS;
-    for (uint64_t ball = 1; fci_handoff_catch(&h->ball, ball, deadline); ball += 2)
-        fci_handoff_put(&h->ball, ball + 1);
+    for (uint64_t token = 1; fci_handoff_catch(&h->token, token, deadline); token += 2)
+        fci_handoff_put(&h->token, token + 1);
 }
 
 #endif

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/crew.h"
+#include "bench/process_group.h"
 #include "fci_core/api/icl.h"
 
 namespace fci::bench {

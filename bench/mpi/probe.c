@@ -51,7 +51,7 @@ static int batches = BATCHES; /* in which a sample is taken */
 /* --- t_c --- */
 
 struct shared {
-    struct fci_handoff ball;
+    struct fci_handoff token;
     uint64_t phase; /* how often rank 0 measured; the others wait for it asleep */
 };
 static struct shared *shared;
@@ -82,10 +82,10 @@ static double take_tc(void) {
     cpu_set_t before;
     borrow_core(&before);
     if (rank == 0) {
-        tc = fci_handoff_ping(&shared->ball);
+        tc = fci_handoff_ping(&shared->token);
         fci_handoff_put(&shared->phase, phase);
     } else {
-        fci_handoff_pong(&shared->ball);
+        fci_handoff_pong(&shared->token);
     }
     sched_setaffinity(0, sizeof before, &before);
     return tc;

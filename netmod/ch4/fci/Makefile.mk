@@ -3,16 +3,16 @@ if BUILD_CH4_NETMOD_FCI
 mpi_core_sources   += src/mpid/ch4/netmod/fci/func_table.c \
                       src/mpid/ch4/netmod/fci/fci_am.c \
                       src/mpid/ch4/netmod/fci/fci_coll_4.c \
-                      src/mpid/ch4/netmod/fci/fci_comm.c \
                       src/mpid/ch4/netmod/fci/fci_counters.c \
+                      src/mpid/ch4/netmod/fci/fci_error.c \
                       src/mpid/ch4/netmod/fci/fci_flat.c \
-                      src/mpid/ch4/netmod/fci/fci_globals.c \
+                      src/mpid/ch4/netmod/fci/fci_hooks.c \
                       src/mpid/ch4/netmod/fci/fci_init.c \
                       src/mpid/ch4/netmod/fci/fci_process_4.c \
                       src/mpid/ch4/netmod/fci/fci_process_5.c \
+                      src/mpid/ch4/netmod/fci/fci_pt2pt.c \
                       src/mpid/ch4/netmod/fci/fci_rma.c \
                       src/mpid/ch4/netmod/fci/fci_spawn.c \
-                      src/mpid/ch4/netmod/fci/fci_tag.c \
                       src/mpid/ch4/netmod/fci/fci_win.c \
                       src/mpid/ch4/netmod/fci/fci_world_4.c \
                       src/mpid/ch4/netmod/fci/fci_world_5.c

@@ -2,7 +2,7 @@
  * without its requests; and how they are waited for where there are more processes than cores. */
 #include "mpidimpl.h"
 #include "fci_impl.h"
-#include "fci_tag.h"
+#include "fci_match.h"
 #include "fci_flat.h"
 #include <sched.h>
 

@@ -1,7 +1,7 @@
 /* The context: from nothing to one, and back. Peers come to it in fci_world_*.c and fci_spawn.c. */
 #include "mpidimpl.h"
 #include "fci_impl.h"
-#include "fci_tag.h"
+#include "fci_match.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===

@@ -15,7 +15,7 @@ typedef struct {
     uint64_t order;             /* icl.h: what cancel takes */
     void *message;              /* a claimed message (MPI_Mprobe) */
     void *unpack;               /* struct MPIDI_FCI_packed, or NULL for contiguous data */
-    void *comm;                 /* where a rank must be looked up (fci_tag.h), with a reference */
+    void *comm;                 /* where a rank must be looked up (fci_match.h), with a reference */
 } MPIDI_FCI_request_t;
 
 typedef struct {

@@ -1,7 +1,7 @@
 #ifndef FCI_PROBE_H_INCLUDED
 #define FCI_PROBE_H_INCLUDED
 
-#include "fci_tag.h"
+#include "fci_match.h"
 
 /* fci_icl_probe() in MPI's terms. `claimed`: as there. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_FCI_probe(int source, int tag, MPIR_Comm * comm,

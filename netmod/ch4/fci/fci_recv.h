@@ -1,7 +1,7 @@
 #ifndef FCI_RECV_H_INCLUDED
 #define FCI_RECV_H_INCLUDED
 
-#include "fci_tag.h"
+#include "fci_match.h"
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_Datatype datatype,
                                                 int rank, int tag, MPIR_Comm * comm,

@@ -1,7 +1,7 @@
 #ifndef FCI_SEND_H_INCLUDED
 #define FCI_SEND_H_INCLUDED
 
-#include "fci_tag.h"
+#include "fci_match.h"
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_FCI_send(const void *buf, MPI_Aint count, MPI_Datatype datatype,
                                             int tag, MPIR_Comm * comm, int context_offset,

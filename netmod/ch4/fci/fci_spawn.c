@@ -2,7 +2,7 @@
  * that is known already gets the number it has, by whatever way its card comes. */
 #include "mpidimpl.h"
 #include "fci_impl.h"
-#include "fci_tag.h"
+#include "fci_match.h"
 
 int MPIDI_FCI_get_local_upids(MPIR_Comm * comm, int **local_upid_size, char **local_upids)
 {

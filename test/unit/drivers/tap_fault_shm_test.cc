@@ -14,12 +14,12 @@ namespace {
 using shm::Party;
 
 /// Processes that all meet each other, each behind a tap.
-struct Crew {
+struct Job {
     std::vector<std::unique_ptr<Party>> all;
     std::vector<std::vector<nhi::PeerId>> id;  // [of whom][at whom]: its number there
     FaultOptions options;
 
-    Crew(const FaultOptions& faults, unsigned count) : id(count), options(faults) {
+    Job(const FaultOptions& faults, unsigned count) : id(count), options(faults) {
         for (unsigned i = 0; i < count; ++i) {
             all.push_back(std::make_unique<Party>());
             Party& one = *all.back();
@@ -46,51 +46,51 @@ struct Crew {
 };
 
 TEST(tap_fault_shm, refuse__both_sides_of_some_pairs_hear_it_once_and_others_nothing) {
-    constexpr unsigned kCrew = 8;
-    Crew crew({.seed = 3, .refuse_percent = 50}, kCrew);
-    ASSERT_TRUE(crew.until([&] {
-        return std::ranges::all_of(crew.all, [](const auto& one) {
-            return one->attached.size() + one->lost.size() == kCrew - 1;
+    constexpr unsigned kMembers = 8;
+    Job job({.seed = 3, .refuse_percent = 50}, kMembers);
+    ASSERT_TRUE(job.until([&] {
+        return std::ranges::all_of(job.all, [](const auto& one) {
+            return one->attached.size() + one->lost.size() == kMembers - 1;
         });
     }));
-    crew.all[0]->until([&] { return crew.until([] { return true; }), false; }, 30'000'000);
+    job.all[0]->until([&] { return job.until([] { return true; }), false; }, 30'000'000);
     unsigned refused = 0;
-    for (unsigned i = 0; i < kCrew; ++i) {
-        Party& one = *crew.all[i];
-        EXPECT_EQ(one.attached.size() + one.lost.size(), kCrew - 1);
-        for (unsigned j = 0; j < kCrew; ++j) {
+    for (unsigned i = 0; i < kMembers; ++i) {
+        Party& one = *job.all[i];
+        EXPECT_EQ(one.attached.size() + one.lost.size(), kMembers - 1);
+        for (unsigned j = 0; j < kMembers; ++j) {
             if (i == j) continue;
-            const nhi::PeerId other = crew.id[j][i];
+            const nhi::PeerId other = job.id[j][i];
             const auto met = std::ranges::count(one.attached, other);
             const auto lost = std::ranges::count(one.lost, other, &Party::Loss::id);
-            EXPECT_EQ(lost, crew.refused(i, j)) << i << " " << j;
-            EXPECT_EQ(met, !crew.refused(i, j)) << i << " " << j;
-            refused += crew.refused(i, j);
-            if (crew.refused(i, j)) {
-                EXPECT_NE(crew.put(i, j, 1), Status::ok);
+            EXPECT_EQ(lost, job.refused(i, j)) << i << " " << j;
+            EXPECT_EQ(met, !job.refused(i, j)) << i << " " << j;
+            refused += job.refused(i, j);
+            if (job.refused(i, j)) {
+                EXPECT_NE(job.put(i, j, 1), Status::ok);
                 EXPECT_TRUE(one.device->block(other).empty());
                 EXPECT_EQ(one.device->connect(other), Status::ok) << "and no second answer";
             } else {
-                EXPECT_EQ(crew.put(i, j, 1 + i), Status::ok);
-                EXPECT_EQ(crew.word(j, i), 1 + i);
+                EXPECT_EQ(job.put(i, j, 1 + i), Status::ok);
+                EXPECT_EQ(job.word(j, i), 1 + i);
             }
         }
         for (const Party::Loss& loss : one.lost) EXPECT_EQ(loss.why, Status::unreachable);
     }
     EXPECT_GT(refused, 0u);
-    EXPECT_LT(refused, kCrew * (kCrew - 1));
+    EXPECT_LT(refused, kMembers * (kMembers - 1));
 }
 
 TEST(tap_fault_shm, delay__pairs_overtake_each_other_and_each_stays_in_order) {
-    Crew crew({.seed = 7, .delay_percent = 90, .delay_max = 200'000}, 3);
-    ASSERT_TRUE(crew.until([&] { return crew.all[0]->attached.size() == 2; }));
+    Job job({.seed = 7, .delay_percent = 90, .delay_max = 200'000}, 3);
+    ASSERT_TRUE(job.until([&] { return job.all[0]->attached.size() == 2; }));
     unsigned overtaken = 0;
     std::uint64_t seen[3]{};
     for (std::uint64_t round = 1; round <= 200; ++round) {
-        ASSERT_TRUE(crew.until([&] { return crew.put(0, 1, round) == Status::ok; }));
-        ASSERT_TRUE(crew.until([&] { return crew.put(0, 2, round) == Status::ok; }));
+        ASSERT_TRUE(job.until([&] { return job.put(0, 1, round) == Status::ok; }));
+        ASSERT_TRUE(job.until([&] { return job.put(0, 2, round) == Status::ok; }));
         for (const unsigned to : {1u, 2u}) {
-            const std::uint64_t now = crew.word(to, 0);
+            const std::uint64_t now = job.word(to, 0);
             ASSERT_GE(now, seen[to]);
             ASSERT_LE(now, round);
             seen[to] = now;
@@ -98,31 +98,31 @@ TEST(tap_fault_shm, delay__pairs_overtake_each_other_and_each_stays_in_order) {
         overtaken += seen[2] > seen[1];  // though it was sent later
     }
     EXPECT_GT(overtaken, 0u);
-    EXPECT_TRUE(crew.until([&] { return crew.word(1, 0) == 200 && crew.word(2, 0) == 200; }));
+    EXPECT_TRUE(job.until([&] { return job.word(1, 0) == 200 && job.word(2, 0) == 200; }));
 }
 
 TEST(tap_fault_shm, stall__holds_one_peer_only_and_a_sleep_ends_with_it) {
-    Crew crew({.seed = 1, .stall_per_mille = 200, .stall_max = 50'000'000}, 3);
-    ASSERT_TRUE(crew.until([&] { return crew.all[0]->attached.size() == 2; }));
-    auto& device = static_cast<FaultDevice&>(*crew.all[0]->device);
+    Job job({.seed = 1, .stall_per_mille = 200, .stall_max = 50'000'000}, 3);
+    ASSERT_TRUE(job.until([&] { return job.all[0]->attached.size() == 2; }));
+    auto& device = static_cast<FaultDevice&>(*job.all[0]->device);
     std::uint64_t sent = 0;
     for (Limit limit("a stall"); device.due() == FaultInterface::kNever && limit.holds();) {
-        ASSERT_EQ(crew.put(0, 1, ++sent), Status::ok);
+        ASSERT_EQ(job.put(0, 1, ++sent), Status::ok);
     }
-    EXPECT_EQ(crew.word(1, 0), sent - 1);
+    EXPECT_EQ(job.word(1, 0), sent - 1);
     device.sleep(-1);
-    EXPECT_TRUE(crew.until([&] { return crew.word(1, 0) == sent; }));
+    EXPECT_TRUE(job.until([&] { return job.word(1, 0) == sent; }));
     // One that is not stalled itself gets through meanwhile.
     std::uint64_t other = 0;
     for (bool through = false; !through;) {
         ASSERT_LT(other, 100u);
         for (Limit limit("a stall"); device.due() == FaultInterface::kNever && limit.holds();) {
-            ASSERT_EQ(crew.put(0, 1, ++sent), Status::ok);
+            ASSERT_EQ(job.put(0, 1, ++sent), Status::ok);
         }
-        ASSERT_EQ(crew.put(0, 2, ++other), Status::ok);
-        through = crew.word(2, 0) == other && crew.word(1, 0) != sent;
+        ASSERT_EQ(job.put(0, 2, ++other), Status::ok);
+        through = job.word(2, 0) == other && job.word(1, 0) != sent;
         ASSERT_TRUE(
-            crew.until([&] { return crew.word(2, 0) == other && crew.word(1, 0) == sent; }));
+            job.until([&] { return job.word(2, 0) == other && job.word(1, 0) == sent; }));
     }
 }
 

@@ -1,7 +1,7 @@
 /* Hooks that ask for little: the engine knows peers, not communicators, and sees packed data. */
 #include "mpidimpl.h"
 #include "fci_impl.h"
-#include "fci_tag.h"
+#include "fci_match.h"
 #include "fci_flat.h"
 
 int MPIDI_FCI_mpi_comm_commit_post_hook(MPIR_Comm * comm)

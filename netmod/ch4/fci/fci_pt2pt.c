@@ -1,7 +1,7 @@
 /* Sends that do not go out at once, receives, and data that is not contiguous: it is packed into
  * one buffer before the send, and unpacked from one after the receive. */
 #include "mpidimpl.h"
-#include "fci_tag.h"
+#include "fci_match.h"
 
 /* Data on its way from or to a derived datatype. */
 struct MPIDI_FCI_packed {

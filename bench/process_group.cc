@@ -1,4 +1,4 @@
-#include "bench/crew.h"
+#include "bench/process_group.h"
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -10,7 +10,7 @@
 
 namespace fci::bench {
 
-bool run_crew(const std::vector<int>& cores, const Part& part) {
+bool run_processes(const std::vector<int>& cores, const Part& part) {
     if (cores.empty() || cores.size() > kCrewMost) return false;
     void* memory = mmap(nullptr, sizeof(SharedPage), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);

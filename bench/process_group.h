@@ -1,4 +1,4 @@
-// Crew: a few processes on chosen cores, with a page of memory that all see.
+// Processes: a few processes on chosen cores, with a page of memory that all see.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace fci::bench {
 inline constexpr unsigned kCrewMost = 16;
 
 struct alignas(256) SharedPage {
-    fci_handoff ball;
+    fci_handoff token;
     std::uint64_t word[64];  // free for the members
     std::uint32_t turn;      // as well
     struct alignas(64) Member {
@@ -31,7 +31,7 @@ using Part = std::function<bool(unsigned number, SharedPage& page)>;
 /// Runs `part` in cores.size() processes, on these cores (-1: anywhere), until all have returned.
 /// False: a member returned false or died, or there was no memory or process to be had. Then the
 /// others are ended.
-bool run_crew(const std::vector<int>& cores, const Part& part);
+bool run_processes(const std::vector<int>& cores, const Part& part);
 
 /// Time per call of `once`, called in growing batches for about `budget_ns`.
 template <class Once>
