@@ -144,9 +144,9 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
         std::min<std::uint64_t>(parameters.connect_ms, 0x7fffffff));
     std::unique_ptr<ddi::Device> device = driver->open(settings, status, error);
     if (device == nullptr) return nullptr;
-    auto process = Process::make(
-        std::move(device), driver->name, *protocol, limits,
-        progress::WaitPolicy(parameters.wait, local_ranks, cores));
+    auto process = Process::make(std::move(device), driver->name, *protocol, limits,
+                                 progress::WaitPolicy(parameters.wait, local_ranks, cores),
+                                 progress::own_host());
     process->set_job_size(local_ranks);
     process->set_local_rank(rank_on_host(own_variable));
     process->set_linger(static_cast<Nanoseconds>(parameters.linger_ms) * 1'000'000);

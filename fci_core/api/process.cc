@@ -8,7 +8,6 @@
 #include "fci_core/api/version.h"
 #include "fci_core/base/assert.h"
 #include "fci_core/gcs/line.h"
-#include "fci_core/progress/placement.h"
 #include "fci_core/progress/slice.h"
 
 namespace fci::api {
@@ -51,19 +50,20 @@ void Process::operator delete(void* process) noexcept {
 
 std::unique_ptr<Process> Process::make(std::unique_ptr<ddi::Device> device, const char* driver,
                                        const mp::Protocol& protocol, const mp::Limits& limits,
-                                       const progress::WaitPolicy& policy) {
+                                       const progress::WaitPolicy& policy, progress::Host& host) {
     return std::unique_ptr<Process>(
-        new Process(std::move(device), driver, protocol, limits, policy));
+        new Process(std::move(device), driver, protocol, limits, policy, host));
 }
 
 Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
                  const mp::Protocol& protocol, const mp::Limits& limits,
-                 const progress::WaitPolicy& policy)
+                 const progress::WaitPolicy& policy, progress::Host& host)
     : report_(reinterpret_cast<std::byte*>(this) + private_part(sizeof *this)),
       driver_(driver),
       device_(std::move(device)),
       policy_(policy),
       until_poll_(device_->network().idle_poll_every()),
+      host_(host),
       messages_(*device_, protocol, limits) {
     FCI_ASSERT(&messages_.engine().counters == &report_.report().counters);
     messages_.engine().credit_mark = &alert_;
@@ -78,7 +78,7 @@ Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
 
 Process::~Process() {
     fork_watch_.reset();
-    if (oversubscribed_) progress::set_slice(0);
+    if (oversubscribed_) host_.set_slice(0);
     if (!final_report_.asked()) return;
     final_report_.tell(messages_.engine().counters,
                        {driver_, messages_.engine().protocol.name, policy_.describe()});
@@ -102,14 +102,14 @@ unsigned Process::poll_network() {
         report_due_ = now + kReportEvery;
         update_report();
     }
-    if (policy_.wants_watch(now)) policy_.watch(progress::lost_time(), now);
+    if (policy_.wants_watch(now)) policy_.watch(host_.lost_time(), now);
     if (work == 0) return 0;
     const unsigned met = messages_.engine().peers.on_this_host();
     policy_.set_local_ranks(met);
     // Not before: whoever sleeps until the others have started is woken on the launcher's core.
     if (met > 1 && !placed_) {
         placed_ = true;
-        progress::take_place(local_rank_, job_size_, policy_.cores());
+        host_.take_place(local_rank_, job_size_, policy_.cores());
     }
     return work;
 }
@@ -130,7 +130,7 @@ void Process::plan_idle() noexcept {
     if (crowded != oversubscribed_) {
         empty_turns_ = 0;
         // All ranks of the job do so: who had a longer slice than the others would come last.
-        progress::set_slice(crowded ? progress::kShortSlice : 0);
+        host_.set_slice(crowded ? progress::kShortSlice : 0);
     }
     oversubscribed_ = crowded;
     alert_ = wake_ != Wake::off || oversubscribed_ ? kAlways : 0;
@@ -189,7 +189,7 @@ int Process::idle() noexcept try {
         if (empty_turns_ % kLookForSleepersEvery == 0) {
             policy_.set_asleep(messages_.engine().peers.sleeping());
         }
-        if (policy_.wants_used_time()) policy_.used_time(progress::used_time());
+        if (policy_.wants_used_time()) policy_.used_time(host_.used_time());
         progress::WaitStep step = policy_.turn(empty_turns_, device_->now());
         const bool sleeps = step.action == progress::WaitAction::sleep;
         if (sleeps && !is_woken()) step.action = progress::WaitAction::yield;
@@ -217,7 +217,7 @@ void Process::follow(const progress::WaitStep& step, Nanoseconds most) {
             break;
         case progress::WaitAction::yield:
             ++messages_.engine().counters.yields;
-            progress::give_core_away();
+            host_.give_core_away();
             break;
         case progress::WaitAction::sleep:
             sleep(most >= 0 ? std::min(most, step.sleep_ns) : step.sleep_ns);

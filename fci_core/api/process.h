@@ -21,6 +21,7 @@
 #include "fci_core/group/groups.h"
 #include "fci_core/mp/fast_path.h"
 #include "fci_core/mp/message_passing.h"
+#include "fci_core/progress/host.h"
 #include "fci_core/progress/wait.h"
 #include "fci_core/progress/wait_policy.h"
 
@@ -36,9 +37,10 @@ struct OpenOptions {
 
 class Process {
 public:
+    /// `host` outlives it.
     static std::unique_ptr<Process> make(std::unique_ptr<ddi::Device> device, const char* driver,
                                          const mp::Protocol& protocol, const mp::Limits& limits,
-                                         const progress::WaitPolicy& policy);
+                                         const progress::WaitPolicy& policy, progress::Host& host);
     ~Process();
     static void operator delete(void* process) noexcept;
 
@@ -137,7 +139,7 @@ public:
 
 private:
     Process(std::unique_ptr<ddi::Device> device, const char* driver, const mp::Protocol& protocol,
-            const mp::Limits& limits, const progress::WaitPolicy& policy);
+            const mp::Limits& limits, const progress::WaitPolicy& policy, progress::Host& host);
     static void* operator new(std::size_t bytes);
 
     static constexpr unsigned kMoment = 256;  // looks: less than a microsecond
@@ -194,6 +196,7 @@ private:
     bool in_fork_child_ = false;
     void (*in_child_)(void* user) = nullptr;
     void* in_child_user_ = nullptr;
+    progress::Host& host_;
     std::optional<ForkWatch> fork_watch_;  // until it begins to end
     bool shared_ = false, stays_awake_ = false;
     FinalReport final_report_;

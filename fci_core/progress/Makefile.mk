@@ -2,6 +2,8 @@
 noinst_LTLIBRARIES += libfci_progress.la
 libfci_progress_la_SOURCES = \
 	%D%/cpu_set.h \
+	%D%/host.cc \
+	%D%/host.h \
 	%D%/placement.cc \
 	%D%/placement.h \
 	%D%/slice.cc \

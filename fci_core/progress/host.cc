@@ -1,0 +1,30 @@
+#include "fci_core/progress/host.h"
+
+#include "fci_core/progress/placement.h"
+#include "fci_core/progress/slice.h"
+#include "fci_core/progress/wait_policy.h"
+
+namespace fci::progress {
+
+namespace {
+
+class OwnHost final : public Host {
+public:
+    void give_core_away() noexcept override { progress::give_core_away(); }
+    Nanoseconds used_time() noexcept override { return progress::used_time(); }
+    Nanoseconds lost_time() noexcept override { return progress::lost_time(); }
+    void set_slice(Nanoseconds slice) noexcept override { progress::set_slice(slice); }
+    void take_place(int local_rank, unsigned local_ranks, unsigned cores) noexcept override {
+        progress::take_place(local_rank, local_ranks, cores);
+    }
+};
+
+constinit OwnHost the_own_host;
+
+}  // namespace
+
+Host& own_host() noexcept {
+    return the_own_host;
+}
+
+}  // namespace fci::progress
