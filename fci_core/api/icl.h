@@ -1,5 +1,5 @@
-/* icl.h, the inner C layer: the C face of FCI for plugs (MPICH netmod, Open MPI component, libfabric
- * provider).
+/* icl.h, the inner C layer: the C face of FCI for plugs (MPICH netmod, Open MPI component,
+ * libfabric provider).
  *
  * App. D, the face for programs, fixes buffers, tags and a global state that a plug cannot live
  * with; this one is instance-based: any buffer, byte lengths, a 64-bit match word with the source
