@@ -1,6 +1,7 @@
 # drivers: networks under the interface. Each is a library of its own, as tests link them singly.
 noinst_LTLIBRARIES += libfci_sim.la
 libfci_sim_la_SOURCES = \
+	drivers/sim/ideal/scheduler.h \
 	drivers/sim/ideal/station.cc \
 	drivers/sim/ideal/station.h \
 	drivers/sim/ideal/world.cc \

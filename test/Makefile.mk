@@ -204,11 +204,36 @@ simulation_SOURCES = \
 	test/simulation/calls.cc \
 	test/simulation/choices.cc \
 	test/simulation/main.cc \
+	test/simulation/one_run.h \
 	test/simulation/reference.h \
 	test/simulation/simulation.cc \
-	test/simulation/simulation.h
+	test/simulation/simulation.h \
+	test/simulation/simulation_run.cc
 simulation_LDADD = libfci_mp.la libfci_tap.la libfci_sim.la libfci_shm.la libfci_base.la
 dist_noinst_DATA += test/simulation/seeds.txt
+
+# Whole jobs of processes likewise, with what they ask of their host, in virtual time.
+check_PROGRAMS += job_simulation
+TESTS += job_simulation
+virtual_job = \
+	test/simulation/jobs/cores.cc \
+	test/simulation/jobs/cores.h \
+	test/simulation/jobs/fiber.cc \
+	test/simulation/jobs/fiber.h \
+	test/simulation/jobs/job.cc \
+	test/simulation/jobs/job.h
+job_simulation_SOURCES = \
+	$(virtual_job) \
+	test/simulation/jobs/job_run.cc \
+	test/simulation/jobs/plan.cc \
+	test/simulation/jobs/plan.h \
+	test/simulation/jobs/random_calls.cc \
+	test/simulation/jobs/random_job.cc \
+	test/simulation/jobs/random_job.h \
+	test/simulation/main.cc \
+	test/simulation/one_run.h
+job_simulation_LDADD = libfci_tap.la libfci_sim.la $(libfci_rooms)
+dist_noinst_DATA += test/simulation/jobs/seeds.txt
 
 # Tests of libfabric over the provider, where its source package is (docs/fabtests.md).
 EXTRA_DIST += test/fabtests
@@ -217,7 +242,7 @@ EXTRA_DIST += test/fabtests
 EXTRA_DIST += test/mutants
 
 # The tests that run what is built, for the sanitizers: what the tree looks like is the same there.
-sanitized_tests = $(unit_tests) simulation test/tools/fci_info test/tools/fci_info-job
+sanitized_tests = $(unit_tests) simulation job_simulation test/tools/fci_info test/tools/fci_info-job
 if HAVE_LIBFABRIC
 sanitized_tests += test/provider/two-sided
 endif

@@ -257,6 +257,7 @@ void Process::end_sleep() noexcept {
 /// A turn that counts as none: it is in no row of empty ones, over which a caller falls asleep.
 int Process::turn_apart() {
     int work = messages_.turn();
+    if (work == 0 && in_fork_child_) [[unlikely]] return kOfParent;
     if (work == 0 && --until_poll_ == 0) work = static_cast<int>(poll_network());
     if (work != 0) {
         worked();
@@ -269,7 +270,6 @@ int Process::wait(Nanoseconds timeout) {
     const Nanoseconds begin = device_->now();
     for (unsigned empty = 1;; ++empty) {
         if (const int work = turn_apart(); work != 0) return work;
-        if (in_fork_child_) return kOfParent;
         const Nanoseconds waited = device_->now() - begin;
         if (timeout >= 0 && waited >= timeout) return 0;
         follow(policy_.wait(empty, waited), timeout < 0 ? -1 : timeout - waited);

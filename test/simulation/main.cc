@@ -1,5 +1,6 @@
 // Runs random programs: first every seed that ever failed (seeds.txt), then a range.
 //   simulation [--mixed] [--seeds N] [--from N] [--seed N] [--file PATH]
+//   job_simulation [--seeds N] [--from N] [--seed N] [--file PATH]
 // --mixed: half of the pairs over shared memory; these runs are not repeated bit by bit.
 #include <csignal>
 #include <cstdio>
@@ -10,14 +11,17 @@
 #include <unistd.h>
 #include <vector>
 
-#include "test/simulation/simulation.h"
+#include "test/simulation/one_run.h"
 
 namespace {
+
+using fci::simulation::kProgram;
+using fci::simulation::OneRun;
 
 constexpr unsigned kSecondsPerSeed = 30;
 constexpr unsigned kReplayEvery = 20;  // such seeds run twice, and must run alike
 constexpr char kAgain[] =
-    "    again, here or on another commit: ./simulation --seed %llu; it belongs into seeds.txt\n";
+    "    again, here or on another commit: ./%s --seed %llu; it belongs into seeds.txt\n";
 volatile std::sig_atomic_t stopped_by = 0;
 unsigned long long present_seed = 0;
 
@@ -26,10 +30,10 @@ void name_the_seed(int signal) {
     if (stopped_by != 0) _exit(2);
     stopped_by = signal;
     char text[200];
-    int length = std::snprintf(text, sizeof text, "simulation: signal %d in seed %llu\n", signal,
+    int length = std::snprintf(text, sizeof text, "%s: signal %d in seed %llu\n", kProgram, signal,
                                present_seed);
     length += std::snprintf(text + length, sizeof text - static_cast<std::size_t>(length), kAgain,
-                            present_seed);
+                            kProgram, present_seed);
     if (write(STDERR_FILENO, text, static_cast<std::size_t>(length)) < 0) _exit(2);
     _exit(1);
 }
@@ -44,26 +48,24 @@ bool mixed = false;
 bool run(std::uint64_t seed, bool verbose, Totals* totals) {
     present_seed = seed;
     alarm(kSecondsPerSeed);
-    fci::simulation::Simulation simulation(seed, mixed);
-    std::string failure = simulation.run();
+    OneRun first = fci::simulation::run_once(seed, mixed);
+    std::string& failure = first.failure;
     if (failure.empty() && !mixed && (verbose || seed % kReplayEvery == 0)) {
-        fci::simulation::Simulation again(seed);
-        (void)again.run();
-        if (again.digest() != simulation.digest()) failure = "a second run took another course";
+        const OneRun again = fci::simulation::run_once(seed, mixed);
+        if (again.digest != first.digest) failure = "a second run took another course";
     }
     alarm(0);
-    totals->messages += simulation.messages();
-    const fci::Counters counters = simulation.counters();
+    totals->messages += first.messages;
     for (unsigned i = 0; i < fci::kCounters; ++i) {
         reinterpret_cast<std::uint64_t*>(&totals->counters)[i] +=
-            fci::counter_value(counters, i);
+            fci::counter_value(first.counters, i);
     }
     const auto number = static_cast<unsigned long long>(seed);
     if (verbose || !failure.empty()) {
         std::printf("seed %llu: %s\n    %s\n", number, failure.empty() ? "ok" : failure.c_str(),
-                    simulation.describe().c_str());
+                    first.description.c_str());
     }
-    if (!verbose && !failure.empty()) std::printf(kAgain, number);
+    if (!verbose && !failure.empty()) std::printf(kAgain, kProgram, number);
     return failure.empty();
 }
 
@@ -82,17 +84,18 @@ std::vector<std::uint64_t> seeds_in(const std::string& path) {
 int main(int argc, char** argv) {
     std::uint64_t count = 1000, from = 1, single = 0;
     const char* const source = std::getenv("srcdir");
-    std::string file = std::string(source != nullptr ? source : ".") + "/test/simulation/seeds.txt";
+    std::string file = std::string(source != nullptr ? source : ".") + "/" +
+                       fci::simulation::kSeedsFile;
     for (int i = 1; i < argc; ++i) {
         const std::string option = argv[i];
-        if (option == "--mixed") {
+        if (option == "--mixed" && fci::simulation::kMayBeMixed) {
             mixed = true;
             continue;
         }
         if (i + 1 == argc) {
-            std::fputs("usage: simulation [--mixed] [--seeds N] [--from N] [--seed N] "
-                       "[--file PATH]\n",
-                       stderr);
+            std::fprintf(stderr,
+                         "usage: %s%s [--seeds N] [--from N] [--seed N] [--file PATH]\n", kProgram,
+                         fci::simulation::kMayBeMixed ? " [--mixed]" : "");
             return 2;
         }
         const char* const value = argv[++i];

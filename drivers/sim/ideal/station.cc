@@ -91,7 +91,11 @@ Status Station::connect(nhi::PeerId id) {
 
 unsigned Station::poll(Nanoseconds now) noexcept {
     if (!alive) return 0;
-    world.turn(now);
+    if (world.scheduler_ != nullptr) {
+        world.pass(number, Call::poll);
+    } else {
+        world.turn(now);
+    }
     unsigned work = std::exchange(arrivals, 0);
     // A listener may connect, and die; what comes in meanwhile waits for the next turn.
     for (std::size_t count = notices.size(); count != 0; --count, ++work) {
@@ -113,6 +117,11 @@ unsigned Station::poll(Nanoseconds now) noexcept {
 }
 
 void Station::sleep(Nanoseconds timeout) noexcept {
+    if (world.scheduler_ != nullptr) {
+        world.scheduler_->sleep(number, timeout);
+        woken_ = false;
+        return;
+    }
     // Only this process stops: the others run when they are called, so sleep ends after one step.
     if (arrivals != 0 || !notices.empty() || std::exchange(woken_, false)) return;
     const Nanoseconds until = timeout < 0 ? 0 : world.now_ + timeout;
@@ -122,6 +131,11 @@ void Station::sleep(Nanoseconds timeout) noexcept {
         world.step();
     }
     woken_ = false;
+}
+
+Nanoseconds Station::now() const noexcept {
+    world.pass(number, Call::now);
+    return world.now();
 }
 
 // --- memory, events ---
@@ -143,6 +157,13 @@ std::byte* Station::locate(unsigned from, std::uint64_t address, std::uint64_t b
 void Station::raise(std::uint32_t events) noexcept {
     ++arrivals;
     woken_ = take_events(events) || woken_;
+}
+
+Status Station::mask_event_interrupt(nhi::EventId event, bool masked) noexcept {
+    world.pass(number, Call::mask);
+    const Status status = Bookkeeping::mask_event_interrupt(event, masked);
+    world.pass(number, Call::mask);
+    return status;
 }
 
 // --- transfers ---
@@ -182,7 +203,9 @@ Status Station::initiate_transfer(const nhi::Transfer& transfer) noexcept {
     const std::span<const nhi::PeerId> targets = members(group);
     const Status answer = check(transfer, targets);
     if (answer != Status::ok) return answer;
-    if (world.prng_.chance(world.options_.again_percent)) {
+    // An event that follows stores has nobody who would try again (nhi/link.h).
+    const bool follows_stores = transfer.parts() == 0 && world.options_.stores;
+    if (!follows_stores && world.prng_.chance(world.options_.again_percent)) {
         ++world.statistics_.again;
         return Status::again;
     }
@@ -193,6 +216,7 @@ Status Station::initiate_transfer(const nhi::Transfer& transfer) noexcept {
     }
     FCI_ASSERT(alive && !targets.empty());
     for (const nhi::PeerId id : targets) send(peers[id]->process, transfer, payload);
+    world.pass(number, Call::transfer);
     return Status::ok;
 }
 
@@ -285,6 +309,7 @@ Status Station::copy(nhi::PeerId id, Direction direction, std::uint64_t remote, 
     } else {
         std::memcpy(there, local, bytes);
     }
+    world.pass(number, Call::copy);
     return Status::ok;
 }
 

@@ -39,6 +39,7 @@ public:
 
     // --- NetworkInterface ---
     Status initiate_transfer(const nhi::Transfer& transfer) noexcept override;
+    Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override;
     [[nodiscard]] nhi::Link link(nhi::PeerId id) noexcept override;
     [[nodiscard]] bool is_idle() const noexcept override;
     unsigned poll(Nanoseconds now) noexcept override;
@@ -72,6 +73,8 @@ public:
                                     std::uint64_t bytes) noexcept;
     void raise(std::uint32_t events) noexcept;
     void sleep(Nanoseconds timeout) noexcept;
+    [[nodiscard]] bool is_woken() const noexcept { return woken_ || !notices.empty(); }
+    [[nodiscard]] Nanoseconds now() const noexcept;
     [[nodiscard]] std::string describe() const;
 
     World& world;

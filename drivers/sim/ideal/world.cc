@@ -50,7 +50,7 @@ public:
     }
     void sleep(Nanoseconds timeout) noexcept override { station_.sleep(timeout); }
     int wait_fd() const noexcept override { return -1; }
-    Nanoseconds now() const noexcept override { return station_.world.now(); }
+    Nanoseconds now() const noexcept override { return station_.now(); }
     std::string describe(nhi::PeerId id) const override {
         if (id >= station_.peers.size()) return "no known process";
         const ddi::Card& card = station_.peers[id]->card;
@@ -151,6 +151,17 @@ void World::turn(Nanoseconds now) noexcept {
 bool World::is_idle(unsigned process) const noexcept {
     return std::none_of(actions_.begin(), actions_.end(),
                         [&](const Action& action) { return action.from == process; });
+}
+
+bool World::is_woken(unsigned process) const noexcept {
+    FCI_ASSERT(process < stations_.size());
+    return stations_[process]->is_woken();
+}
+
+bool World::will_be_woken(unsigned process) const noexcept {
+    return std::any_of(actions_.begin(), actions_.end(), [&](const Action& action) {
+        return action.to == process && action.kind != Action::Kind::write;
+    });
 }
 
 Nanoseconds World::draw_delay() noexcept {

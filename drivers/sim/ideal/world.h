@@ -1,9 +1,10 @@
 // World: N processes in one, on an ideal network with virtual time and seeded chance (ch. 3.3).
 //
 // Nothing here reads a clock or draws from anything but the seed, so a run is repeated bit by bit.
-// Time moves when a device polls, sleeps, or step() is called; transfers of one process to one
-// destination are applied in order, those of different pairs independently. A world outlives its
-// devices, and memory that a process shared stays until the world ends.
+// Time moves when a device polls, sleeps, or step() is called; where there is a Scheduler, only
+// when that one says so, by step() and run_until(). Transfers of one process to one destination
+// are applied in order, those of different pairs independently. A world outlives its devices, and
+// memory that a process shared stays until the world ends.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "drivers/sim/ideal/scheduler.h"
 #include "fci_core/base/prng.h"
 #include "fci_core/base/status.h"
 #include "fci_core/ddi/device.h"
@@ -54,8 +56,21 @@ public:
     bool step() noexcept;
     void run_until(Nanoseconds when) noexcept;
     [[nodiscard]] bool idle() const noexcept { return actions_.empty(); }
+    /// When the next thing happens; kNever: nothing is on its way.
+    [[nodiscard]] Nanoseconds next_time() const noexcept {
+        return actions_.empty() ? kNever : actions_.front().time;
+    }
+    static constexpr Nanoseconds kNever = INT64_MAX;
     /// Nothing that this process sent is on its way any more.
     [[nodiscard]] bool is_idle(unsigned process) const noexcept;
+
+    /// Before the first call of a process. nullptr: nobody.
+    void set_scheduler(Scheduler* scheduler) noexcept { scheduler_ = scheduler; }
+    /// What ends a sleep of the process has happened: an unmasked event, an arrival, a departure.
+    /// Data alone do not, as a driver whose peers store them here would not see them either.
+    [[nodiscard]] bool is_woken(unsigned process) const noexcept;
+    /// Something that may end it is on its way.
+    [[nodiscard]] bool will_be_woken(unsigned process) const noexcept;
 
     /// The process stops, as by kill -9: what it had sent arrives up to some point.
     void kill(unsigned process) noexcept;
@@ -105,6 +120,9 @@ private:
                    const std::string& reason) noexcept;
     void depart(Station& leaving, Status why, const char* how) noexcept;
     void turn(Nanoseconds now) noexcept;
+    void pass(unsigned process, Call call) noexcept {
+        if (scheduler_ != nullptr) scheduler_->pass(process, call);
+    }
     [[nodiscard]] bool share_host(unsigned one, unsigned other) const noexcept {
         return options_.per_host == 0 || one / options_.per_host == other / options_.per_host;
     }
@@ -112,6 +130,7 @@ private:
 
     WorldOptions options_;
     Prng prng_;
+    Scheduler* scheduler_ = nullptr;
     Nanoseconds now_ = 0;
     std::uint64_t issued_ = 0;
     std::uint64_t digest_ = 0;

@@ -1,0 +1,69 @@
+// Plan: what the seed chooses for one job: its host, its network, its messages, and the program of
+// each process.
+//
+// No program waits for what can only happen after its wait: all events of a job have a place in one
+// order, each process goes through its own in that order, and waits for nothing that lies behind.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "test/simulation/jobs/job.h"
+
+namespace fci::jobs {
+
+inline constexpr unsigned kNobody = ~0u;
+
+struct Event {
+    enum class Kind : std::uint8_t {
+        send, post, wait_for_send, wait_for_receive, probe_and_receive, compute, look
+    };
+    std::uint64_t place;  // in the order of all
+    Kind kind;
+    std::size_t message = 0;
+    Nanoseconds span = 0;  // compute
+};
+
+struct Message {
+    unsigned from = 0, to = 0;
+    std::uint64_t bytes = 0;
+    bool any = false;  // its receive takes what anybody sends with this mark
+    bool synchronous = false;
+};
+
+struct Plan {
+    explicit Plan(std::uint64_t seed);
+
+    [[nodiscard]] std::string describe() const;
+    [[nodiscard]] bool oversubscribed() const noexcept {
+        return job.processes > job.host.cores;
+    }
+    /// Who waits for long must leave the cores to others.
+    [[nodiscard]] bool must_be_calm() const noexcept {
+        return oversubscribed() && told_truth && (job.wait == "auto" || job.wait == "sleep");
+    }
+
+    JobOptions job;
+    std::vector<Message> messages;
+    std::vector<std::vector<Event>> programs;  // by process
+    std::vector<bool> shared;                  // by process: as several threads use it
+    bool told_truth = true;                    // of the host
+    Nanoseconds look = 0;                      // what a caller does between two looks, at most
+    Nanoseconds long_wait = 0;                 // of all for one that computes; 0: there is none
+    unsigned victim = kNobody;
+    bool forks = false;  // it ends as a child of fork(); else it dies
+    Nanoseconds death = 0;
+
+private:
+    void choose_host(Prng& prng);
+    void choose_network(Prng& prng);
+    void choose_limits(Prng& prng);
+    void choose_messages(Prng& prng);
+    void choose_programs(Prng& prng);
+    void add_receive(Prng& prng, std::size_t message, std::uint64_t sent);
+
+    std::vector<std::uint64_t> any_posted_;  // by process: the place of its last such receive
+};
+
+}  // namespace fci::jobs

@@ -1,0 +1,288 @@
+// The run of a random job: what its processes wait for, how they end, and what is checked then.
+#include "test/simulation/jobs/random_job.h"
+
+#include <algorithm>
+
+#include "fci_core/base/assert.h"
+
+namespace fci::jobs {
+
+namespace {
+
+constexpr Nanoseconds kMost = 60'000'000'000;        // of virtual time, for all that is not planned
+constexpr Nanoseconds kMourning = 300'000'000;       // then nobody waits for what may never come
+constexpr Nanoseconds kLongWait = 1'500'000'000;     // is judged
+constexpr Nanoseconds kUsedFirst = 30'000'000;       // of a core, until a caller is known to wait
+constexpr Nanoseconds kUsedMost = 3;                 // percent; as test/programs/suites/calm.py
+
+}  // namespace
+
+RandomJob::RandomJob(std::uint64_t seed)
+    : plan_(seed),
+      job_(plan_.job),
+      sends_(plan_.messages.size()),
+      receives_(plan_.messages.size()),
+      arrived_(plan_.messages.size()),
+      own_sleeps_(plan_.job.processes),
+      present_(plan_.job.processes),
+      gone_(plan_.job.processes) {
+    for (std::size_t i = 0; i < plan_.messages.size(); ++i) {
+        sends_[i].job = receives_[i].job = this;
+        sends_[i].number = receives_[i].number = i;
+        sends_[i].sends = true;
+    }
+    Prng prng(seed);
+    for (unsigned i = 0; i < plan_.job.processes; ++i) {
+        chance_.push_back(prng.fork());
+        if (plan_.shared[i]) job_.process(i).share();
+    }
+}
+
+std::string RandomJob::run() {
+    std::vector<std::function<void()>> programs;
+    for (unsigned at = 0; at < job_.size(); ++at) {
+        programs.emplace_back([this, at] { program(at); });
+    }
+    std::string failure = job_.run(std::move(programs), kMost + plan_.long_wait);
+    for (std::size_t i = 0; i < arrived_.size() && failure.empty(); ++i) {
+        if (!arrived_[i] && plan_.victim == kNobody) failure = text_of(sends_[i]) + " got lost";
+    }
+    return failure.empty() ? failure : failure + present();
+}
+
+std::string RandomJob::present() const {
+    static constexpr const char* kTexts[] = {"sends ", "posts ", "waits for sent ",
+                                             "waits for ", "probes for ", "computes ", "looks "};
+    std::string text;
+    for (unsigned at = 0; at < job_.size(); ++at) {
+        text += "; " + std::to_string(at) + ' ';
+        const Event* const event = present_[at];
+        text += gone_[at]          ? "has ended"
+                : event == nullptr ? "waits for all"
+                                   : kTexts[static_cast<unsigned>(event->kind)] +
+                                         text_of(sends_[event->message]);
+    }
+    return text;
+}
+
+Counters RandomJob::counters() const {
+    Counters sum;
+    auto* const to = reinterpret_cast<std::uint64_t*>(&sum);
+    for (unsigned at = 0; at < job_.size(); ++at) {
+        const Counters counted = job_.counters(at);
+        for (unsigned i = 0; i < kCounters; ++i) to[i] += counter_value(counted, i);
+    }
+    return sum;
+}
+
+void RandomJob::program(unsigned at) {
+    for (const Event& event : plan_.programs[at]) {
+        if (failed() || ends_here(at)) return;
+        present_[at] = &event;
+        step(at, event);
+    }
+    present_[at] = nullptr;
+    if (!failed() && !ends_here(at)) finish(at);
+}
+
+void RandomJob::step(unsigned at, const Event& event) {
+    const Operation& sent = sends_[event.message];
+    const Operation& receive = receives_[event.message];
+    switch (event.kind) {
+        case Event::Kind::send: return send(at, event.message);
+        case Event::Kind::post: return post(at, event.message);
+        case Event::Kind::probe_and_receive: return probe_and_receive(at, event.message);
+        case Event::Kind::wait_for_send: return await(at, [&] { return sent.done; });
+        case Event::Kind::wait_for_receive: return await(at, [&] { return receive.done; });
+        case Event::Kind::compute: return job_.cores().compute(event.span);
+        case Event::Kind::look: return look(at);
+    }
+}
+
+// --- waiting ---
+
+/// Whether something was done.
+bool RandomJob::progress(unsigned at) {
+    const int work = job_.process(at).progress();
+    check(work >= 0, at, "progress fails");
+    job_.cores().compute(1 + static_cast<Nanoseconds>(
+                                 chance_[at].below(static_cast<std::uint64_t>(plan_.look))));
+    return work != 0;
+}
+
+void RandomJob::wait_once(unsigned at, Manner manner) {
+    api::Process& process = job_.process(at);
+    Prng& chance = chance_[at];
+    const auto some = [&](std::uint64_t most) {
+        return static_cast<Nanoseconds>(chance.between(1, most));
+    };
+    switch (manner) {
+        case Manner::looks:
+            progress(at);
+            return;
+        case Manner::looks_between_steps:
+            progress(at);
+            return job_.cores().compute(some(20'000));
+        case Manner::blocks: {
+            // A victim comes out now and then, so that it can die between two calls.
+            const bool long_one = at != plan_.victim && plan_.victim == kNobody;
+            const Nanoseconds timeout = long_one && chance.chance(50) ? -1 : some(5'000'000);
+            check(process.wait(timeout) >= 0, at, "wait fails");
+            return job_.cores().compute(some(1000));
+        }
+        case Manner::descriptor:
+            if (progress(at) || !process.arm()) return;
+            ++own_sleeps_[at];
+            // What the tap holds back wakes nobody but by its own timeouts, of which a descriptor
+            // knows nothing.
+            process.device().sleep(plan_.job.faults.delay_percent == 0 &&
+                                           plan_.job.faults.stall_per_mille == 0 &&
+                                           plan_.victim == kNobody
+                                       ? -1
+                                       : 1'000'000);
+            return process.disarm();
+        case Manner::probes:
+            look(at);
+            progress(at);
+            return;
+        case Manner::steps: FCI_ASSERT(false);
+    }
+}
+
+/// Until it is done, or its process may have ended. Whether it only waited.
+bool RandomJob::wait_in_steps(unsigned at, const std::function<bool()>& is_done) {
+    struct Question {
+        const std::function<bool()>& is_done;
+        Prng& chance;
+    } question{is_done, chance_[at]};
+    fci_icl_condition condition{
+        [](void* user) -> int { return static_cast<Question*>(user)->is_done(); },
+        [](void* user) -> int { return static_cast<Question*>(user)->chance.chance(20); },
+        &question, 0};
+    bool only_waits = true;
+    int result = fci_icl_step(context(at), &condition);
+    while (result != FCI_ICL_DONE && at != plan_.victim && !may_give_up() && !failed()) {
+        check(result == FCI_ICL_OK || result == FCI_ICL_EAGAIN, at, "a step fails");
+        if (result == FCI_ICL_EAGAIN) progress(at);
+        only_waits = only_waits && job_.process(at).messages().drained();
+        result = fci_icl_step(context(at), &condition);
+    }
+    return only_waits;
+}
+
+void RandomJob::await(unsigned at, const std::function<bool()>& is_done) {
+    static constexpr Manner kManners[] = {Manner::looks, Manner::looks, Manner::blocks,
+                                          Manner::blocks, Manner::descriptor, Manner::probes,
+                                          Manner::looks_between_steps, Manner::steps};
+    const Manner manner = kManners[chance_[at].below(std::size(kManners))];
+    const Nanoseconds began = now(), used = job_.cores().used(at);
+    // Who has something to write that there is no room for asks on for room, and does not sleep.
+    bool only_waits = manner != Manner::looks_between_steps;
+    while (!failed() && !ends_here(at)) {
+        give_up(at);
+        if (is_done()) break;
+        only_waits = only_waits && job_.process(at).messages().drained();
+        if (manner == Manner::steps) {
+            only_waits = wait_in_steps(at, is_done) && only_waits;
+        } else {
+            wait_once(at, manner);
+        }
+    }
+    if (only_waits && !gone_[at]) check_calm(at, began, used);
+}
+
+void RandomJob::check_calm(unsigned at, Nanoseconds began, Nanoseconds used) const {
+    const Nanoseconds span = now() - began;
+    if (!plan_.must_be_calm() || span < kLongWait) return;
+    const Nanoseconds share = job_.cores().used(at) - used;
+    if (share <= kUsedFirst + span * kUsedMost / 100) return;
+    fail("process " + std::to_string(at) + " used " + std::to_string(share) + " of " +
+         std::to_string(span) + " ns in which it waited");
+}
+
+// --- ends ---
+
+bool RandomJob::ends_here(unsigned at) {
+    if (gone_[at]) return true;
+    if (at != plan_.victim || now() < plan_.death) return false;
+    gone_[at] = died_ = true;
+    job_.kill(at);
+    if (plan_.forks) enter_fork_child(at);
+    return true;
+}
+
+/// The process is gone, and its child goes on with what it had: it must not touch any of it.
+void RandomJob::enter_fork_child(unsigned at) {
+    job_.cores().detach();
+    const sim::World::Statistics before = job_.world().statistics();
+    api::Process& child = job_.process(at);
+    child.enter_fork_child();
+    for (unsigned i = 0; i < 3; ++i) {
+        check(child.progress() == api::Process::kOfParent, at, "a child makes progress");
+    }
+    check(child.wait(-1) == api::Process::kOfParent, at, "a child waits");
+    check(!child.arm() && !child.drain(-1), at, "a child sleeps");
+    const fci_icl_peer to = Job::id_of(at, (at + 1) % job_.size());
+    check(fci_icl_send_bytes(context(at), to, 0, 0, 1, 0, "x", 1, nullptr, nullptr) < 0, at,
+          "a child sends");
+    check(child.progress() == api::Process::kOfParent, at, "a child makes progress after that");
+    const sim::World::Statistics after = job_.world().statistics();
+    check(after.transfers == before.transfers && after.events == before.events, at,
+          "a child uses the network of its parent");
+}
+
+/// Some time after a death what may have to do with it is waited for no more.
+bool RandomJob::may_give_up() const {
+    return died_ && job_.world().now() > plan_.death + kMourning;
+}
+
+void RandomJob::give_up(unsigned at) {
+    if (!may_give_up()) return;
+    for (auto* const side : {&sends_, &receives_}) {
+        for (Operation& operation : *side) {
+            const Message& message = plan_.messages[operation.number];
+            if ((operation.sends ? message.from : message.to) != at || !message.any) continue;
+            if (!operation.begun || operation.done || operation.given_up) continue;
+            operation.given_up = true;
+            (void)fci_icl_cancel(context(at), operation.order);
+        }
+    }
+}
+
+void RandomJob::finish(unsigned at) {
+    await(at, [&] {
+        const auto pending = [](const Operation& operation) {
+            return operation.begun && !operation.done;
+        };
+        for (std::size_t i = 0; i < plan_.messages.size(); ++i) {
+            if (plan_.messages[i].from == at && pending(sends_[i])) return false;
+            if (plan_.messages[i].to == at && pending(receives_[i])) return false;
+        }
+        return true;
+    });
+    if (failed() || gone_[at]) return;
+    const bool drained = job_.process(at).drain(plan_.victim == kNobody ? -1 : kMourning);
+    check(drained || plan_.victim != kNobody, at, "not everything can be written out");
+    check_accounts(at);
+    gone_[at] = true;
+    job_.close(at);
+}
+
+void RandomJob::check_accounts(unsigned at) {
+    const Account& account = job_.cores().account(at);
+    const mp::Engine& engine = job_.process(at).messages().engine();
+    check(engine.counters.yields == account.yields, at, "yields are counted wrong");
+    check(engine.counters.sleeps + own_sleeps_[at] == account.sleeps.size(), at,
+          "sleeps are counted wrong");
+    check(account.placements <= 1, at, "it moves to its core more than once");
+    check(engine.counters.bad_requests == 0, at, "a request failed its checks");
+    if (plan_.victim != kNobody) return;
+    check(engine.orders.used() == 0, at, "orders leak");
+    check(engine.arrived.size() == 0, at, "messages leak");
+}
+
+void RandomJob::check(bool holds, unsigned at, const char* what) {
+    if (!holds) fail("process " + std::to_string(at) + ": " + what);
+}
+
+}  // namespace fci::jobs

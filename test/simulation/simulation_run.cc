@@ -1,0 +1,17 @@
+#include "test/simulation/one_run.h"
+#include "test/simulation/simulation.h"
+
+namespace fci::simulation {
+
+const char kProgram[] = "simulation";
+const char kSeedsFile[] = "test/simulation/seeds.txt";
+const bool kMayBeMixed = true;
+
+OneRun run_once(std::uint64_t seed, bool mixed) {
+    Simulation simulation(seed, mixed);
+    std::string failure = simulation.run();
+    return {std::move(failure), simulation.describe(), simulation.digest(), simulation.messages(),
+            simulation.counters()};
+}
+
+}  // namespace fci::simulation
