@@ -111,12 +111,14 @@ test_mp_SOURCES = \
 	test/unit/mp/copy_path_test.cc \
 	test/unit/mp/departure_test.cc \
 	test/unit/mp/figures_test.cc \
+	test/unit/mp/forger.h \
 	test/unit/mp/hostile_test.cc \
 	test/unit/mp/key_index_test.cc \
 	test/unit/mp/matching_test.cc \
 	test/unit/mp/matching_young_test.cc \
 	test/unit/mp/message_passing_test.cc \
 	test/unit/mp/offers_test.cc \
+	test/unit/mp/one_sided_test.cc \
 	test/unit/mp/pair.h \
 	test/unit/mp/pool_test.cc \
 	test/unit/mp/records_test.cc \
@@ -125,6 +127,7 @@ test_mp_SOURCES = \
 	test/unit/mp/shortage_test.cc \
 	test/unit/mp/sizes_test.cc \
 	test/unit/mp/starved_test.cc \
+	test/unit/mp/steps_test.cc \
 	test/unit/mp/differential_test.cc \
 	test/unit/mp/fast_path_test.cc
 test_mp_LDADD = libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la $(GTEST_LIBS)

@@ -1,6 +1,7 @@
 // The C face for plugs: checks arguments, then hands over to Process. No exception leaves here.
 #include "fci_core/api/icl.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string>
@@ -139,7 +140,8 @@ void fci_icl_limits(const fci_icl_context* context, struct fci_icl_limits* limit
     // Under a protocol that asks before it sends, nothing leaves the buffer at once.
     limits->inject_bytes = engine.protocol.sends_data() ? known.eager_bytes : 0;
     limits->eager_bytes = known.eager_bytes;
-    limits->offer_bytes = engine.protocol.offers_receives() ? known.offer_bytes : 0;
+    limits->offer_bytes =
+        engine.protocol.offers_receives() ? std::max<std::size_t>(known.offer_bytes, 1) : 0;
     limits->am_header_bytes = mp::kHeaderMost;
     limits->unexpected_bytes = known.unexpected_bytes;
     limits->cores = process_of(context).cores();

@@ -137,7 +137,8 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
     settings.communication_later = true;
     settings.sizes = limits.layout.sizes();
     settings.layout_digest =
-        gcs::Layout::digest(limits.eager_bytes * 2 + protocol->offers_receives());
+        gcs::Layout::digest(limits.eager_bytes * 4 + protocol->announces * 2u +
+                            protocol->offers_receives());
     settings.job = job_cookie(options, parameters);
     settings.wanted = options.card;
     settings.connect_ms = static_cast<std::uint32_t>(

@@ -4,6 +4,8 @@ libfci_mp_la_SOURCES = \
 	%D%/active_messages.cc \
 	%D%/active_messages.h \
 	%D%/arrived_pool.h \
+	%D%/asks.cc \
+	%D%/asks.h \
 	%D%/claim_table.h \
 	%D%/claims.h \
 	%D%/copy.h \

@@ -6,12 +6,23 @@
 
 namespace fci::mp {
 
+namespace {
+
+/// Where sends wait for their receives none is too short to be offered, and none is posted by
+/// fast::post(), which tells nobody.
+Limits limits_under(const Protocol& protocol, Limits limits) noexcept {
+    if (!protocol.announces) limits.offer_bytes = 0;
+    return limits;
+}
+
+}  // namespace
+
 Engine::Engine(ddi::Device& its_device, const Protocol& its_protocol, const Limits& its_limits,
                Counters& its_counters)
     : device(its_device),
       network(its_device.network()),
       protocol(its_protocol),
-      limits(its_limits),
+      limits(limits_under(its_protocol, its_limits)),
       counters(its_counters),
       peers(device, protocol, limits, work),
       orders(peers, work, limits),

@@ -170,6 +170,15 @@ bool PostedList::blocks_offer(const Pattern& pattern) const noexcept {
     return false;
 }
 
+bool PostedList::lacks_offer(nhi::PeerId source) const noexcept {
+    if (size() > kLookBack) return true;
+    for (PostedNode* node = nodes_.head(); node != nullptr; node = nodes_.after(*node)) {
+        const nhi::PeerId from = node->pattern.source;
+        if (!node->offer_stands && (from == source || from == kAnySource)) return true;
+    }
+    return false;
+}
+
 // --- arrived messages ---
 
 namespace {

@@ -6,6 +6,9 @@
 // class is (any source or not, ignore mask), and within a class the key (source, space, match &
 // ~ignore) is exact, so a hash finds it; the candidates of several classes are merged by stamp.
 //
+// Messages that wait at their sender (Peer::unasked) are in the same kind of list as those that
+// have arrived.
+//
 // What comes and goes on top of a long list pays for none of this: the youngest receives stay
 // outside of the index until there are more than kYoungMost of them, and both lists remember the
 // last question that nothing in their index answers.
@@ -70,7 +73,7 @@ inline constexpr std::size_t kHashFrom = 16;   // longer lists get an index
 inline constexpr std::size_t kHashUntil = 8;   // and lose it when as short as this again
 inline constexpr unsigned kClassesMax = 4;     // indices of one list; more classes: linear
 inline constexpr unsigned kYoungMost = 8;      // receives that are not in the index yet
-inline constexpr std::size_t kLookBack = 64;   // how far blocks_offer() looks
+inline constexpr std::size_t kLookBack = 64;   // how far who looks for them looks
 
 /// Place in a list.
 struct MatchLink {
@@ -205,6 +208,8 @@ public:
     /// To be asked before the receive is appended: some receive in the list that was not offered
     /// might take a message meant for `pattern`. True also when that takes too long to find out.
     [[nodiscard]] bool blocks_offer(const Pattern& pattern) const noexcept;
+    /// Some receive in the list that was not offered might take a message of this source. Likewise.
+    [[nodiscard]] bool lacks_offer(nhi::PeerId source) const noexcept;
 
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
     [[nodiscard]] std::size_t size() const noexcept {
@@ -286,6 +291,7 @@ public:
 
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] ArrivedNode* oldest() const noexcept { return nodes_.head(); }
 
     /// In order of arrival; f(ArrivedNode&) may remove the node that it is given.
     template <class F>

@@ -23,10 +23,11 @@ MessagePassing::MessagePassing(ddi::Device& device, const Protocol& protocol, co
       streams_(engine_),
       copies_(engine_),
       rendezvous_(engine_, streams_, copies_),
-      offers_(engine_, rendezvous_),
+      asks_(engine_),
+      offers_(engine_, rendezvous_, asks_),
       active_(engine_, rendezvous_),
       sends_(engine_, rendezvous_),
-      receives_(engine_, rendezvous_, offers_, active_),
+      receives_(engine_, rendezvous_, asks_, offers_, active_),
       meetings_(engine_, copies_) {}
 
 MessagePassing::~MessagePassing() {
@@ -66,6 +67,7 @@ int MessagePassing::cancel(std::uint32_t handle) {
     engine_.outbox.reserve();
     switch (order->state) {
         case OrderState::queued:
+        case OrderState::unasked:
         case OrderState::announced:
             sends_.cancel(*order);
             break;

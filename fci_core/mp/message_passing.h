@@ -9,6 +9,7 @@
 #include <span>
 
 #include "fci_core/mp/active_messages.h"
+#include "fci_core/mp/asks.h"
 #include "fci_core/mp/engine.h"
 #include "fci_core/mp/meetings.h"
 #include "fci_core/mp/offers.h"
@@ -81,6 +82,7 @@ private:
     Streams streams_;
     SharedCopies copies_;
     Rendezvous rendezvous_;
+    Asks asks_;
     Offers offers_;
     ActiveMessages active_;
     Sends sends_;

@@ -41,6 +41,7 @@ bool Offers::on_decline(Peer& peer, const gcs::Line& line) {
     engine_.posted.for_each([&](PostedNode& node) {
         if (node.pattern.source == peer.id) node.offer_stands = false;
     });
+    asks_.ask_again(peer);
     return true;
 }
 
@@ -110,6 +111,7 @@ bool Offers::on_offer(Peer& peer, const gcs::Line& line) {
     if (peer.offers.size() >= Peer::kOffersMost) return decline(peer, record.epoch);
     peer.offers.push_back({pattern, record});  // may throw: the request then comes again
     peer.fast_path = false;
+    if (!peer.unasked.empty()) engine_.work.set_busy();
     return true;
 }
 

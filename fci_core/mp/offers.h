@@ -9,7 +9,8 @@
 //  - The sender asks the offers, oldest first, for every send request it puts out, long or short.
 //  - Send requests that were under way when the offer was made are found by number: the offer says
 //    how many requests the receiver had taken, the sender keeps notes of the sends among the last
-//    kSentNotes, from the first offer on. One of them that fits has used up the offer.
+//    kSentNotes, from the first offer on (all of them, where none goes by fast_path.h). One of them
+//    that fits has used up the offer.
 //  - Where the notes do not reach back, the sender declines, and refuses all offers until the
 //    receiver, having heard of it, starts a new epoch in which those receives count as not offered.
 //  - A cancelled receive that was offered waits for the sender's word: withdraw, withdrawn.
@@ -19,6 +20,7 @@
 
 #include <optional>
 
+#include "fci_core/mp/asks.h"
 #include "fci_core/mp/engine.h"
 #include "fci_core/mp/rendezvous.h"
 
@@ -26,7 +28,8 @@ namespace fci::mp {
 
 class Offers {
 public:
-    Offers(Engine& engine, Rendezvous& rendezvous) : engine_(engine), rendezvous_(rendezvous) {}
+    Offers(Engine& engine, Rendezvous& rendezvous, Asks& asks)
+        : engine_(engine), rendezvous_(rendezvous), asks_(asks) {}
 
     // The receiver's side.
 
@@ -52,6 +55,7 @@ private:
 
     Engine& engine_;
     Rendezvous& rendezvous_;
+    Asks& asks_;
 };
 
 }  // namespace fci::mp

@@ -51,6 +51,7 @@ struct OrderExtras {
 
 enum class OrderState : std::uint8_t {
     queued,       // send: waits for a free request slot, or for the peer
+    unasked,      // send: waits for an offer or an ask
     announced,    // send: waits for the receive request, or for `taken`
     posted,       // receive: in the posted list
     withdrawing,  // receive: posted, its offer is being taken back
@@ -83,7 +84,8 @@ struct alignas(gcs::kLineBytes) OrderHot : PostedNode {
 };
 static_assert(sizeof(OrderHot) == 2 * gcs::kLineBytes);
 
-struct Order : OrderHot, ListLink {
+/// As an ArrivedNode it is a send that is unasked.
+struct Order : OrderHot, ListLink, ArrivedNode {
     nhi::PeerId peer = nhi::kNoPeer;  // send: destination; receive: the source once matched
     std::uint32_t space = 0;     // of a send
     std::uint64_t match = 0, immediate = 0;

@@ -106,6 +106,7 @@ void Orders::finish_later(Order& order, int error) noexcept {
     FCI_ASSERT(order.state != OrderState::finished);
     release_claim(order);
     unlink(order);
+    if (order.state == OrderState::unasked) peers_[order.peer].unasked.remove(order);
     order.error = error;
     if (error != kSuccess && error != kTruncated) order.wanted = 0;
     order.state = OrderState::finished;

@@ -72,6 +72,12 @@ struct Peer {
     std::uint8_t offer_epoch = 0;      // grows with every decline
     unsigned offers_out = 0;
 
+    // One-sided: sends of the one, asked for by the other (asks.h).
+    ArrivedList unasked;      // here, in order; as an envelope's source each has this process
+    bool asked = false;       // the peer has asked for them and was not answered
+    bool ask_stands = false;  // this process has asked the peer, likewise
+    bool ask_due = false;     // whether it must has still to be found out
+
     bool may_take_fast_path = false;  // as far as it depends on the protocol and the limits
 
     /// Request `number` is a send. `used`: it was matched with an offer.

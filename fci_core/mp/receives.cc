@@ -60,7 +60,11 @@ int Receives::receive(Peer* source, const Pattern& pattern, std::span<const iove
     }
     order->offer_stands = offers_.is_worth_it(*order, source);
     engine_.posted.append(*order);
-    if (order->offer_stands) offers_.make(*order, *source);
+    if (order->offer_stands) {
+        offers_.make(*order, *source);
+    } else {
+        asks_.ask_for(pattern.source);
+    }
     return kAccepted;
 }
 
@@ -106,6 +110,7 @@ int Receives::probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed)
     ArrivedNode* const node = engine_.arrived.empty() ? nullptr : engine_.arrived.find(pattern);
     if (node == nullptr) {
         engine_.asked_in_vain = true;
+        asks_.ask_for(pattern.source);
         return kNoMessage;
     }
     Arrived& message = static_cast<Arrived&>(*node);

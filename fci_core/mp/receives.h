@@ -6,6 +6,7 @@
 
 #include "fci_core/mp/active_messages.h"
 #include "fci_core/mp/arrived_pool.h"
+#include "fci_core/mp/asks.h"
 #include "fci_core/mp/engine.h"
 #include "fci_core/mp/offers.h"
 #include "fci_core/mp/rendezvous.h"
@@ -14,8 +15,9 @@ namespace fci::mp {
 
 class Receives {
 public:
-    Receives(Engine& engine, Rendezvous& rendezvous, Offers& offers, ActiveMessages& active)
-        : engine_(engine), rendezvous_(rendezvous), offers_(offers), active_(active) {}
+    Receives(Engine& engine, Rendezvous& rendezvous, Asks& asks, Offers& offers,
+             ActiveMessages& active)
+        : engine_(engine), rendezvous_(rendezvous), asks_(asks), offers_(offers), active_(active) {}
     ~Receives();
 
     // Each of these: the outbox has a line in reserve.
@@ -49,6 +51,7 @@ private:
 
     Engine& engine_;
     Rendezvous& rendezvous_;
+    Asks& asks_;
     Offers& offers_;
     ActiveMessages& active_;
     ArrivedPool pool_;

@@ -11,6 +11,7 @@
 //   withdraw      | receiver | take that offer back, if it is still there              | -
 //   withdrawn     | sender   | answer: it is not here (any more)                       | -
 //   decline       | sender   | offers of this epoch cannot be used                     | -
+//   ask           | receiver | announce what waits, or the next that would             | -
 //   unsend        | sender   | forget that send request, if it is not matched          | -
 //   unsent        | receiver | answer: forgotten                                       | -
 // To add a kind: its row here, its record and check below, and a case in MessagePassing::dispatch.
@@ -29,7 +30,7 @@ namespace fci::mp {
 
 enum class Kind : std::uint8_t {
     send, announce, clear_to_send, offer, piece, sent, taken, withdraw, withdrawn, decline,
-    unsend, unsent, none
+    unsend, unsent, ask, none
 };
 
 // Flags of a control word.
@@ -38,7 +39,8 @@ inline constexpr std::uint8_t kInRing = 2;     // the data, or its attached part
                                                // and gcs::kRingWord says where
 inline constexpr std::uint8_t kWantsTaken = 4; // send: answer with `taken` once it is matched
 inline constexpr std::uint8_t kFailed = 8;     // sent, taken: the copying failed
-inline constexpr std::uint8_t kAll = 16;       // sent: I copied everything, no answer needed
+inline constexpr std::uint8_t kAll = 16;       // sent: I copied everything, no answer needed;
+                                               // announce: nothing else waits, which ends the ask
 inline constexpr std::uint8_t kInPool = 32;    // send, piece: the data is in the sender's pool
 inline constexpr unsigned kSpaceShift = 6;     // two bits: the matching space
 
@@ -148,7 +150,7 @@ struct PieceRecord {
 /// All other kinds. Set by whoever sends it, read by the other side.
 struct HandleRecord {
     std::uint64_t handle;  // sent, withdraw, withdrawn: a receive; taken, unsend, unsent: a send;
-                           // decline: an epoch
+                           // decline: an epoch; ask: 0, which nobody reads
 };
 
 template <class T>

@@ -57,6 +57,7 @@ int Sends::send(Peer& to, const SendArguments& send, const Completion& completio
 }
 
 bool Sends::push(Peer& peer) {
+    if (!peer.unasked.empty() && !serve(peer)) return false;
     while (peer.control.empty() && !peer.pending.empty()) {
         if (emit(peer, peer.pending.front()) != Status::ok) return false;
     }
@@ -65,10 +66,10 @@ bool Sends::push(Peer& peer) {
 
 void Sends::cancel(Order& order) {
     FCI_ASSERT(order.is_send);
-    if (order.state == OrderState::queued) {
-        engine_.orders.finish_later(order, kCanceled);
-    } else if (order.state == OrderState::announced) {
+    if (order.state == OrderState::announced) {
         engine_.outbox.tell(engine_.peers[order.peer], Kind::unsend, order.handle);
+    } else {
+        engine_.orders.finish_later(order, kCanceled);
     }
 }
 
@@ -115,7 +116,7 @@ int Sends::put_order(Peer& peer, const SendArguments& send, std::uint64_t bytes,
     Orders::link(*order, peer.pending);
     peer.fast_path = false;
     if (peer.attached && peer.control.empty() && &peer.pending.front() == order &&
-        emit(peer, *order) == Status::ok) {
+        (peer.unasked.empty() || serve(peer)) && emit(peer, *order) == Status::ok) {
         return kAccepted;
     }
     engine_.work.set_busy();
@@ -217,7 +218,38 @@ Status Sends::emit(Peer& peer, Order& order) {
     return announce(peer, order);
 }
 
+/// Those that wait for an offer or an ask have a turn before all younger sends: by offers first, so
+/// that what is announced without one fits none. False: one that is wanted waits for room.
+bool Sends::serve(Peer& peer) {
+    for (std::size_t i = 0; i < peer.offers.size();) {
+        ArrivedNode* const oldest = peer.unasked.find(peer.offers[i].pattern);
+        if (oldest == nullptr) {
+            ++i;
+        } else if (!peer.control.empty() ||
+                   announce(peer, static_cast<Order&>(*oldest)) != Status::ok) {
+            return false;
+        }
+    }
+    while (peer.asked && !peer.unasked.empty()) {
+        Order& oldest = static_cast<Order&>(*peer.unasked.oldest());
+        if (!peer.control.empty() || announce(peer, oldest) != Status::ok) return false;
+    }
+    return true;
+}
+
+/// By an offer, or without one; where only an ask would let it go, and there is none, it waits.
 Status Sends::announce(Peer& peer, Order& order) {
+    const bool is_active = order.space == kActiveSpace;
+    const OfferRecord* const offer =
+        is_active ? nullptr : Offers::find(peer, order.space, order.match);
+    const bool by_ask = !engine_.protocol.announces && !is_active && offer == nullptr;
+    if (by_ask && !peer.asked) {
+        Orders::unlink(order);
+        order.state = OrderState::unasked;
+        order.envelope = {nhi::kSelf, order.space, order.match};
+        peer.unasked.append(order);
+        return Status::ok;
+    }
     const std::span<const std::byte> header = header_of(order);
     const std::uint64_t attached = header.size();
     if (!peer.out.slot_free() ||
@@ -225,9 +257,6 @@ Status Sends::announce(Peer& peer, Order& order) {
         ++engine_.counters.credit_waits;
         return Status::again;
     }
-    const bool is_active = order.space == kActiveSpace;
-    const OfferRecord* const offer =
-        is_active ? nullptr : Offers::find(peer, order.space, order.match);
     const AnnounceRecord record{order.match,
                                 order.immediate,
                                 order.length,
@@ -238,6 +267,9 @@ Status Sends::announce(Peer& peer, Order& order) {
     Control control{Kind::announce, control_flags(order.space, order.send_flags),
                     static_cast<std::uint16_t>(attached)};
     if (attached != 0) control.flags |= kInRing;
+    const bool ends_ask =
+        by_ask && peer.unasked.size() == (order.state == OrderState::unasked ? 1 : 0);
+    if (ends_ask) control.flags |= kAll;
     std::memcpy(peer.out.prepare().word, &record, sizeof record);
     const gcs::LineWriter::Part part{header.data(), attached};
     const Status status = attached != 0
@@ -245,6 +277,8 @@ Status Sends::announce(Peer& peer, Order& order) {
                               : peer.out.put(engine_.network, control.word());
     if (status != Status::ok) return status;
     if (!is_active) peer.note(peer.out.sent(), order.match, order.space, offer != nullptr);
+    if (ends_ask) peer.asked = false;
+    if (order.state == OrderState::unasked) peer.unasked.remove(order);
     Orders::unlink(order);
     order.state = OrderState::announced;
     ++engine_.counters.sent_announced;

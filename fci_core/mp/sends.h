@@ -52,6 +52,7 @@ private:
     Status put_in_pool(Peer& peer, const SendArguments& send, Control control, unsigned word);
     Status emit(Peer& peer, Order& order);
     Status announce(Peer& peer, Order& order);
+    bool serve(Peer& peer);
 
     struct Refused {
         Peer* peer = nullptr;  // nobody was

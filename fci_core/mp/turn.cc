@@ -73,6 +73,7 @@ bool MessagePassing::push(Peer& peer) {
     }
     if (peer.credit_owed) engine_.return_credit(peer);
     if (peer.pieces_in.owes()) peer.pieces_in.tell();
+    if (peer.ask_due) asks_.ask_again(peer);
     if (!engine_.outbox.push(peer)) return false;
     // Messages that somebody waits for, before those that nobody may have asked for yet.
     streams_.push(peer);
@@ -147,7 +148,7 @@ bool MessagePassing::dispatch(Peer& peer, const gcs::Line& line) {
         case Kind::send:
             return receives_.on_send(peer, line);
         case Kind::announce:
-            return receives_.on_announce(peer, line);
+            return receives_.on_announce(peer, line) && asks_.on_answer(peer, line);
         case Kind::unsend:
             return receives_.on_unsend(peer, line);
         case Kind::clear_to_send:
@@ -168,6 +169,8 @@ bool MessagePassing::dispatch(Peer& peer, const gcs::Line& line) {
             return offers_.on_withdrawn(peer, line);
         case Kind::decline:
             return offers_.on_decline(peer, line);
+        case Kind::ask:
+            return asks_.on_ask(peer);
         case Kind::none:
             break;
     }

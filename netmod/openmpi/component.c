@@ -82,8 +82,8 @@ static int register_parameters(void)
                                            MCA_BASE_VAR_SCOPE_READONLY, &pml_fci.priority);
     register_text("driver", "The driver that carries messages; fci_info lists them. Unset: what "
                   "FCI_DRIVER says, or the best one that works here", &pml_fci.driver);
-    register_text("protocol", "The protocol between processes: enhanced-mixed or two-sided. Unset: "
-                  "what FCI_PROTOCOL says, or enhanced-mixed. All must have the same",
+    register_text("protocol", "The protocol between processes, as FCI_PROTOCOL names it. Unset: "
+                  "what that says, or enhanced-mixed. All must have the same",
                   &pml_fci.protocol);
     pml_fci_register_counters(&mca_pml_fci_component.pmlm_version);
     return OMPI_SUCCESS;

@@ -1,7 +1,8 @@
 // Runs random programs: first every seed that ever failed (seeds.txt), then a range.
-//   simulation [--mixed] [--seeds N] [--from N] [--seed N] [--file PATH]
-//   job_simulation [--seeds N] [--from N] [--seed N] [--file PATH]
+//   simulation [--mixed] [--protocol NAME] [--seeds N] [--from N] [--seed N] [--file PATH]
+//   job_simulation [--protocol NAME] [--seeds N] [--from N] [--seed N] [--file PATH]
 // --mixed: half of the pairs over shared memory; these runs are not repeated bit by bit.
+// --protocol: this one in every run, where the seed would choose; all other choices stay.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -43,15 +44,15 @@ struct Totals {
     fci::Counters counters;
 };
 
-bool mixed = false;
+fci::simulation::RunOptions options;
 
 bool run(std::uint64_t seed, bool verbose, Totals* totals) {
     present_seed = seed;
     alarm(kSecondsPerSeed);
-    OneRun first = fci::simulation::run_once(seed, mixed);
+    OneRun first = fci::simulation::run_once(seed, options);
     std::string& failure = first.failure;
-    if (failure.empty() && !mixed && (verbose || seed % kReplayEvery == 0)) {
-        const OneRun again = fci::simulation::run_once(seed, mixed);
+    if (failure.empty() && !options.mixed && (verbose || seed % kReplayEvery == 0)) {
+        const OneRun again = fci::simulation::run_once(seed, options);
         if (again.digest != first.digest) failure = "a second run took another course";
     }
     alarm(0);
@@ -89,13 +90,14 @@ int main(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
         const std::string option = argv[i];
         if (option == "--mixed" && fci::simulation::kMayBeMixed) {
-            mixed = true;
+            options.mixed = true;
             continue;
         }
         if (i + 1 == argc) {
             std::fprintf(stderr,
-                         "usage: %s%s [--seeds N] [--from N] [--seed N] [--file PATH]\n", kProgram,
-                         fci::simulation::kMayBeMixed ? " [--mixed]" : "");
+                         "usage: %s%s [--protocol NAME] [--seeds N] [--from N] [--seed N] "
+                         "[--file PATH]\n",
+                         kProgram, fci::simulation::kMayBeMixed ? " [--mixed]" : "");
             return 2;
         }
         const char* const value = argv[++i];
@@ -103,6 +105,12 @@ int main(int argc, char** argv) {
         if (option == "--from") from = std::strtoull(value, nullptr, 10);
         if (option == "--seed") single = std::strtoull(value, nullptr, 10);
         if (option == "--file") file = value;
+        if (option != "--protocol") continue;
+        options.protocol = fci::mp::find_protocol(value);
+        if (options.protocol == nullptr) {
+            std::fprintf(stderr, "%s: there is no protocol '%s'\n", kProgram, value);
+            return 2;
+        }
     }
     for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGALRM}) {
         std::signal(signal, name_the_seed);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "fci_core/base/counters.h"
+#include "fci_core/mp/protocol.h"
 
 namespace fci::simulation {
 
@@ -17,8 +18,12 @@ struct OneRun {
     Counters counters;  // of all processes together
 };
 
-/// `mixed`: half of the pairs over shared memory; such a run is not repeated bit by bit.
-OneRun run_once(std::uint64_t seed, bool mixed);
+struct RunOptions {
+    bool mixed = false;  // half of the pairs over shared memory: not repeated bit by bit
+    const mp::Protocol* protocol = nullptr;  // instead of the one that the seed chooses
+};
+
+OneRun run_once(std::uint64_t seed, const RunOptions& options);
 
 extern const char kProgram[];
 extern const char kSeedsFile[];  // below the root of the tree

@@ -29,7 +29,9 @@ class Simulation {
 public:
     /// `mixed`: half of the pairs over real shared memory (conformance/mixed_device.h). Such a run
     /// takes its course from the kernel, too, and is not repeated bit by bit.
-    explicit Simulation(std::uint64_t seed, bool mixed = false);
+    /// `protocol`: instead of the one that the seed chooses.
+    explicit Simulation(std::uint64_t seed, bool mixed = false,
+                        const mp::Protocol* protocol = nullptr);
     ~Simulation();
 
     /// What went wrong, or nothing.
@@ -89,6 +91,7 @@ private:
     [[nodiscard]] bool strangers(unsigned at, unsigned other) const;
     [[nodiscard]] bool rest();
     void meet();
+    void take_all(unsigned at);
     void finish();
     void check_mourning();
 

@@ -7,8 +7,8 @@ const char kProgram[] = "simulation";
 const char kSeedsFile[] = "test/simulation/seeds.txt";
 const bool kMayBeMixed = true;
 
-OneRun run_once(std::uint64_t seed, bool mixed) {
-    Simulation simulation(seed, mixed);
+OneRun run_once(std::uint64_t seed, const RunOptions& options) {
+    Simulation simulation(seed, options.mixed, options.protocol);
     std::string failure = simulation.run();
     return {std::move(failure), simulation.describe(), simulation.digest(), simulation.messages(),
             simulation.counters()};

@@ -30,8 +30,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        The protocol between processes: enhanced-mixed or two-sided. Unset: what FCI_PROTOCOL says,
-        or enhanced-mixed. All processes must have the same.
+        The protocol between processes, as FCI_PROTOCOL names it. Unset: what that says, or
+        enhanced-mixed. All processes must have the same.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */

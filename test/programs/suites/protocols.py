@@ -7,7 +7,7 @@ LIMIT = 60
 RANKS = 4
 ROUNDS = 3
 LENGTHS = (1, 4096, 200_000)  # bytes
-PROTOCOLS = ("enhanced-mixed", "two-sided", "optimistic", "mixed")
+PROTOCOLS = ("enhanced-mixed", "two-sided", "optimistic", "one-sided", "mixed")
 
 
 def all_to_all(settings, protocol):

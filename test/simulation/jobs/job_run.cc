@@ -7,8 +7,8 @@ const char kProgram[] = "job_simulation";
 const char kSeedsFile[] = "test/simulation/jobs/seeds.txt";
 const bool kMayBeMixed = false;
 
-OneRun run_once(std::uint64_t seed, bool) {
-    jobs::RandomJob job(seed);
+OneRun run_once(std::uint64_t seed, const RunOptions& options) {
+    jobs::RandomJob job(seed, options.protocol);
     std::string failure = job.run();
     return {std::move(failure), job.describe(), job.digest(), job.messages(), job.counters()};
 }

@@ -26,7 +26,7 @@ unsigned drawn(Prng& prng, unsigned low, unsigned high) {
 
 }  // namespace
 
-Plan::Plan(std::uint64_t seed) {
+Plan::Plan(std::uint64_t seed, const mp::Protocol* protocol) {
     Prng prng(seed ^ 0x6a6f6273);
     job.world.seed = prng.next();
     job.host.seed = prng.next();
@@ -34,6 +34,7 @@ Plan::Plan(std::uint64_t seed) {
     choose_host(prng);
     choose_network(prng);
     choose_limits(prng);
+    if (protocol != nullptr) job.protocol = protocol;
     choose_messages(prng);
     choose_programs(prng);
 }

@@ -33,7 +33,7 @@ struct Message {
 };
 
 struct Plan {
-    explicit Plan(std::uint64_t seed);
+    explicit Plan(std::uint64_t seed, const mp::Protocol* protocol = nullptr);
 
     [[nodiscard]] std::string describe() const;
     [[nodiscard]] bool oversubscribed() const noexcept {

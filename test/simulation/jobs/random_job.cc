@@ -17,8 +17,8 @@ constexpr Nanoseconds kUsedMost = 3;                 // percent; as test/program
 
 }  // namespace
 
-RandomJob::RandomJob(std::uint64_t seed)
-    : plan_(seed),
+RandomJob::RandomJob(std::uint64_t seed, const mp::Protocol* protocol)
+    : plan_(seed, protocol),
       job_(plan_.job),
       sends_(plan_.messages.size()),
       receives_(plan_.messages.size()),

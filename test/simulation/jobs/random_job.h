@@ -13,7 +13,8 @@ namespace fci::jobs {
 
 class RandomJob {
 public:
-    explicit RandomJob(std::uint64_t seed);
+    /// `protocol`: instead of the one that the seed chooses.
+    explicit RandomJob(std::uint64_t seed, const mp::Protocol* protocol = nullptr);
 
     /// What went wrong, or nothing.
     std::string run();
