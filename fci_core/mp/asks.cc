@@ -1,5 +1,6 @@
 #include "fci_core/mp/asks.h"
 
+#include "fci_core/base/assert.h"
 #include "fci_core/mp/records.h"
 
 namespace fci::mp {
@@ -21,6 +22,7 @@ void Asks::ask(Peer& peer) noexcept {
         peer.ask_due = true;
         return engine_.work.set_starved();
     }
+    FCI_ASSERT(!engine_.protocol.announces);
     engine_.outbox.tell(peer, Kind::ask, 0);
     peer.ask_stands = true;
 }

@@ -1,4 +1,4 @@
-// Asks: where a send waits for an offer that fits it (one-sided, §2.6.3), whoever cannot offer asks.
+// Asks: where a send waits for an offer that fits it (one-sided, §2.6.3), who cannot offer asks.
 //
 // A receive from anybody is not offered: the dissertation offers it to a whole group, of which a
 // sender must then lock it, so each message costs a broadcast and a mutual exclusion, which it

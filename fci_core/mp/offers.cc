@@ -23,6 +23,7 @@ void Offers::make(Order& order, Peer& source) {
     order.offered = true;
     order.direct_bytes = Order::kNever;
     ++source.offers_out;
+    FCI_ASSERT(source.offers_out <= Peer::kOffersMost);
     ++engine_.counters.receives_offered;
     const OfferRecord record{
         order.pattern.match, order.pattern.ignore, reinterpret_cast<std::uint64_t>(order.data),
@@ -110,6 +111,7 @@ bool Offers::on_offer(Peer& peer, const gcs::Line& line) {
     }
     if (peer.offers.size() >= Peer::kOffersMost) return decline(peer, record.epoch);
     peer.offers.push_back({pattern, record});  // may throw: the request then comes again
+    FCI_ASSERT(peer.offers.size() <= Peer::kOffersMost);
     peer.fast_path = false;
     if (!peer.unasked.empty()) engine_.work.set_busy();
     return true;

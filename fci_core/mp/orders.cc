@@ -106,7 +106,10 @@ void Orders::finish_later(Order& order, int error) noexcept {
     FCI_ASSERT(order.state != OrderState::finished);
     release_claim(order);
     unlink(order);
-    if (order.state == OrderState::unasked) peers_[order.peer].unasked.remove(order);
+    if (order.state == OrderState::unasked) {
+        FCI_ASSERT(order.is_send);
+        peers_[order.peer].unasked.remove(order);
+    }
     order.error = error;
     if (error != kSuccess && error != kTruncated) order.wanted = 0;
     order.state = OrderState::finished;

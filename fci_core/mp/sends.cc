@@ -197,6 +197,7 @@ Status Sends::put_in_pool(Peer& peer, const SendArguments& send, Control control
 
 /// The first of the pending sends goes out, in whatever form is possible now.
 Status Sends::emit(Peer& peer, Order& order) {
+    FCI_ASSERT(order.state == OrderState::queued && order.peer == peer.id);
     const bool waits = (order.send_flags & kSendSynchronous) != 0;
     if (engine_.protocol.sends_data() && order.length <= engine_.limits.eager_bytes) {
         const iovec range{order.data, order.length};
@@ -232,6 +233,7 @@ bool Sends::serve(Peer& peer) {
     }
     while (peer.asked && !peer.unasked.empty()) {
         Order& oldest = static_cast<Order&>(*peer.unasked.oldest());
+        FCI_ASSERT(oldest.state == OrderState::unasked && oldest.peer == peer.id);
         if (!peer.control.empty() || announce(peer, oldest) != Status::ok) return false;
     }
     return true;
@@ -239,11 +241,14 @@ bool Sends::serve(Peer& peer) {
 
 /// By an offer, or without one; where only an ask would let it go, and there is none, it waits.
 Status Sends::announce(Peer& peer, Order& order) {
+    FCI_ASSERT(order.is_send &&
+               (order.state == OrderState::queued || order.state == OrderState::unasked));
     const bool is_active = order.space == kActiveSpace;
     const OfferRecord* const offer =
         is_active ? nullptr : Offers::find(peer, order.space, order.match);
     const bool by_ask = !engine_.protocol.announces && !is_active && offer == nullptr;
     if (by_ask && !peer.asked) {
+        FCI_ASSERT(order.state == OrderState::queued);
         Orders::unlink(order);
         order.state = OrderState::unasked;
         order.envelope = {nhi::kSelf, order.space, order.match};
