@@ -7,21 +7,24 @@ libfci_fi_la_SOURCES = \
 	%D%/address.h \
 	%D%/address_vector.cc \
 	%D%/address_vector.h \
-	%D%/atomic.cc \
 	%D%/atomic.h \
+	%D%/atomic_calls.cc \
 	%D%/atomic_functions.cc \
 	%D%/atomic_functions.h \
 	%D%/calls.h \
-	%D%/completion.cc \
+	%D%/channel.h \
+	%D%/claims.cc \
+	%D%/claims.h \
 	%D%/completion_queue.cc \
 	%D%/completion_queue.h \
+	%D%/completions.cc \
+	%D%/completions.h \
 	%D%/counter.cc \
 	%D%/counter.h \
 	%D%/domain.cc \
 	%D%/domain.h \
 	%D%/endpoint.cc \
 	%D%/endpoint.h \
-	%D%/endpoint_names.cc \
 	%D%/errors.h \
 	%D%/event_queue.cc \
 	%D%/event_queue.h \
@@ -32,24 +35,29 @@ libfci_fi_la_SOURCES = \
 	%D%/guard.h \
 	%D%/info.cc \
 	%D%/info.h \
+	%D%/log.h \
 	%D%/memory_region.cc \
 	%D%/memory_region.h \
-	%D%/multi_receive.cc \
-	%D%/multi_receive.h \
-	%D%/operations.cc \
-	%D%/peek.cc \
+	%D%/message_calls.cc \
+	%D%/multi_receives.cc \
+	%D%/multi_receives.h \
+	%D%/option_calls.cc \
+	%D%/peer_numbers.cc \
+	%D%/peer_numbers.h \
 	%D%/provider.cc \
-	%D%/provider.h \
 	%D%/ranges.h \
-	%D%/receive.cc \
 	%D%/receive_records.h \
+	%D%/receives.cc \
+	%D%/receives.h \
 	%D%/region_server.cc \
 	%D%/region_server.h \
+	%D%/region_table.h \
 	%D%/remote_operations.cc \
 	%D%/remote_operations.h \
 	%D%/remote_request.h \
-	%D%/rma.cc \
-	%D%/send.cc \
+	%D%/rma_calls.cc \
+	%D%/sends.cc \
+	%D%/sends.h \
 	%D%/sheet.h \
 	%D%/space.h \
 	%D%/stubs.cc \

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "netmod/libfabric/domain.h"
-#include "netmod/libfabric/endpoint.h"
 #include "netmod/libfabric/event_queue.h"
+#include "netmod/libfabric/peer_numbers.h"
 #include "netmod/libfabric/stubs.h"
 
 namespace fci::libfabric {
@@ -94,8 +94,8 @@ int AddressVector::add(const Card& card, fi_addr_t* number) {
     if (card.sin_family != AF_INET) return -FI_EINVAL;
     const fi_addr_t place = entries_.size();
     entries_.push_back({card, true});
-    for (Endpoint* endpoint : users_) {
-        const int result = endpoint->learn(place, card);
+    for (PeerNumbers* user : users_) {
+        const int result = user->learn(place, card);
         if (result != 0) {
             entries_.back().present = false;
             return result;
@@ -157,7 +157,7 @@ int AddressVector::remove(fid_av* fid, fi_addr_t* numbers, std::size_t count, st
             continue;
         }
         vector.entries_[place].present = false;
-        for (Endpoint* endpoint : vector.users_) endpoint->forget(place);
+        for (PeerNumbers* user : vector.users_) user->forget(place);
     }
     return result;
 }

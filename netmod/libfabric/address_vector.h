@@ -13,8 +13,8 @@
 namespace fci::libfabric {
 
 class Domain;
-class Endpoint;
 class EventQueue;
+class PeerNumbers;
 
 class AddressVector final : public fid_av {
 public:
@@ -34,8 +34,8 @@ public:
     /// Under the lock, all of these. Places are never used twice: a number that a program kept for
     /// too long finds nothing, instead of another process.
     [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
-    void add_user(Endpoint& endpoint) { users_.push_back(&endpoint); }
-    void remove_user(Endpoint& endpoint) noexcept { std::erase(users_, &endpoint); }
+    void add_user(PeerNumbers& user) { users_.push_back(&user); }
+    void remove_user(PeerNumbers& user) noexcept { std::erase(users_, &user); }
 
 private:
     AddressVector(Domain& domain, void* context);
@@ -57,7 +57,7 @@ private:
 
     Domain& domain_;
     std::vector<Entry> entries_;
-    std::vector<Endpoint*> users_;
+    std::vector<PeerNumbers*> users_;
     EventQueue* events_ = nullptr;
 };
 

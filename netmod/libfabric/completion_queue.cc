@@ -9,9 +9,8 @@
 
 #include "fci_core/api/icl.h"
 #include "netmod/libfabric/domain.h"
-#include "netmod/libfabric/endpoint.h"
 #include "netmod/libfabric/fork.h"
-#include "netmod/libfabric/provider.h"
+#include "netmod/libfabric/log.h"
 #include "netmod/libfabric/stubs.h"
 
 namespace fci::libfabric {
@@ -27,7 +26,7 @@ constexpr unsigned kLookEvery = 16;
 }  // namespace
 
 CompletionQueue::CompletionQueue(Domain& domain, const fi_cq_attr& attributes, void* context)
-    : waiter_(domain.lock()),
+    : waiter_(domain.lock(), &fid, enter_fork_child),
       domain_(domain),
       format_(attributes.format == FI_CQ_FORMAT_UNSPEC ? FI_CQ_FORMAT_CONTEXT : attributes.format),
       wait_condition_(attributes.wait_cond) {
@@ -54,10 +53,10 @@ fi_ops_cq CompletionQueue::operations() noexcept {
             blocking_read,     blocking_read_from, signal,    error_text};
 }
 
-void CompletionQueue::enter_fork_child() noexcept {
+void CompletionQueue::enter_fork_child(fid_t object) noexcept {
     static fi_ops_cq operations{sizeof(fi_ops_cq), in_child, in_child, in_child,
                                 in_child,          in_child, in_child, error_text};
-    ops = &operations;
+    of(object).ops = &operations;
 }
 
 int CompletionQueue::open(fid_domain* domain, fi_cq_attr* attributes, fid_cq** queue,
@@ -81,7 +80,7 @@ int CompletionQueue::close(fid_t object) {
     CompletionQueue* const queue = &of(object);
     Domain& domain = queue->domain_;
     Guard guard(domain.lock());
-    if (queue->users != 0) return -FI_EBUSY;
+    if (queue->waiter_.users != 0) return -FI_EBUSY;
     --domain.children;
     delete queue;
     return 0;
@@ -191,7 +190,7 @@ template <class Entry>
     reader_ = static_cast<char*>(to);
     reader_left_ = count;
     reader_step_ = sizeof(Entry);
-    for (Endpoint* const endpoint : waiter_.endpoints()) endpoint->progress();
+    for (Channel* const channel : waiter_.channels()) channel->progress();
     const std::size_t left = std::exchange(reader_left_, 0);
     left_nothing_ = left != 0 && left != count;
     return static_cast<ssize_t>(count - left);

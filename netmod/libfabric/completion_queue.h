@@ -89,9 +89,6 @@ public:
     [[nodiscard]] bool empty() const noexcept { return used_ == 0; }
     [[nodiscard]] Waiter& waiter() noexcept { return waiter_; }
     [[nodiscard]] Domain& domain() noexcept { return domain_; }
-    unsigned users = 0;  // endpoints bound to it
-    /// This process is a child of fork().
-    void enter_fork_child() noexcept;
 
 private:
     CompletionQueue(Domain& domain, const fi_cq_attr& attributes, void* context);
@@ -118,6 +115,7 @@ private:
     static const char* error_text(fid_cq* queue, int provider_error, const void* data, char* text,
                                   std::size_t bytes);
     static int close(fid_t object);
+    static void enter_fork_child(fid_t object) noexcept;
     static int control(fid_t object, int command, void* argument);
 
     void give_shorter(CompletionEntry entry) noexcept;

@@ -9,7 +9,8 @@
 
 namespace fci::libfabric {
 
-Counter::Counter(Domain& domain, void* context) : waiter_(domain.lock()), domain_(domain) {
+Counter::Counter(Domain& domain, void* context)
+    : waiter_(domain.lock(), &fid, enter_fork_child), domain_(domain) {
     static fi_ops fid_operations = fid_ops(close, no_bind, control);
     static fi_ops_cntr operations{
         sizeof(fi_ops_cntr),
@@ -25,10 +26,10 @@ Counter::Counter(Domain& domain, void* context) : waiter_(domain.lock()), domain
     ops = &operations;
 }
 
-void Counter::enter_fork_child() noexcept {
+void Counter::enter_fork_child(fid_t object) noexcept {
     static fi_ops_cntr operations{sizeof(fi_ops_cntr), in_child, in_child, in_child,
                                   in_child,            in_child, in_child, in_child};
-    ops = &operations;
+    of(object).ops = &operations;
 }
 
 int Counter::open(fid_domain* domain, fi_cntr_attr* attributes, fid_cntr** counter,
@@ -52,9 +53,9 @@ int Counter::close(fid_t object) {
     Counter* const counter = &of(object);
     Domain& domain = counter->domain_;
     Guard guard(domain.lock());
-    if (counter->users != 0) return -FI_EBUSY;
+    if (counter->waiter_.users != 0) return -FI_EBUSY;
     --domain.children;
-    domain.forget(*counter);
+    domain.forget(counter->waiter_);
     delete counter;
     return 0;
 }

@@ -34,14 +34,12 @@ public:
     /// news, of which the descriptor does not tell any more.
     bool try_wait() noexcept;
     [[nodiscard]] Domain& domain() noexcept { return domain_; }
-    unsigned users = 0;
-    /// This process is a child of fork().
-    void enter_fork_child() noexcept;
 
 private:
     Counter(Domain& domain, void* context);
 
     static int close(fid_t object);
+    static void enter_fork_child(fid_t object) noexcept;
     static int control(fid_t object, int command, void* argument);
     static std::uint64_t read(fid_cntr* counter);
     static std::uint64_t read_errors(fid_cntr* counter);

@@ -1,18 +1,9 @@
 #include "netmod/libfabric/domain.h"
 
-#include <strings.h>
-
 #include <algorithm>
 
-#include "netmod/libfabric/address_vector.h"
-#include "netmod/libfabric/atomic.h"
-#include "netmod/libfabric/completion_queue.h"
-#include "netmod/libfabric/counter.h"
-#include "netmod/libfabric/endpoint.h"
 #include "netmod/libfabric/event_queue.h"
 #include "netmod/libfabric/fabric.h"
-#include "netmod/libfabric/memory_region.h"
-#include "netmod/libfabric/provider.h"
 #include "netmod/libfabric/sheet.h"
 #include "netmod/libfabric/stubs.h"
 
@@ -26,38 +17,8 @@ Domain::Domain(Fabric& fabric, const fi_info& info, void* context)
       av_type_(info.domain_attr->av_type == FI_AV_UNSPEC ? FI_AV_TABLE : info.domain_attr->av_type),
       basic_regions_(info.domain_attr->mr_mode == kBasicRegions) {
     static fi_ops fid_operations = fid_ops(close, bind);
-    static fi_ops_domain operations{
-        sizeof(fi_ops_domain), AddressVector::open, CompletionQueue::open, Endpoint::open,
-        not_offered,           Counter::open,       not_offered,           not_offered,
-        not_offered,           query_atomic,        not_offered,           endpoint_with_flags,
-    };
     fid = {FI_CLASS_DOMAIN, context, &fid_operations};
-    ops = &operations;
-    mr = &MemoryRegion::operations;
-}
-
-int Domain::open(fid_fabric* fabric, fi_info* info, fid_domain** domain, void* context) {
-    if (info == nullptr || info->domain_attr == nullptr) return -FI_EINVAL;
-    if (info->domain_attr->name != nullptr &&
-        strcasecmp(info->domain_attr->name, kDomainName) != 0) {
-        return -FI_EINVAL;
-    }
-    return no_throw([&] {
-        Fabric& owner = Fabric::of(fabric);
-        *domain = new Domain(owner, *info, context);
-        owner.use(+1);
-        return 0;
-    });
-}
-
-int Domain::open_with_flags(fid_fabric* fabric, fi_info* info, fid_domain** domain,
-                            std::uint64_t flags, void* context) {
-    return flags == 0 ? open(fabric, info, domain, context) : -FI_EOPNOTSUPP;
-}
-
-int Domain::endpoint_with_flags(fid_domain* domain, fi_info* info, fid_ep** endpoint,
-                                std::uint64_t flags, void* context) {
-    return flags == 0 ? Endpoint::open(domain, info, endpoint, context) : -FI_EOPNOTSUPP;
+    fabric.use(+1);
 }
 
 int Domain::close(fid_t object) {
@@ -72,30 +33,30 @@ int Domain::close(fid_t object) {
     return 0;
 }
 
-void Domain::add(Endpoint& endpoint) {
-    endpoints_.push_back(&endpoint);
-    for (Counter* counter : region_counters_) {
-        counter->waiter().add(endpoint);
-        counter->waiter().enabled(endpoint);
+void Domain::add(Channel& channel) {
+    channels_.push_back(&channel);
+    for (Waiter* counter : region_counters_) {
+        counter->add(channel);
+        counter->watch(channel);
     }
 }
 
-void Domain::remove(Endpoint& endpoint) noexcept {
-    std::erase(endpoints_, &endpoint);
-    for (Counter* counter : region_counters_) counter->waiter().remove(endpoint);
+void Domain::remove(Channel& channel) noexcept {
+    std::erase(channels_, &channel);
+    for (Waiter* counter : region_counters_) counter->remove(channel);
 }
 
-void Domain::watch(Counter& counter) {
+void Domain::watch(Waiter& counter) {
     if (std::ranges::find(region_counters_, &counter) != region_counters_.end()) return;
     region_counters_.push_back(&counter);
-    for (Endpoint* endpoint : endpoints_) {
-        counter.waiter().add(*endpoint);
-        counter.waiter().enabled(*endpoint);
+    for (Channel* channel : channels_) {
+        counter.add(*channel);
+        counter.watch(*channel);
     }
 }
 
 void Domain::progress() noexcept {
-    for (Endpoint* endpoint : endpoints_) endpoint->progress();
+    for (Channel* channel : channels_) channel->progress();
 }
 
 /// Registrations are done at once, so an event queue bound here stays silent.

@@ -1,51 +1,58 @@
-// An endpoint's life: open, bind, enable, close.
 #include "netmod/libfabric/endpoint.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "netmod/libfabric/address_vector.h"
+#include "netmod/libfabric/calls.h"
 #include "netmod/libfabric/errors.h"
 #include "netmod/libfabric/event_queue.h"
-#include "netmod/libfabric/provider.h"
+#include "netmod/libfabric/fork.h"
+#include "netmod/libfabric/log.h"
 #include "netmod/libfabric/stubs.h"
 
 namespace fci::libfabric {
 
 namespace {
 
-constexpr std::int64_t kLookEveryNs = 50'000'000;
+constexpr std::uint64_t caps_of(const fi_info& info) noexcept {
+    const std::uint64_t caps = info.caps == 0 ? kAllCaps : info.caps;
+    return (caps & (FI_SEND | FI_RECV)) != 0 ? caps : caps | FI_SEND | FI_RECV;
+}
+
+Card card_of(const fi_info& info) noexcept {
+    if (info.src_addr == nullptr || info.src_addrlen != sizeof(Card)) return loopback_card();
+    Card card;
+    std::memcpy(&card, info.src_addr, sizeof card);
+    std::memset(card.sin_zero, 0, sizeof card.sin_zero);
+    return card;
+}
 
 }  // namespace
 
 Endpoint::Endpoint(Domain& domain, const fi_info& info, void* context)
-    : locked_(domain.lock().needed()), domain_(domain),
-      caps_(info.caps == 0 ? kAllCaps : info.caps) {
+    : channel_(
+          domain.lock(), [](void* self) noexcept { static_cast<Endpoint*>(self)->resume(); }, this),
+      receives_(completions_, (info.mode & kContextModes) != 0,
+                (caps_of(info) & FI_DIRECTED_RECV) != 0),
+      server_(completions_, domain.regions, caps_of(info)),
+      domain_(domain),
+      caps_(caps_of(info)),
+      wanted_(card_of(info)) {
     static fi_ops fid_operations = fid_ops(close, bind, control);
     fid = {FI_CLASS_EP, context, &fid_operations};
-    ops = &option_operations;
-    cm = &name_operations;
+    ops = &option_calls;
+    cm = &name_calls;
     msg = &early_message;
     tagged = &early_tagged;
-    rma = (caps_ & FI_RMA) != 0 ? &rma_operations : &no_rma;
-    atomic = (caps_ & FI_ATOMIC) != 0 ? &atomic_operations : &no_atomic;
+    rma = (caps_ & FI_RMA) != 0 ? &rma_calls : &no_rma;
+    atomic = (caps_ & FI_ATOMIC) != 0 ? &atomic_calls : &no_atomic;
     collective = &no_collective;
-    if ((caps_ & (FI_SEND | FI_RECV)) == 0) caps_ |= FI_SEND | FI_RECV;
-    directed_ = (caps_ & FI_DIRECTED_RECV) != 0;
-    in_context_ = (info.mode & kContextModes) != 0;
-    for (const Space space : {kTagged, kMessage}) {
-        injected_[space] = {sent_call(space, false), nullptr, this};
-    }
-    if (info.tx_attr != nullptr) transmit_.op_flags = info.tx_attr->op_flags;
-    if (info.rx_attr != nullptr) receive_.op_flags = info.rx_attr->op_flags;
-    wanted_ = loopback_card();
-    if (info.src_addr != nullptr && info.src_addrlen == sizeof(Card)) {
-        std::memcpy(&wanted_, info.src_addr, sizeof wanted_);
-        std::memset(wanted_.sin_zero, 0, sizeof wanted_.sin_zero);
-    }
+    if (info.tx_attr != nullptr) completions_.transmit.op_flags = info.tx_attr->op_flags;
+    if (info.rx_attr != nullptr) completions_.receive.op_flags = info.rx_attr->op_flags;
+    ++domain.children;
 }
 
 int Endpoint::open(fid_domain* domain, fi_info* info, fid_ep** endpoint, void* context) {
@@ -59,14 +66,13 @@ int Endpoint::open(fid_domain* domain, fi_info* info, fid_ep** endpoint, void* c
         Domain& owner = Domain::of(domain);
         Guard guard(owner.lock());
         *endpoint = new Endpoint(owner, *info, context);
-        ++owner.children;
         return 0;
     });
 }
 
 int Endpoint::bind(fid_t object, fid_t other, std::uint64_t flags) {
     Endpoint& self = of(object);
-    if (self.icl_ != nullptr) return -FI_EOPBADSTATE;
+    if (self.channel_.icl() != nullptr) return -FI_EOPBADSTATE;
     return no_throw([&] {
         Guard guard(self.domain_.lock());
         switch (other->fclass) {
@@ -74,7 +80,7 @@ int Endpoint::bind(fid_t object, fid_t other, std::uint64_t flags) {
             case FI_CLASS_CNTR: return self.bind_counter(Counter::of(other), flags);
             case FI_CLASS_AV:
                 if (self.addresses_ != nullptr) return -FI_EINVAL;
-                AddressVector::of(other).add_user(self);
+                AddressVector::of(other).add_user(self.peers_);
                 self.addresses_ = &AddressVector::of(other);
                 return 0;
             case FI_CLASS_EQ:
@@ -87,37 +93,42 @@ int Endpoint::bind(fid_t object, fid_t other, std::uint64_t flags) {
     });
 }
 
+void Endpoint::feed(Waiter& waiter) {
+    waiters_.push_back(&waiter);
+    waiter.add(channel_);
+    ++waiter.users;
+}
+
 int Endpoint::bind_queue(CompletionQueue& queue, std::uint64_t flags) {
     constexpr std::uint64_t kDirections = FI_TRANSMIT | FI_RECV;
     if ((flags & ~(kDirections | FI_SELECTIVE_COMPLETION)) != 0) return -FI_EBADFLAGS;
     if ((flags & kDirections) == 0) return -FI_EBADFLAGS;
     if (&queue.domain() != &domain_) return -FI_EINVAL;
-    if ((flags & FI_TRANSMIT) != 0 && transmit_.queue != nullptr) return -FI_EINVAL;
-    if ((flags & FI_RECV) != 0 && receive_.queue != nullptr) return -FI_EINVAL;
-    queue.waiter().add(*this);
+    Direction *const transmit = &completions_.transmit, *const receive = &completions_.receive;
+    if ((flags & FI_TRANSMIT) != 0 && transmit->queue != nullptr) return -FI_EINVAL;
+    if ((flags & FI_RECV) != 0 && receive->queue != nullptr) return -FI_EINVAL;
+    feed(queue.waiter());
     for (const auto& [bit, direction] :
-         {std::pair{FI_TRANSMIT, &transmit_}, std::pair{FI_RECV, &receive_}}) {
+         {std::pair{FI_TRANSMIT, transmit}, std::pair{FI_RECV, receive}}) {
         if ((flags & bit) == 0) continue;
         direction->queue = &queue;
         direction->selective = (flags & FI_SELECTIVE_COMPLETION) != 0;
-        ++queue.users;
     }
     return 0;
 }
 
 int Endpoint::bind_counter(Counter& counter, std::uint64_t flags) {
+    Direction &transmit = completions_.transmit, &receive = completions_.receive;
     const std::pair<std::uint64_t, Counter**> places[] = {
-        {FI_SEND, &transmit_.counter},        {FI_RECV, &receive_.counter},
-        {FI_READ, &reads_},                   {FI_WRITE, &writes_},
-        {FI_REMOTE_READ, &remote_reads_},     {FI_REMOTE_WRITE, &remote_writes_}};
+        {FI_SEND, &transmit.counter},     {FI_RECV, &receive.counter},
+        {FI_READ, &transmit.reads},       {FI_WRITE, &transmit.writes},
+        {FI_REMOTE_READ, &receive.reads}, {FI_REMOTE_WRITE, &receive.writes}};
     if ((flags & ~(FI_SEND | FI_RECV | kRemoteDirections)) != 0) return -FI_EBADFLAGS;
     if (&counter.domain() != &domain_) return -FI_EINVAL;
     for (const auto& [bit, place] : places) {
         if ((flags & bit) != 0 && *place != nullptr) return -FI_EINVAL;
     }
-    counter.waiter().add(*this);
-    counters_.push_back(&counter);
-    ++counter.users;
+    feed(counter.waiter());
     for (const auto& [bit, place] : places) {
         if ((flags & bit) != 0) *place = &counter;
     }
@@ -142,7 +153,7 @@ int Endpoint::control(fid_t object, int command, void* argument) {
 int Endpoint::operation_flags(std::uint64_t* flags, bool set) noexcept {
     const bool transmit = (*flags & FI_TRANSMIT) != 0;
     if (transmit == ((*flags & FI_RECV) != 0)) return -FI_EINVAL;
-    Direction& direction = transmit ? transmit_ : receive_;
+    Direction& direction = transmit ? completions_.transmit : completions_.receive;
     if (!set) {
         *flags = direction.op_flags;
         return 0;
@@ -155,21 +166,19 @@ int Endpoint::operation_flags(std::uint64_t* flags, bool set) noexcept {
 }
 
 void Endpoint::settle_flags() noexcept {
-    transmit_.report = transmit_.reports(transmit_.op_flags);
-    receive_.report = receive_.reports(receive_.op_flags);
-    // A completion of the core means at least "the peer's FCI has it or will fetch it": that covers
-    // every level below the match.
-    transmit_flags_ = (transmit_.op_flags & FI_MATCH_COMPLETE) != 0 ? FCI_ICL_SYNCHRONOUS : 0;
-    update_slow();
+    sends_.settle_flags();
+    multi_receives_.settle_flags();
 }
 
 int Endpoint::enable() {
-    if (icl_ != nullptr) return 0;
+    if (channel_.icl() != nullptr) return 0;
     if (addresses_ == nullptr) return -FI_ENOAV;
-    if ((caps_ & FI_SEND) != 0 && transmit_.queue == nullptr) return -FI_ENOCQ;
+    const auto& [transmit, receive] =
+        std::pair{completions_.transmit.queue, completions_.receive.queue};
+    if ((caps_ & FI_SEND) != 0 && transmit == nullptr) return -FI_ENOCQ;
     // What peers do to memory needs no queue here.
     const bool may_be_passive = (caps_ & (FI_RMA | FI_ATOMIC)) != 0;
-    if ((caps_ & FI_RECV) != 0 && receive_.queue == nullptr && !may_be_passive) return -FI_ENOCQ;
+    if ((caps_ & FI_RECV) != 0 && receive == nullptr && !may_be_passive) return -FI_ENOCQ;
     fci_icl_config config{};
     config.version = FCI_ICL_VERSION;
     std::memcpy(config.card, &wanted_, sizeof config.card);
@@ -185,115 +194,109 @@ int Endpoint::enable() {
         std::free(error);
         return -error_of(result);
     }
-    icl_ = opened;
-    if (locked_) fci_icl_share(icl_);
-    FCI_INFO(FI_LOG_EP_CTRL, "%s\n", fci_icl_summary(icl_));
-    struct fci_icl_limits limits{};
-    fci_icl_limits(icl_, &limits);
-    inject_room_ = limits.inject_bytes == 0 ? 0 : limits.inject_bytes + 1;
+    channel_.open(opened);
+    FCI_INFO(FI_LOG_EP_CTRL, "%s\n", fci_icl_summary(opened));
+    sends_.begin();
     settle_flags();
     const auto& entries = addresses_->entries();
     for (fi_addr_t number = 0; number < entries.size(); ++number) {
-        if (entries[number].present) learn(number, entries[number].card);
+        if (entries[number].present) peers_.learn(number, entries[number].card);
     }
-    for (Direction* direction : {&transmit_, &receive_}) {
-        if (direction->queue != nullptr) direction->queue->waiter().enabled(*this);
-    }
-    for (Counter* counter : counters_) counter->waiter().enabled(*this);
+    for (Waiter* waiter : waiters_) waiter->watch(channel_);
     operations_.begin();
     server_.begin();
-    domain_.add(*this);
-    msg = &message_operations;
-    tagged = &tagged_operations;
+    domain_.add(channel_);
+    msg = &message_calls;
+    tagged = &tagged_calls;
     fci_icl_on_fork(
-        icl_, [](void* self) { static_cast<Endpoint*>(self)->enter_fork_child(); }, this);
+        opened, [](void* self) { static_cast<Endpoint*>(self)->enter_fork_child(); }, this);
     return 0;
 }
 
-bool Endpoint::wait(std::int64_t timeout_ns) noexcept {
-    if (icl_ == nullptr) return false;
-    // What waits for a peer has to see whether it is still there.
-    if (stalled_ && (timeout_ns < 0 || timeout_ns > kLookEveryNs)) timeout_ns = kLookEveryNs;
-    fci_icl_wait(icl_, timeout_ns);
-    if (stalled_) resume();
-    return true;
+/// What was left for after progress: a buffer that ended, what the core had no room for, what peers
+/// have to answer.
+void Endpoint::resume() noexcept {
+    multi_receives_.resume();
+    const bool waits = operations_.turn();
+    if (server_.turn() || waits) channel_.stall();
 }
 
-/// What the core holds stays untouched, and is never freed: it belongs to the parent.
 void Endpoint::enter_fork_child() noexcept {
-    if (icl_ == nullptr) return;  // and was one of a child
-    parents_icl_ = std::exchange(icl_, nullptr);
-    msg = &fork_child_message;
-    tagged = &fork_child_tagged;
-    for (Direction* direction : {&transmit_, &receive_}) {
-        if (direction->queue != nullptr) direction->queue->enter_fork_child();
+    if (channel_.icl() == nullptr) return;  // and was one of a child
+    channel_.enter_fork_child();
+    msg = &message_calls_of_child;
+    tagged = &tagged_calls_of_child;
+    for (Waiter* waiter : waiters_) waiter->enter_fork_child();
+    for (Waiter* counter : domain_.region_counters()) counter->enter_fork_child();
+}
+
+// --- calls ---
+
+ssize_t Endpoint::receive_ranges(Space space, const ReceiveCall& call) noexcept {
+    const Direction& direction = completions_.receive;
+    Guard guard(domain_.lock());
+    if (!multi_receives_.is_needed(space)) [[likely]] {
+        return receives_.post(call, space, direction.report);
     }
-    for (Counter* counter : counters_) counter->enter_fork_child();
-    for (Counter* counter : domain_.region_counters()) counter->enter_fork_child();
+    return no_throw([&] {
+        return multi_receives_.receive(space, call, direction.report,
+                                       (direction.op_flags & FI_MULTI_RECV) != 0);
+    });
 }
 
-int Endpoint::learn(fi_addr_t number, const Card& card) {
-    if (icl_ == nullptr) return 0;  // enable() does it
-    peers_.resize(std::max<std::size_t>(peers_.size(), number + 1), kNobody);
-    known_ = peers_.size();
-    fci_icl_peer peer = kNobody;
-    const int result =
-        fci_icl_add_peer(icl_, reinterpret_cast<const unsigned char*>(&card), &peer);
-    if (result != FCI_ICL_OK) return -error_of(result);
-    numbers_.resize(std::max<std::size_t>(numbers_.size(), std::size_t{peer} + 1),
-                    FI_ADDR_NOTAVAIL);
-    peers_[number] = peer;
-    // From here on what this peer sent before is known by its number, waiting messages included.
-    if (numbers_[peer] == FI_ADDR_NOTAVAIL) numbers_[peer] = number;
-    return 0;
+ssize_t Endpoint::receive_flagged(Space space, const ReceiveCall& call,
+                                  std::uint64_t flags) noexcept {
+    constexpr std::uint64_t kSpecial = FI_PEEK | FI_CLAIM | FI_DISCARD | FI_MULTI_RECV;
+    const bool report = completions_.receive.reports(flags);
+    Guard guard(domain_.lock());
+    if ((flags & kSpecial) == 0 && !multi_receives_.is_needed(space)) [[likely]] {
+        return receives_.post(call, space, report);
+    }
+    return no_throw([&] {
+        if ((flags & FI_PEEK) != 0) return claims_.peek(space, call, flags);
+        if ((flags & FI_CLAIM) != 0) return claims_.receive(space, call, flags);
+        return multi_receives_.receive(space, call, report, (flags & FI_MULTI_RECV) != 0);
+    });
 }
 
-void Endpoint::forget(fi_addr_t number) noexcept {
-    const fci_icl_peer peer = peer_of(number);
-    if (peer == kNobody) return;
-    peers_[number] = kNobody;
-    if (numbers_[peer] != number) return;
-    // The same process may be there under another number.
-    const auto other = std::find(peers_.begin(), peers_.end(), peer);
-    numbers_[peer] = other == peers_.end() ? FI_ADDR_NOTAVAIL
-                                           : static_cast<fi_addr_t>(other - peers_.begin());
+ssize_t Endpoint::cancel(void* context) noexcept {
+    Guard guard(domain_.lock());
+    if (channel_.icl() == nullptr) return -FI_EOPBADSTATE;
+    const ssize_t result = multi_receives_.cancel(context);
+    return result == -FI_ENOENT ? receives_.cancel(context) : result;
 }
+
+ssize_t Endpoint::access(const RemoteCall& call) noexcept {
+    if ((call.flags & FI_FENCE) != 0) return -FI_EBADFLAGS;  // not among the capabilities
+    return no_throw([&]() -> ssize_t {
+        Guard guard(domain_.lock());
+        if (channel_.icl() != nullptr) [[likely]] return operations_.start(call);
+        return channel_.parents_icl() != nullptr ? post_in_child() : -FI_EOPBADSTATE;
+    });
+}
+
+// --- its end ---
 
 int Endpoint::close(fid_t object) {
     Endpoint* const self = &of(object);
-    Domain& domain = self->domain_;
-    {
-        Guard guard(domain.lock());
-        self->release();
-        --domain.children;
-    }
+    Guard guard(self->domain_.lock());
     delete self;
     return 0;
 }
 
 /// Posted receives vanish; what was sent is written out, within the time to linger.
-void Endpoint::release() noexcept {
-    if (parents_icl_ != nullptr) fci_icl_on_fork(parents_icl_, nullptr, nullptr);
-    domain_.remove(*this);
-    if (icl_ != nullptr) {
-        for (const Claim& claim : claims_) fci_icl_discard_claimed(icl_, claim.message);
+Endpoint::~Endpoint() {
+    if (channel_.parents_icl() != nullptr) {
+        fci_icl_on_fork(channel_.parents_icl(), nullptr, nullptr);
     }
-    for (Direction* direction : {&transmit_, &receive_}) {
-        if (direction->queue == nullptr) continue;
-        direction->queue->waiter().remove(*this);
-    }
-    for (Counter* counter : counters_) counter->waiter().remove(*this);
-    if (icl_ != nullptr) {
-        fci_icl_close(icl_, FCI_ICL_LINGER);
-        icl_ = nullptr;
-    }
-    free_copies();
-    for (Direction* direction : {&transmit_, &receive_}) {
-        if (direction->queue != nullptr) --direction->queue->users;
-    }
-    for (Counter* counter : counters_) --counter->users;
-    if (addresses_ != nullptr) addresses_->remove_user(*this);
+    domain_.remove(channel_);
+    claims_.discard_all();
+    for (Waiter* waiter : waiters_) waiter->remove(channel_);
+    channel_.close();
+    for (Waiter* waiter : waiters_) --waiter->users;
+    if (addresses_ != nullptr) addresses_->remove_user(peers_);
     if (events_ != nullptr) events_->use(-1);
+    --domain_.children;
 }
 
 }  // namespace fci::libfabric

@@ -76,20 +76,11 @@ bool EventQueue::empty() noexcept {
     return events_.empty();
 }
 
-void EventQueue::add(Event event) {
-    Guard guard(lock_);
-    events_.push_back(std::move(event));
-    eventfd_write(bell_, 1);
-}
-
 void EventQueue::put(std::uint32_t event, const void* data, std::size_t bytes) {
     const auto* const from = static_cast<const char*>(data);
-    add({event, false, std::vector<char>(from, from + bytes)});
-}
-
-void EventQueue::put_error(const fi_eq_err_entry& error) {
-    const auto* const from = reinterpret_cast<const char*>(&error);
-    add({0, true, std::vector<char>(from, from + sizeof error)});
+    Guard guard(lock_);
+    events_.push_back({event, {from, from + bytes}});
+    eventfd_write(bell_, 1);
 }
 
 void EventQueue::remove_first() noexcept {
@@ -104,7 +95,6 @@ ssize_t EventQueue::read(fid_eq* fid, std::uint32_t* event, void* to, std::size_
     Guard guard(queue.lock_);
     if (queue.events_.empty()) return -FI_EAGAIN;
     const Event& first = queue.events_.front();
-    if (first.is_error) return -FI_EAVAIL;
     if (bytes < first.data.size()) return -FI_ETOOSMALL;
     *event = first.kind;
     if (!first.data.empty()) std::memcpy(to, first.data.data(), first.data.size());
@@ -113,13 +103,9 @@ ssize_t EventQueue::read(fid_eq* fid, std::uint32_t* event, void* to, std::size_
     return length;
 }
 
-ssize_t EventQueue::read_error(fid_eq* fid, fi_eq_err_entry* to, std::uint64_t flags) {
-    EventQueue& queue = of(fid);
-    Guard guard(queue.lock_);
-    if (queue.events_.empty() || !queue.events_.front().is_error) return -FI_EAGAIN;
-    std::memcpy(to, queue.events_.front().data.data(), sizeof *to);
-    if ((flags & FI_PEEK) == 0) queue.remove_first();
-    return sizeof *to;
+/// Nothing that is done here can fail later.
+ssize_t EventQueue::read_error(fid_eq*, fi_eq_err_entry*, std::uint64_t) {
+    return -FI_EAGAIN;
 }
 
 ssize_t EventQueue::write(fid_eq* fid, std::uint32_t event, const void* data, std::size_t bytes,

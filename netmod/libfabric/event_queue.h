@@ -27,14 +27,12 @@ public:
     }
 
     void put(std::uint32_t event, const void* data, std::size_t bytes);
-    void put_error(const fi_eq_err_entry& error);
     [[nodiscard]] bool empty() noexcept;
     void use(int by) noexcept;  // objects bound to it
 
 private:
     struct Event {
         std::uint32_t kind = 0;
-        bool is_error = false;
         std::vector<char> data;
     };
 
@@ -52,7 +50,6 @@ private:
     static const char* error_text(fid_eq* queue, int provider_error, const void* data, char* text,
                                   std::size_t bytes);
 
-    void add(Event event);
     void remove_first() noexcept;
 
     Fabric& fabric_;

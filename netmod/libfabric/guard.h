@@ -9,12 +9,22 @@
 
 namespace fci::libfabric {
 
-class Waiter;
-
 /// One per domain: its endpoints, queues and address vectors share state. FI_THREAD_DOMAIN promises
 /// that the program does not come in twice, and then it costs one predictable branch.
 class Lock {
 public:
+    /// Somebody who sleeps, or may do so, and is told before the lock is let go: work that is left
+    /// behind wakes him.
+    class Sleeper {
+    public:
+        virtual void before_unlock() noexcept = 0;
+
+        Sleeper* next = nullptr;
+
+    protected:
+        ~Sleeper() = default;
+    };
+
     explicit Lock(bool needed) noexcept : needed_(needed) {}
     ~Lock() { pthread_mutex_destroy(&mutex_); }
     Lock(const Lock&) = delete;
@@ -28,12 +38,25 @@ public:
     }
     [[nodiscard]] bool needed() const noexcept { return needed_; }
 
-private:
-    friend class Waiter;
-    /// Not before all who sleep are sure to be woken (waiter.h).
-    void let_go() noexcept;
+    void add(Sleeper& sleeper) noexcept {
+        sleeper.next = sleepers_;
+        sleepers_ = &sleeper;
+    }
+    void remove(Sleeper& sleeper) noexcept {
+        Sleeper** at = &sleepers_;
+        while (*at != nullptr && *at != &sleeper) at = &(*at)->next;
+        if (*at != nullptr) *at = sleeper.next;
+    }
 
-    Waiter* armed_ = nullptr;  // the first of them
+private:
+    void let_go() noexcept {
+        for (Sleeper* sleeper = sleepers_; sleeper != nullptr; sleeper = sleeper->next) {
+            sleeper->before_unlock();
+        }
+        pthread_mutex_unlock(&mutex_);
+    }
+
+    Sleeper* sleepers_ = nullptr;
     const bool needed_;
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
 };

@@ -9,7 +9,7 @@
 
 #include "netmod/libfabric/address.h"
 #include "netmod/libfabric/guard.h"
-#include "netmod/libfabric/provider.h"
+#include "netmod/libfabric/log.h"
 #include "netmod/libfabric/sheet.h"
 
 namespace fci::libfabric {
@@ -40,7 +40,7 @@ const char* mismatch(const fi_ep_attr& wanted) noexcept {
 }
 
 const char* mismatch(const fi_domain_attr& wanted) noexcept {
-    if (other_name(wanted.name, kDomainName)) return "domain name";
+    if (other_name(wanted.name, kName)) return "domain name";
     if (wanted.av_type > FI_AV_TABLE) return "address vector type";
     // Data moves only while the program makes a call. Newer values than AUTO and MANUAL ask for no
     // more than MANUAL does.
@@ -144,7 +144,7 @@ void fill(fi_ep_attr& endpoint) noexcept {
 
 /// False when memory runs out.
 bool fill(fi_domain_attr& domain, const fi_domain_attr* wanted) {
-    domain.name = strdup(kDomainName);
+    domain.name = strdup(kName);
     domain.threading = FI_THREAD_SAFE;
     domain.control_progress = FI_PROGRESS_MANUAL;
     domain.data_progress = FI_PROGRESS_MANUAL;
@@ -227,7 +227,7 @@ int build(fi_info& info, const char* node, const char* service, std::uint64_t fl
         return -FI_ENOMEM;
     }
     // prov_name stays empty: libfabric fills it, and appends to what is there.
-    info.fabric_attr->name = strdup(kFabricName);
+    info.fabric_attr->name = strdup(kName);
     if (info.fabric_attr->name == nullptr) return -FI_ENOMEM;
     info.fabric_attr->prov_version = provider.version;
     return fill_addresses(info, node, service, flags, hints);
@@ -247,8 +247,8 @@ const char* mismatch(const fi_info& hints) noexcept {
     if (what == nullptr && hints.tx_attr != nullptr) what = mismatch(*hints.tx_attr);
     if (what == nullptr && hints.rx_attr != nullptr) what = mismatch(*hints.rx_attr);
     if (what == nullptr && hints.fabric_attr != nullptr) {
-        if (other_name(hints.fabric_attr->name, kFabricName)) return "fabric name";
-        if (other_name(hints.fabric_attr->prov_name, kProviderName)) return "provider name";
+        if (other_name(hints.fabric_attr->name, kName)) return "fabric name";
+        if (other_name(hints.fabric_attr->prov_name, kName)) return "provider name";
     }
     return what;
 }

@@ -22,11 +22,11 @@ fi_ops_mr MemoryRegion::operations{sizeof(fi_ops_mr), register_bytes, register_v
                                    register_attributes};
 
 MemoryRegion::MemoryRegion(Domain& domain, const Wish& wish)
-    : domain_(domain), access_(wish.access), ranges_(wish.ranges, wish.ranges + wish.count) {
+    : domain_(domain), region_{wish.access, {wish.ranges, wish.ranges + wish.count}} {
     static fi_ops fid_operations = fid_ops(close, bind, control);
     fid = {FI_CLASS_MR, wish.context, &fid_operations};
     mem_desc = this;
-    key = wish.key;
+    key = region_.key = wish.key;
 }
 
 int MemoryRegion::make(fid_t object, const Wish& wish, fid_mr** region) {
@@ -34,15 +34,15 @@ int MemoryRegion::make(fid_t object, const Wish& wish, fid_mr** region) {
     return no_throw([&] {
         Domain& domain = Domain::of(reinterpret_cast<fid_domain*>(object));
         std::unique_ptr<MemoryRegion> made(new MemoryRegion(domain, wish));
-        if (!total_of(made->ranges_, &made->bytes_)) return -FI_EINVAL;
+        if (!total_of(made->region_.ranges, &made->region_.bytes)) return -FI_EINVAL;
         Guard guard(domain.lock());
         if (domain.basic_regions()) {
-            made->key = domain.regions.own_key();
-            made->start_ =
-                wish.count == 0 ? 0 : reinterpret_cast<std::uint64_t>(wish.ranges[0].iov_base);
+            made->key = made->region_.key = domain.regions.own_key();
+            const void* const first = wish.count == 0 ? nullptr : wish.ranges[0].iov_base;
+            made->region_.start = reinterpret_cast<std::uint64_t>(first);
         }
         const bool reachable = (wish.access & kRemoteAccess) != 0;
-        if (reachable && !domain.regions.add(*made)) return -FI_ENOKEY;
+        if (reachable && !domain.regions.add(made->region_)) return -FI_ENOKEY;
         ++domain.children;
         *region = made.release();
         return 0;
@@ -74,22 +74,21 @@ int MemoryRegion::register_attributes(fid_t domain, const fi_mr_attr* attributes
 /// From here on peers are refused; what was granted before is waited for. -FI_EBUSY: that takes too
 /// long, so the memory must stay, and closing be tried again.
 int MemoryRegion::close(fid_t object) {
-    auto* const region = static_cast<MemoryRegion*>(reinterpret_cast<fid_mr*>(object));
-    Domain& domain = region->domain_;
+    auto* const self = static_cast<MemoryRegion*>(reinterpret_cast<fid_mr*>(object));
+    Domain& domain = self->domain_;
+    Region& region = self->region_;
     {
         Guard guard(domain.lock());
-        domain.regions.remove(*region);
-        if (region->holds_ != 0) {
-            const Deadline deadline(kCloseMs);
-            while (region->holds_ != 0 && !deadline.over()) domain.progress();
-            if (region->holds_ != 0) return -FI_EBUSY;
-        }
-        for (Counter* counter : region->counters_) {
-            if (counter != nullptr) --counter->users;
+        domain.regions.remove(region);
+        const Deadline deadline(kCloseMs);
+        while (region.holds != 0 && !deadline.over()) domain.progress();
+        if (region.holds != 0) return -FI_EBUSY;
+        for (Counter* counter : region.counters) {
+            if (counter != nullptr) --counter->waiter().users;
         }
         --domain.children;
     }
-    delete region;
+    delete self;
     return 0;
 }
 
@@ -105,13 +104,13 @@ int MemoryRegion::bind(fid_t object, fid_t other, std::uint64_t flags) {
         if (&counter.domain() != &region->domain_) return -FI_EINVAL;
         for (const bool reads : {false, true}) {
             if ((flags & (reads ? FI_REMOTE_READ : FI_REMOTE_WRITE)) == 0) continue;
-            if (region->counters_[reads] != nullptr) return -FI_EINVAL;
+            if (region->region_.counters[reads] != nullptr) return -FI_EINVAL;
         }
-        region->domain_.watch(counter);
+        region->domain_.watch(counter.waiter());
         for (const bool reads : {false, true}) {
             if ((flags & (reads ? FI_REMOTE_READ : FI_REMOTE_WRITE)) == 0) continue;
-            region->counters_[reads] = &counter;
-            ++counter.users;
+            region->region_.counters[reads] = &counter;
+            ++counter.waiter().users;
         }
         return 0;
     });

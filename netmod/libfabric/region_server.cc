@@ -4,8 +4,6 @@
 #include <new>
 
 #include "netmod/libfabric/atomic_functions.h"
-#include "netmod/libfabric/endpoint.h"
-#include "netmod/libfabric/memory_region.h"
 
 namespace fci::libfabric {
 
@@ -51,7 +49,7 @@ RegionServer::~RegionServer() {
 
 void RegionServer::begin() {
     scratch_.reserve(kIovLimit);
-    fci_icl_am_register(endpoint_.icl_, kRequestMessage, requested, this);
+    fci_icl_am_register(completions_.icl(), kRequestMessage, requested, this);
 }
 
 void RegionServer::requested(void* user, fci_icl_peer source, const void* header,
@@ -63,7 +61,7 @@ void RegionServer::requested(void* user, fci_icl_peer source, const void* header
     std::memcpy(&request, header, sizeof request);
     const std::uint64_t in_header = header_bytes - sizeof request;
     if (bytes == 0) data = static_cast<const char*>(header) + sizeof request;
-    MemoryRegion* region = nullptr;
+    Region* region = nullptr;
     Verdict verdict = Verdict::malformed;
     if (bytes == 0 || in_header == 0) verdict = self.check(request, bytes + in_header, &region);
     // Only writes may leave their data behind.
@@ -81,10 +79,10 @@ void RegionServer::requested(void* user, fci_icl_peer source, const void* header
     // The initiator's operation ends when this endpoint does.
 }
 
-Verdict RegionServer::check(const Request& request, std::uint64_t brought, MemoryRegion** region) {
+Verdict RegionServer::check(const Request& request, std::uint64_t brought, Region** region) {
     if (static_cast<unsigned>(request.access) >= kAccesses) return Verdict::malformed;
     const std::uint64_t capability = is_atomic(request.access) ? FI_ATOMIC : FI_RMA;
-    if ((endpoint_.caps_ & capability) == 0) return Verdict::not_enabled;
+    if ((caps_ & capability) == 0) return Verdict::not_enabled;
     if (is_atomic(request.access)) {
         const std::size_t element = bytes_of_type(request.datatype);
         if (atomic_function(request.access, request.operator_, request.datatype) == nullptr ||
@@ -92,10 +90,10 @@ Verdict RegionServer::check(const Request& request, std::uint64_t brought, Memor
             return Verdict::malformed;
         }
     }
-    *region = endpoint_.domain_.regions.find(request.key);
+    *region = regions_.find(request.key);
     if (*region == nullptr) return Verdict::unknown_key;
     const std::uint64_t rights = rights_for(request);
-    if (((*region)->access() & rights) != rights) return Verdict::no_access;
+    if (((*region)->access & rights) != rights) return Verdict::no_access;
     const std::uint64_t range = std::uint64_t{request.before} + request.after;
     if (request.bytes > UINT64_MAX - range || request.before > request.address ||
         !(*region)->contains(request.address - request.before, range + request.bytes)) {
@@ -107,16 +105,16 @@ Verdict RegionServer::check(const Request& request, std::uint64_t brought, Memor
 // --- the three kinds ---
 
 /// `data` is nullptr while it is at the initiator.
-void RegionServer::put(fci_icl_peer source, const Request& request, MemoryRegion& region,
+void RegionServer::put(fci_icl_peer source, const Request& request, Region& region,
                        const void* data, fci_icl_am_landing* landing) {
     const std::uint64_t place = region.place_of(request.address);
     if (data != nullptr) {
-        copy_in(region.ranges(), place, request.bytes, data);
+        copy_in(region.ranges, place, request.bytes, data);
         tell_program(source, request, region);
         return answer(source, request, nullptr, 0);
     }
     scratch_.clear();
-    slice(region.ranges(), place, request.bytes, &scratch_);
+    slice(region.ranges, place, request.bytes, &scratch_);
     landing->completion = {written, hold(region, source, request), this};
     landing->iov = scratch_.data();
     landing->iov_count = scratch_.size();
@@ -135,15 +133,15 @@ void RegionServer::written(void* user, void* owner, const fci_icl_status* status
     self.release(use);
 }
 
-void RegionServer::get(fci_icl_peer source, const Request& request, MemoryRegion& region) {
+void RegionServer::get(fci_icl_peer source, const Request& request, Region& region) {
     const std::uint64_t place = region.place_of(request.address);
     if (request.bytes <= kOrderedBytes) {
-        copy_out(region.ranges(), place, request.bytes, result_);
+        copy_out(region.ranges, place, request.bytes, result_);
         tell_program(source, request, region);
         return answer(source, request, result_, request.bytes);
     }
     scratch_.clear();
-    slice(region.ranges(), place, request.bytes, &scratch_);
+    slice(region.ranges, place, request.bytes, &scratch_);
     const Answer told{request.operation, request.place, Verdict::done, 1, {}};
     Use* const use = hold(region, source, request);
     const int result = send(source, &told, sizeof told, 0, scratch_, use);
@@ -160,7 +158,7 @@ void RegionServer::fetched(Use& use, int icl_code) noexcept {
     release(use);
 }
 
-void RegionServer::combine(fci_icl_peer source, const Request& request, MemoryRegion& region,
+void RegionServer::combine(fci_icl_peer source, const Request& request, Region& region,
                            const char* data) {
     const AtomicFunction function =
         atomic_function(request.access, request.operator_, request.datatype);
@@ -169,10 +167,10 @@ void RegionServer::combine(fci_icl_peer source, const Request& request, MemoryRe
     const bool answers = brings_data_back(request.access);
     const std::uint64_t place = region.place_of(request.address);
     // An element may lie on both sides of where two ranges meet.
-    copy_out(region.ranges(), place, request.bytes, target_);
+    copy_out(region.ranges, place, request.bytes, target_);
     function(target_, data, compare, answers ? result_ : nullptr, count);
     if (request.operator_ != FI_ATOMIC_READ) {
-        copy_in(region.ranges(), place, request.bytes, target_);
+        copy_in(region.ranges, place, request.bytes, target_);
     }
     tell_program(source, request, region);
     answer(source, request, result_, answers ? request.bytes : 0);
@@ -180,18 +178,18 @@ void RegionServer::combine(fci_icl_peer source, const Request& request, MemoryRe
 
 /// Counters and, with remote data, the queue: once for an operation.
 void RegionServer::tell_program(fci_icl_peer source, const Request& request,
-                                MemoryRegion& region) noexcept {
+                                Region& region) noexcept {
     if ((request.flags & kLastRequest) == 0) return;
     const bool reads = brings_data_back(request.access);
-    for (Counter* counter :
-         {reads ? endpoint_.remote_reads_ : endpoint_.remote_writes_, region.counter(reads)}) {
+    const Direction& receive = completions_.receive;
+    for (Counter* counter : {reads ? receive.reads : receive.writes, region.counters[reads]}) {
         if (counter != nullptr) counter->count(true);
     }
-    if ((request.flags & kHasImmediate) == 0 || endpoint_.receive_.queue == nullptr) return;
+    if ((request.flags & kHasImmediate) == 0 || receive.queue == nullptr) return;
     const std::uint64_t kind = is_atomic(request.access) ? FI_ATOMIC : FI_RMA;
-    endpoint_.receive_.queue->push({nullptr, kind | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA,
-                                    request.place + request.bytes, nullptr, request.immediate, 0,
-                                    endpoint_.number_of(source), nullptr});
+    receive.queue->push({nullptr, kind | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA,
+                         request.place + request.bytes, nullptr, request.immediate, 0,
+                         completions_.peers.number_of(source), nullptr});
 }
 
 // --- answers ---
@@ -227,7 +225,7 @@ void RegionServer::answer(fci_icl_peer source, const Request& request, const cha
 int RegionServer::hand_over(fci_icl_peer to, const void* header, std::size_t header_bytes,
                             std::uint32_t flags, Ranges data, Use* use) {
     const fci_icl_completion completion{use != nullptr ? read : nullptr, use, this};
-    return fci_icl_am_send(endpoint_.icl_, to, kAnswerMessage, flags, header, header_bytes,
+    return fci_icl_am_send(completions_.icl(), to, kAnswerMessage, flags, header, header_bytes,
                            data.data(), data.size(), &completion, nullptr);
 }
 
@@ -241,7 +239,7 @@ int RegionServer::send(fci_icl_peer to, const void* header, std::size_t header_b
     if (late_.size() >= kLateMost) return FCI_ICL_ENOMEM;
     const auto* const bytes = static_cast<const char*>(header);
     late_.push_back({to, {bytes, bytes + header_bytes}, {data.begin(), data.end()}, use});
-    endpoint_.stalled_ = true;
+    completions_.channel.stall();
     return FCI_ICL_OK;
 }
 
@@ -259,17 +257,16 @@ bool RegionServer::turn() noexcept {
 
 // --- regions in use ---
 
-RegionServer::Use* RegionServer::hold(MemoryRegion& region, fci_icl_peer source,
-                                      const Request& request) {
+RegionServer::Use* RegionServer::hold(Region& region, fci_icl_peer source, const Request& request) {
     auto* const use = new Use{*this, region, source, request, uses_, &uses_};
     if (uses_ != nullptr) uses_->here = &use->next;
     uses_ = use;
-    region.hold();
+    ++region.holds;
     return use;
 }
 
 void RegionServer::release(Use& use) noexcept {
-    use.region.release();
+    --use.region.holds;
     *use.here = use.next;
     if (use.next != nullptr) use.next->here = use.here;
     delete &use;

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <utility>
 
-#include "netmod/libfabric/endpoint.h"
 #include "netmod/libfabric/errors.h"
 #include "netmod/libfabric/sheet.h"
 
@@ -98,7 +97,7 @@ bool fits(const RemoteCall& call, std::uint64_t bytes) noexcept {
 
 void RemoteOperations::begin() {
     scratch_.reserve(2 * kIovLimit);  // callbacks cannot run out of memory
-    fci_icl_am_register(endpoint_.icl_, kAnswerMessage, answered, this);
+    fci_icl_am_register(completions_.icl(), kAnswerMessage, answered, this);
 }
 
 RemoteOperations::Operation& RemoteOperations::take(const RemoteCall& call, fci_icl_peer peer,
@@ -150,8 +149,8 @@ void RemoteOperations::Operation::fail(int code) noexcept {
 // --- asking ---
 
 ssize_t RemoteOperations::start(const RemoteCall& call) {
-    const fci_icl_peer peer = endpoint_.peer_of(call.target);
-    if (peer == Endpoint::kNobody || call.remote.empty()) return -FI_EINVAL;
+    const fci_icl_peer peer = completions_.peers.peer_of(call.target);
+    if (peer == PeerNumbers::kNobody || call.remote.empty()) return -FI_EINVAL;
     std::uint64_t bytes = 0, requests = 0;
     for (const fi_rma_iov& range : call.remote) {
         if (__builtin_add_overflow(bytes, range.len, &bytes)) return -FI_EINVAL;
@@ -159,7 +158,7 @@ ssize_t RemoteOperations::start(const RemoteCall& call) {
     }
     if (!fits(call, bytes)) return -FI_EINVAL;
     if (requests > kRequestsMost) return -FI_EMSGSIZE;
-    if (requests_ + requests > kRequestsMost) return endpoint_.refused(FCI_ICL_EAGAIN, peer);
+    if (requests_ + requests > kRequestsMost) return completions_.refused(FCI_ICL_EAGAIN, peer);
     if (waiting_.size() <= peer) waiting_.resize(std::size_t{peer} + 1);
     listed_.reserve(waiting_.size());
 
@@ -184,10 +183,10 @@ ssize_t RemoteOperations::start(const RemoteCall& call) {
     }
     if (operation.unanswered == 0) {
         give_back(operation);
-        return endpoint_.refused(result, peer);
+        return completions_.refused(result, peer);
     }
     if (result < 0) operation.fail(result);  // and what was asked for is answered still
-    endpoint_.stalled_ = true;
+    completions_.channel.stall();
     return 0;
 }
 
@@ -240,7 +239,7 @@ int RemoteOperations::post(Operation& operation, const void* header, std::size_t
                            std::uint32_t flags, Ranges data, bool keeps_data) {
     const fci_icl_completion completion{keeps_data ? sent : nullptr, &operation, this};
     const int result =
-        fci_icl_am_send(endpoint_.icl_, operation.peer, kRequestMessage, flags, header,
+        fci_icl_am_send(completions_.icl(), operation.peer, kRequestMessage, flags, header,
                         header_bytes, data.data(), data.size(), &completion, nullptr);
     if (result < 0) return result;
     if (result == FCI_ICL_OK && keeps_data) ++operation.moving;
@@ -322,13 +321,13 @@ void RemoteOperations::end(Operation& operation) noexcept {
         operation.error = FI_EIO;
     }
     const int error = operation.error, icl_code = operation.icl_code;
-    const auto& direction = endpoint_.transmit_;
+    const auto& direction = completions_.transmit;
     const std::uint64_t flags =
         (is_atomic(operation.access) ? FI_ATOMIC : FI_RMA) | (reads ? FI_READ : FI_WRITE);
     const CompletionEntry entry{operation.context, flags,  0, nullptr, 0, 0,
                                 FI_ADDR_NOTAVAIL,  nullptr};
     give_back(operation);
-    Counter* const counter = reads ? endpoint_.reads_ : endpoint_.writes_;
+    Counter* const counter = reads ? direction.reads : direction.writes;
     if (counter != nullptr) counter->count(error == 0);
     if (direction.queue == nullptr) return;
     if (error == 0) {
@@ -336,7 +335,7 @@ void RemoteOperations::end(Operation& operation) noexcept {
         return;
     }
     Failure failure =
-        endpoint_.failure_of(icl_code == 0 ? FCI_ICL_EINVAL : icl_code, operation.peer);
+        completions_.failure_of(icl_code == 0 ? FCI_ICL_EINVAL : icl_code, operation.peer);
     failure.error = error;  // of what the target said, perhaps
     if (!concerns_peer(icl_code)) {
         std::snprintf(failure.reason, sizeof failure.reason,
@@ -356,10 +355,11 @@ bool RemoteOperations::turn() noexcept {
         const fci_icl_peer peer = listed_[i];
         if (waiting_[peer].requests != 0) {
             ++i;
-            if (*fci_icl_peer_reason(endpoint_.icl_, peer) == '\0') continue;
+            if (*fci_icl_peer_reason(completions_.icl(), peer) == '\0') continue;
             const fci_icl_completion nobody{};
-            const int code = fci_icl_am_send(endpoint_.icl_, peer, kAnswerMessage, FCI_ICL_BUFFERED,
-                                             nullptr, 0, nullptr, 0, &nobody, nullptr);
+            const int code =
+                fci_icl_am_send(completions_.icl(), peer, kAnswerMessage, FCI_ICL_BUFFERED, nullptr,
+                                0, nullptr, 0, &nobody, nullptr);
             if (concerns_peer(code)) lose(peer, code);
             continue;
         }

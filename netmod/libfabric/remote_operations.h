@@ -15,12 +15,11 @@
 #include <vector>
 
 #include "fci_core/api/icl.h"
+#include "netmod/libfabric/completions.h"
 #include "netmod/libfabric/ranges.h"
 #include "netmod/libfabric/remote_request.h"
 
 namespace fci::libfabric {
-
-class Endpoint;
 
 /// An operation as the program described it, whichever of the calls it came by.
 struct RemoteCall {
@@ -37,11 +36,11 @@ struct RemoteCall {
 
 class RemoteOperations {
 public:
-    explicit RemoteOperations(Endpoint& endpoint) noexcept : endpoint_(endpoint) {}
+    explicit RemoteOperations(Completions& completions) noexcept : completions_(completions) {}
     RemoteOperations(const RemoteOperations&) = delete;
     RemoteOperations& operator=(const RemoteOperations&) = delete;
 
-    /// When the endpoint's context is open.
+    /// When the channel is open.
     void begin();
     /// Under the lock. 0, or a negative error and nothing happened.
     ssize_t start(const RemoteCall& call);
@@ -95,7 +94,7 @@ private:
     void end(Operation& operation) noexcept;
     void lose(fci_icl_peer peer, int icl_code) noexcept;
 
-    Endpoint& endpoint_;
+    Completions& completions_;
     std::vector<std::unique_ptr<Operation[]>> chunks_;
     Operation* free_ = nullptr;
     unsigned requests_ = 0;             // unanswered, to all

@@ -9,8 +9,6 @@
 
 #include <algorithm>
 
-#include "netmod/libfabric/endpoint.h"
-
 namespace fci::libfabric {
 
 namespace {
@@ -32,15 +30,8 @@ std::int64_t Deadline::left_ns() const noexcept {
     return end_ns_ < 0 ? -1 : std::max<std::int64_t>(0, end_ns_ - now_ns());
 }
 
-void Lock::let_go() noexcept {
-    for (Waiter* waiter = armed_; waiter != nullptr; waiter = waiter->next_armed_) {
-        waiter->stay_armed();
-    }
-    pthread_mutex_unlock(&mutex_);
-}
-
 Waiter::~Waiter() {
-    unlink();
+    lock_.remove(*this);
     if (epoll_ >= 0) ::close(epoll_);
     if (bell_ >= 0) ::close(bell_);
 }
@@ -68,42 +59,40 @@ int Waiter::make_descriptors() noexcept {
     epoll_event event{};
     event.events = EPOLLIN;
     if (epoll_ctl(epoll_, EPOLL_CTL_ADD, bell_, &event) != 0) return -errno;
-    for (Endpoint* endpoint : endpoints_) watch(*endpoint, true);
+    for (Channel* channel : channels_) watch(*channel);
     return 0;
 }
 
-void Waiter::watch(Endpoint& endpoint, bool on) noexcept {
-    const int descriptor = endpoint.wait_descriptor();
+void Waiter::set_watched(const Channel& channel, bool on) noexcept {
+    const int descriptor = channel.wait_descriptor();
     if (epoll_ < 0 || descriptor < 0) return;
     epoll_event event{};
     event.events = EPOLLIN;
     epoll_ctl(epoll_, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, descriptor, &event);
 }
 
-void Waiter::add(Endpoint& endpoint) {
-    if (std::find(endpoints_.begin(), endpoints_.end(), &endpoint) == endpoints_.end()) {
-        endpoints_.push_back(&endpoint);
+void Waiter::add(Channel& channel) {
+    if (std::find(channels_.begin(), channels_.end(), &channel) == channels_.end()) {
+        channels_.push_back(&channel);
     }
 }
 
-void Waiter::remove(Endpoint& endpoint) noexcept {
-    if (std::erase(endpoints_, &endpoint) != 0) watch(endpoint, false);
+void Waiter::remove(Channel& channel) noexcept {
+    if (std::erase(channels_, &channel) != 0) set_watched(channel, false);
 }
 
-void Waiter::enabled(Endpoint& endpoint) noexcept { watch(endpoint, true); }
-
 void Waiter::progress() noexcept {
-    for (Endpoint* endpoint : endpoints_) endpoint->progress();
+    for (Channel* channel : channels_) channel->progress();
 }
 
 bool Waiter::arm() noexcept {
     if (make_descriptors() != 0) return false;
-    for (Endpoint* endpoint : endpoints_) {
-        if (endpoint->arm()) continue;
-        if (!armed_) let_endpoints_go();
+    for (Channel* channel : channels_) {
+        if (channel->arm()) continue;
+        if (!armed_) let_channels_go();
         return false;
     }
-    if (!armed_) link();
+    if (!armed_) lock_.add(*this);
     armed_ = true;
     if (!lock_.needed()) quick_ = false;  // otherwise it is, and is read without the lock
     return true;
@@ -120,23 +109,10 @@ bool Waiter::try_wait() noexcept {
 }
 
 /// Before the lock is let go.
-void Waiter::stay_armed() noexcept {
+void Waiter::before_unlock() noexcept {
     if (rung_) return;  // they will look
-    for (Endpoint* endpoint : endpoints_) {
-        if (!endpoint->arm()) return ring();
-    }
-}
-
-void Waiter::link() noexcept {
-    next_armed_ = lock_.armed_;
-    lock_.armed_ = this;
-}
-
-void Waiter::unlink() noexcept {
-    for (Waiter** at = &lock_.armed_; *at != nullptr; at = &(*at)->next_armed_) {
-        if (*at != this) continue;
-        *at = next_armed_;
-        return;
+    for (Channel* channel : channels_) {
+        if (!channel->arm()) return ring();
     }
 }
 
@@ -167,18 +143,18 @@ void Waiter::drain() noexcept {
     silence();
     armed_ = false;
     if (!lock_.needed()) quick_ = true;
-    unlink();
-    let_endpoints_go();
+    lock_.remove(*this);
+    let_channels_go();
 }
 
 /// Other waiters that are armed arm them again before the lock is let go.
-void Waiter::let_endpoints_go() noexcept {
-    for (Endpoint* endpoint : endpoints_) endpoint->disarm();
+void Waiter::let_channels_go() noexcept {
+    for (Channel* channel : channels_) channel->disarm();
 }
 
 void Waiter::sleep(std::int64_t left_ns) noexcept {
-    // One endpoint and one thread: the core's own wait policy picks spinning or sleeping.
-    if (!lock_.needed() && endpoints_.size() == 1 && endpoints_[0]->wait(left_ns)) return;
+    // One channel and one thread: the core's own wait policy picks spinning or sleeping.
+    if (!lock_.needed() && channels_.size() == 1 && channels_[0]->wait(left_ns)) return;
     // The caller has looked. A bell that somebody has still to hear is left to him: until then this
     // thread looks again and again.
     if (lock_.needed() && unwoken_ == 0) silence();
@@ -188,8 +164,8 @@ void Waiter::sleep(std::int64_t left_ns) noexcept {
         return;
     }
     const bool all_have_descriptors =
-        !endpoints_.empty() && std::ranges::all_of(endpoints_, [](const Endpoint* endpoint) {
-            return endpoint->wait_descriptor() >= 0;
+        !channels_.empty() && std::ranges::all_of(channels_, [](const Channel* channel) {
+            return channel->wait_descriptor() >= 0;
         });
     const std::uint64_t rings = rings_;
     ++sleepers_;

@@ -1,9 +1,9 @@
-// Waiter: the endpoints whose progress feeds a completion queue or a counter, and how threads
+// Waiter: the channels whose progress feeds a completion queue or a counter, and how threads
 // sleep until they have something (house wait policy below, descriptors for programs that poll).
 //
 // A waiter is armed while somebody sleeps on its descriptor, or may do so after fi_trywait().
-// Another thread may come in meanwhile (FI_THREAD_SAFE), take what the descriptor of an endpoint
-// told of, and leave work behind. So whoever lets go of the lock arms the endpoints of all armed
+// Another thread may come in meanwhile (FI_THREAD_SAFE), take what the descriptor of a channel
+// told of, and leave work behind. So whoever lets go of the lock arms the channels of all armed
 // waiters again, and rings where one of them has work. What is pushed to a queue rings by itself.
 #pragma once
 
@@ -13,11 +13,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "netmod/libfabric/channel.h"
 #include "netmod/libfabric/guard.h"
 
 namespace fci::libfabric {
-
-class Endpoint;
 
 /// Monotonic milliseconds that are left of a libfabric timeout; negative means for ever.
 class Deadline {
@@ -30,9 +29,11 @@ private:
     std::int64_t end_ns_;  // -1: for ever
 };
 
-class Waiter {
+class Waiter final : private Lock::Sleeper {
 public:
-    explicit Waiter(Lock& lock) noexcept : lock_(lock) {}
+    /// `enter_fork_child`: what becomes of the queue or counter that it belongs to in a child.
+    Waiter(Lock& lock, fid_t owner, void (*enter_fork_child)(fid_t owner) noexcept) noexcept
+        : lock_(lock), owner_(owner), enter_fork_child_(enter_fork_child) {}
     ~Waiter();  // under the lock
     Waiter(const Waiter&) = delete;
     Waiter& operator=(const Waiter&) = delete;
@@ -43,11 +44,14 @@ public:
     int open(fi_wait_obj object);
 
     /// Under the lock, all of these:
-    void add(Endpoint& endpoint);
-    void remove(Endpoint& endpoint) noexcept;
-    void enabled(Endpoint& endpoint) noexcept;  // its descriptor is there now
+    void add(Channel& channel);
+    void remove(Channel& channel) noexcept;
+    /// The channel is open, and its descriptor is there now.
+    void watch(Channel& channel) noexcept { set_watched(channel, true); }
+    void enter_fork_child() noexcept { enter_fork_child_(owner_); }
+    unsigned users = 0;  // what is bound to its owner
     void progress() noexcept;
-    [[nodiscard]] const std::vector<Endpoint*>& endpoints() const noexcept { return endpoints_; }
+    [[nodiscard]] const std::vector<Channel*>& channels() const noexcept { return channels_; }
     /// Neither is there a lock to take, nor somebody to be told that nobody sleeps any more.
     [[nodiscard]] bool quick() const noexcept { return quick_; }
     /// For this thread, or who it tells. False: there is work, do not sleep. True: the descriptor
@@ -70,21 +74,19 @@ public:
     void ring() noexcept;
 
 private:
-    friend class Lock;
-
     int make_descriptors() noexcept;
-    void watch(Endpoint& endpoint, bool on) noexcept;
+    void set_watched(const Channel& channel, bool on) noexcept;
     bool arm() noexcept;
-    void stay_armed() noexcept;
-    void link() noexcept;
-    void unlink() noexcept;
+    void before_unlock() noexcept override;
     void drain() noexcept;
-    void let_endpoints_go() noexcept;
+    void let_channels_go() noexcept;
     void silence() noexcept;
     void poll(std::int64_t left_ns, bool all_have_descriptors) const noexcept;
 
     Lock& lock_;
-    std::vector<Endpoint*> endpoints_;
+    const fid_t owner_;
+    void (*const enter_fork_child_)(fid_t owner) noexcept;
+    std::vector<Channel*> channels_;
     bool armed_ = false;
     bool rung_ = false;            // and the bell was not silenced since
     bool tried_ = false;           // by try_wait(), until that thread reads
@@ -93,11 +95,10 @@ private:
     unsigned sleepers_ = 0;        // threads in sleep()
     unsigned unwoken_ = 0;         // of these, that have not noticed the last ring yet
     std::uint64_t rings_ = 0;
-    Waiter* next_armed_ = nullptr;
     bool quick_ = !lock_.needed();
     fi_wait_obj object_ = FI_WAIT_NONE;
     int bell_ = -1;   // eventfd
-    int epoll_ = -1;  // bell_ and the descriptors of all endpoints
+    int epoll_ = -1;  // bell_ and the descriptors of all channels
 };
 
 }  // namespace fci::libfabric

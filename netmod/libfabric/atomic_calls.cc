@@ -2,6 +2,7 @@
 #include "netmod/libfabric/atomic.h"
 
 #include "netmod/libfabric/atomic_functions.h"
+#include "netmod/libfabric/calls.h"
 #include "netmod/libfabric/endpoint.h"
 
 namespace fci::libfabric {
@@ -94,7 +95,7 @@ struct AtomicCalls {
     static ssize_t simple(fid_ep* ep, Access access, const AtomicArguments& given, fi_addr_t target,
                           std::uint64_t address, std::uint64_t key, fi_datatype datatype,
                           fi_op operator_, void* context, bool inject = false) noexcept {
-        const Endpoint& self = Endpoint::of(ep);
+        Endpoint& self = Endpoint::of(ep);
         const bool by_result = access != Access::atomic;
         fi_rma_ioc there{address, 0, key};
         for (std::size_t i = 0; i < (by_result ? given.result_count : given.data_count); ++i) {
@@ -107,8 +108,8 @@ struct AtomicCalls {
         message.datatype = datatype;
         message.op = operator_;
         message.context = context;
-        return start(ep, access, given, message, inject ? FI_INJECT : self.transmit_.op_flags,
-                     !inject && self.transmit_.report);
+        return start(ep, access, given, message, inject ? FI_INJECT : self.transmit().op_flags,
+                     !inject && self.transmit().report);
     }
 
     static ssize_t write(fid_ep* ep, const void* data, std::size_t count, void*, fi_addr_t target,
@@ -129,7 +130,7 @@ struct AtomicCalls {
     static ssize_t write_message(fid_ep* ep, const fi_msg_atomic* message, std::uint64_t flags) {
         return start(ep, Access::atomic,
                      {message->msg_iov, message->iov_count, nullptr, 0, nullptr, 0}, *message,
-                     flags, Endpoint::of(ep).transmit_.reports(flags));
+                     flags, Endpoint::of(ep).transmit().reports(flags));
     }
 
     static ssize_t inject(fid_ep* ep, const void* data, std::size_t count, fi_addr_t target,
@@ -161,7 +162,7 @@ struct AtomicCalls {
                                  std::size_t result_count, std::uint64_t flags) {
         return start(ep, Access::fetch,
                      {message->msg_iov, message->iov_count, nullptr, 0, result, result_count},
-                     *message, flags, Endpoint::of(ep).transmit_.reports(flags));
+                     *message, flags, Endpoint::of(ep).transmit().reports(flags));
     }
 
     static ssize_t compare(fid_ep* ep, const void* data, std::size_t count, void*,
@@ -191,7 +192,7 @@ struct AtomicCalls {
         return start(
             ep, Access::compare,
             {message->msg_iov, message->iov_count, compared, compare_count, result, result_count},
-            *message, flags, Endpoint::of(ep).transmit_.reports(flags));
+            *message, flags, Endpoint::of(ep).transmit().reports(flags));
     }
 
     template <Access kAccess>
@@ -200,7 +201,7 @@ struct AtomicCalls {
     }
 };
 
-fi_ops_atomic Endpoint::atomic_operations{
+fi_ops_atomic atomic_calls{
     sizeof(fi_ops_atomic),
     AtomicCalls::write,
     AtomicCalls::write_vector,

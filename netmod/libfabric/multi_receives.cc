@@ -1,8 +1,7 @@
-#include "netmod/libfabric/multi_receive.h"
+#include "netmod/libfabric/multi_receives.h"
 
 #include <algorithm>
 
-#include "netmod/libfabric/endpoint.h"
 #include "netmod/libfabric/errors.h"
 
 namespace fci::libfabric {
@@ -18,14 +17,16 @@ constexpr std::size_t aligned(std::size_t bytes) noexcept {
 
 }  // namespace
 
-MultiReceive::MultiReceive(Endpoint& endpoint, Space space, const ReceiveCall& call) noexcept
-    : endpoint_(endpoint),
+MultiReceive::MultiReceive(Completions& completions, const Receives& receives,
+                           const std::size_t& least, Space space, const ReceiveCall& call) noexcept
+    : completions_(completions),
+      least_(least),
       base_(call.iov_count == 0 ? nullptr : static_cast<char*>(call.iov[0].iov_base)),
       bytes_(call.iov_count == 0 ? 0 : call.iov[0].iov_len),
       context_(call.context),
       tag_(call.tag),
       ignore_(call.ignore),
-      source_(endpoint.source_wanted(call.source)),
+      source_(receives.source_wanted(call.source)),
       space_(space) {}
 
 bool MultiReceive::covers_all() const noexcept {
@@ -34,7 +35,7 @@ bool MultiReceive::covers_all() const noexcept {
 
 /// A buffer that is small from the start still takes one message.
 bool MultiReceive::full() const noexcept {
-    return touched_ && (used_ >= bytes_ || bytes_ - used_ < endpoint_.min_multi_receive_);
+    return touched_ && (used_ >= bytes_ || bytes_ - used_ < least_);
 }
 
 void MultiReceive::pump() noexcept {
@@ -48,14 +49,14 @@ void MultiReceive::pump() noexcept {
         receive.ignore = ignore_;
         receive.iov = &rest;
         receive.iov_count = 1;
-        receive.completion = {received, this, &endpoint_};
+        receive.completion = {received, this, nullptr};
         fci_icl_status status{};
-        const int result = fci_icl_receive(endpoint_.icl_, &receive, &order_, &status);
+        const int result = fci_icl_receive(completions_.icl(), &receive, &order_, &status);
         if (result == FCI_ICL_OK) return;
         order_ = 0;
         if (result == FCI_ICL_EAGAIN) {
             stalled_ = true;
-            endpoint_.stalled_ = true;
+            completions_.channel.stall();
             return;
         }
         if (result != FCI_ICL_DONE) {
@@ -74,14 +75,14 @@ void MultiReceive::received(void* user, void*, const fci_icl_status* status) {
     self.order_ = 0;
     self.take(*status);
     if (self.ended_) {
-        self.endpoint_.stalled_ = true;
+        self.completions_.channel.stall();
     } else {
         self.pump();
     }
 }
 
 void MultiReceive::take(const fci_icl_status& status) noexcept {
-    CompletionEntry entry = endpoint_.received_entry(space_, context_, status);
+    CompletionEntry entry = completions_.received_entry(space_, context_, status);
     entry.buffer = base_ + used_;
     const bool well = status.error == FCI_ICL_OK;
     if (well || status.error == FCI_ICL_ETRUNC) {
@@ -93,24 +94,24 @@ void MultiReceive::take(const fci_icl_status& status) noexcept {
     }
     if (!well) {
         if (status.error == FCI_ICL_ECANCELED) entry.flags |= FI_MULTI_RECV;
-        endpoint_.receive_failed(entry, status);
+        completions_.receive_failed(entry, status);
         // Programs tell error entries and the buffer's return apart; cancelling is the return.
         if (ended_ && status.error != FCI_ICL_ECANCELED) give_back_alone();
         return;
     }
     if (ended_) entry.flags |= FI_MULTI_RECV;
-    if (endpoint_.receive_.queue != nullptr) endpoint_.receive_.queue->push(entry);
-    if (endpoint_.receive_.counter != nullptr) endpoint_.receive_.counter->count(true);
+    if (completions_.receive.queue != nullptr) completions_.receive.queue->push(entry);
+    if (completions_.receive.counter != nullptr) completions_.receive.counter->count(true);
 }
 
 void MultiReceive::give_back_alone() noexcept {
-    if (endpoint_.receive_.queue == nullptr) return;
-    endpoint_.receive_.queue->push({context_, FI_RECV | kSpaceFlags[space_] | FI_MULTI_RECV, 0,
-                                    nullptr, 0, 0, FI_ADDR_NOTAVAIL, nullptr});
+    if (completions_.receive.queue == nullptr) return;
+    completions_.receive.queue->push({context_, FI_RECV | kSpaceFlags[space_] | FI_MULTI_RECV, 0,
+                                      nullptr, 0, 0, FI_ADDR_NOTAVAIL, nullptr});
 }
 
 int MultiReceive::cancel() noexcept {
-    if (order_ != 0) return -error_of(fci_icl_cancel(endpoint_.icl_, order_));
+    if (order_ != 0) return -error_of(fci_icl_cancel(completions_.icl(), order_));
     fci_icl_status status{};
     status.error = FCI_ICL_ECANCELED;
     status.source = FCI_ICL_ANY_SOURCE;
@@ -118,91 +119,84 @@ int MultiReceive::cancel() noexcept {
     return 0;
 }
 
-// --- the endpoint's side ---
+// --- all of an endpoint ---
 
-void Endpoint::update_slow() noexcept {
-    const bool always = (receive_.op_flags & FI_MULTI_RECV) != 0;
-    for (std::uint32_t space = 0; space < FCI_ICL_SPACES; ++space) {
-        slow_[space] = always || covering_[space] != nullptr || !held_[space].empty();
-        const bool direct = !slow_[space] && in_context_ && !locked_;
-        direct_done_[space] =
-            direct ? received_call(static_cast<Space>(space), receive_.report, true) : nullptr;
+void MultiReceives::settle_flags() noexcept {
+    Direction& direction = completions_.receive;
+    direction.report = direction.reports(direction.op_flags);
+    find_needed();
+}
+
+void MultiReceives::find_needed() noexcept {
+    const bool always = (completions_.receive.op_flags & FI_MULTI_RECV) != 0;
+    for (const Space space : {kTagged, kMessage}) {
+        needed_[space] = always || must_wait(space);
+        receives_.set_direct(space, !needed_[space]);
     }
 }
 
-/// Under the lock.
-ssize_t Endpoint::receive_slowly(Space space, const ReceiveCall& call, bool report, bool multi) {
+ssize_t MultiReceives::receive(Space space, const ReceiveCall& call, bool report, bool multi) {
     if (multi && call.iov_count > 1) return -FI_EINVAL;
-    if (source_wanted(call.source) == kNobody) return -FI_EINVAL;
-    if (covering_[space] != nullptr || !held_[space].empty()) {
+    if (receives_.source_wanted(call.source) == PeerNumbers::kNobody) return -FI_EINVAL;
+    if (must_wait(space)) {
         held_[space].emplace_back(call, report, multi);
-        update_slow();
+        find_needed();
         return 0;
     }
-    if (!multi) return post(space, call, report);
-    start_multi(space, call);
-    settle_multi();
+    if (!multi) return receives_.post(call, space, report);
+    start(space, call);
+    settle();
     return 0;
 }
 
-void Endpoint::start_multi(Space space, const ReceiveCall& call) {
-    multi_.push_back(std::make_unique<MultiReceive>(*this, space, call));
-    MultiReceive& buffer = *multi_.back();
+void MultiReceives::start(Space space, const ReceiveCall& call) {
+    buffers_.push_back(std::make_unique<MultiReceive>(completions_, receives_, least, space, call));
+    MultiReceive& buffer = *buffers_.back();
     if (buffer.covers_all()) covering_[space] = &buffer;
     buffer.pump();
 }
 
 /// Removes what ended and posts what waited behind it.
-void Endpoint::settle_multi() noexcept try {
+void MultiReceives::settle() noexcept try {
     for (bool again = true; again;) {
         again = false;
         for (MultiReceive*& buffer : covering_) {
             if (buffer != nullptr && buffer->ended()) buffer = nullptr;
         }
-        std::erase_if(multi_, [](const auto& buffer) { return buffer->ended(); });
+        std::erase_if(buffers_, [](const auto& buffer) { return buffer->ended(); });
         for (const Space space : {kTagged, kMessage}) {
             auto& waiting = held_[space];
-            while (covering_[space] == nullptr && !waiting.empty()) {
+            while (covering_[space] == nullptr && !waiting.empty() && !again) {
                 const HeldReceive& next = waiting.front();
                 if (next.multi) {
-                    start_multi(space, next.now());
+                    start(space, next.now());
                     again = true;
-                } else if (post(space, next.now(), next.report) == -FI_EAGAIN) {
-                    stalled_ = true;
+                } else if (receives_.post(next.now(), space, next.report) == -FI_EAGAIN) {
+                    completions_.channel.stall();
                     break;
                 }
                 waiting.pop_front();
-                if (again) break;
             }
         }
     }
-    update_slow();
+    find_needed();
 } catch (...) {
-    stalled_ = true;  // no memory: the next progress tries again
+    completions_.channel.stall();  // no memory: the next progress tries again
 }
 
-/// After progress, when a buffer ended, the core had no room, or peers have to answer.
-void Endpoint::resume() noexcept {
-    if (resuming_) return;  // posting may progress
-    resuming_ = true;
-    stalled_ = false;
-    if (!multi_.empty() || !held_[kTagged].empty() || !held_[kMessage].empty()) {
-        for (const auto& buffer : multi_) {
-            if (buffer->stalled()) buffer->pump();
-        }
-        settle_multi();
+void MultiReceives::resume() noexcept {
+    if (buffers_.empty() && held_[kTagged].empty() && held_[kMessage].empty()) return;
+    for (const auto& buffer : buffers_) {
+        if (buffer->stalled()) buffer->pump();
     }
-    const bool waits = operations_.turn();
-    if (server_.turn() || waits) stalled_ = true;
-    resuming_ = false;
+    settle();
 }
 
-/// -FI_ENOENT: none of these has this context.
-ssize_t Endpoint::cancel_slow(void* context) noexcept {
-    for (const auto& buffer : multi_) {
+ssize_t MultiReceives::cancel(void* context) noexcept {
+    for (const auto& buffer : buffers_) {
         if (buffer->context() != context || buffer->ended()) continue;
         const int result = buffer->cancel();
-        if (buffer->ended()) settle_multi();
+        if (buffer->ended()) settle();
         return result;
     }
     for (const Space space : {kTagged, kMessage}) {
@@ -214,11 +208,11 @@ ssize_t Endpoint::cancel_slow(void* context) noexcept {
         fci_icl_status status{};
         status.error = FCI_ICL_ECANCELED;
         status.source = FCI_ICL_ANY_SOURCE;
-        CompletionEntry entry = received_entry(space, context, status);
+        CompletionEntry entry = completions_.received_entry(space, context, status);
         if (held->multi) entry.flags |= FI_MULTI_RECV;
-        receive_failed(entry, status);
+        completions_.receive_failed(entry, status);
         waiting.erase(held);
-        update_slow();
+        find_needed();
         return 0;
     }
     return -FI_ENOENT;

@@ -1,4 +1,4 @@
-// The provider "fci" as libfabric sees it: name, version, log.
+// The provider's name and its log, as libfabric has them.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -10,9 +10,8 @@
 
 namespace fci::libfabric {
 
-inline constexpr char kProviderName[] = "fci";
-inline constexpr char kFabricName[] = "fci";
-inline constexpr char kDomainName[] = "fci";
+/// Of the provider, its fabric and its domain.
+inline constexpr char kName[] = "fci";
 
 /// Writable: libfabric keeps notes of its own in `context`.
 extern fi_provider provider;

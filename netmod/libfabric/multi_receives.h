@@ -10,16 +10,20 @@
 
 #include <sys/uio.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <vector>
 
 #include "fci_core/api/icl.h"
+#include "netmod/libfabric/completions.h"
+#include "netmod/libfabric/receives.h"
+#include "netmod/libfabric/sheet.h"
 #include "netmod/libfabric/space.h"
 
 namespace fci::libfabric {
-
-class Endpoint;
 
 /// A copy, since the program's vector is gone when the receive's turn comes.
 struct HeldReceive {
@@ -43,7 +47,9 @@ struct HeldReceive {
 
 class MultiReceive {
 public:
-    MultiReceive(Endpoint& endpoint, Space space, const ReceiveCall& call) noexcept;
+    /// `least`: one with less room than this is given back.
+    MultiReceive(Completions& completions, const Receives& receives, const std::size_t& least,
+                 Space space, const ReceiveCall& call) noexcept;
 
     /// Posts the rest. Ended afterwards when messages that were waiting filled it.
     void pump() noexcept;
@@ -52,7 +58,6 @@ public:
     [[nodiscard]] bool stalled() const noexcept { return stalled_; }
     [[nodiscard]] bool covers_all() const noexcept;
     [[nodiscard]] void* context() const noexcept { return context_; }
-    [[nodiscard]] Space space() const noexcept { return space_; }
     int cancel() noexcept;
 
 private:
@@ -61,7 +66,8 @@ private:
     void give_back_alone() noexcept;
     [[nodiscard]] bool full() const noexcept;
 
-    Endpoint& endpoint_;
+    Completions& completions_;
+    const std::size_t& least_;
     char* const base_;
     const std::size_t bytes_;
     std::size_t used_ = 0;
@@ -73,6 +79,40 @@ private:
     bool ended_ = false;
     bool stalled_ = false;
     fci_icl_order order_ = 0;
+};
+
+/// Those of an endpoint, under the domain's lock.
+class MultiReceives {
+public:
+    MultiReceives(Completions& completions, Receives& receives) noexcept
+        : completions_(completions), receives_(receives) {}
+
+    /// Whether receives must come here.
+    [[nodiscard]] bool is_needed(Space space) const noexcept { return needed_[space]; }
+    ssize_t receive(Space space, const ReceiveCall& call, bool report, bool multi);
+    /// The flags of calls without flags have changed.
+    void settle_flags() noexcept;
+    /// After progress, when a buffer ended or the core had no room.
+    void resume() noexcept;
+    /// -FI_ENOENT: none of these has this context.
+    ssize_t cancel(void* context) noexcept;
+
+    std::size_t least = kMinMultiReceive;  // a buffer with less room is given back
+
+private:
+    void start(Space space, const ReceiveCall& call);
+    void settle() noexcept;
+    void find_needed() noexcept;
+    [[nodiscard]] bool must_wait(Space space) const noexcept {
+        return covering_[space] != nullptr || !held_[space].empty();
+    }
+
+    Completions& completions_;
+    Receives& receives_;
+    std::array<bool, FCI_ICL_SPACES> needed_{};
+    std::vector<std::unique_ptr<MultiReceive>> buffers_;
+    std::array<MultiReceive*, FCI_ICL_SPACES> covering_{};  // takes whatever comes in its space
+    std::array<std::deque<HeldReceive>, FCI_ICL_SPACES> held_;
 };
 
 }  // namespace fci::libfabric

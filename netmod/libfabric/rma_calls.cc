@@ -1,20 +1,10 @@
 // fi_write, fi_read and their relatives: the nine calls end in one.
 #include <rdma/fi_rma.h>
 
+#include "netmod/libfabric/calls.h"
 #include "netmod/libfabric/endpoint.h"
-#include "netmod/libfabric/fork.h"
 
 namespace fci::libfabric {
-
-ssize_t Endpoint::access(const RemoteCall& call) noexcept {
-    if ((call.flags & FI_FENCE) != 0) return -FI_EBADFLAGS;  // not among the capabilities
-    return no_throw([&]() -> ssize_t {
-        Guard guard(domain_.lock());
-        if (icl_ != nullptr) [[likely]]
-            return operations_.start(call);
-        return parents_icl_ != nullptr ? post_in_child() : -FI_EOPBADSTATE;
-    });
-}
 
 struct RmaCalls {
     /// `data`: of this side. What is given is copied, so it may be on the caller's stack.
@@ -37,11 +27,11 @@ struct RmaCalls {
     static ssize_t vector(fid_ep* ep, const iovec* ranges, void**, std::size_t count,
                           fi_addr_t target, std::uint64_t address, std::uint64_t key,
                           void* context) {
-        const Endpoint& self = Endpoint::of(ep);
+        Endpoint& self = Endpoint::of(ep);
         fi_rma_iov there{address, 0, key};
         if (!total_of({ranges, count}, &there.len)) return -FI_EINVAL;
-        return start(ep, kAccess, {ranges, count}, &there, 1, target, self.transmit_.op_flags, 0,
-                     context, self.transmit_.report);
+        return start(ep, kAccess, {ranges, count}, &there, 1, target, self.transmit().op_flags, 0,
+                     context, self.transmit().report);
     }
 
     static ssize_t read(fid_ep* ep, void* data, std::size_t bytes, void*, fi_addr_t target,
@@ -60,18 +50,18 @@ struct RmaCalls {
     static ssize_t message(fid_ep* ep, const fi_msg_rma* message, std::uint64_t flags) {
         return start(ep, kAccess, {message->msg_iov, message->iov_count}, message->rma_iov,
                      message->rma_iov_count, message->addr, flags, message->data, message->context,
-                     Endpoint::of(ep).transmit_.reports(flags));
+                     Endpoint::of(ep).transmit().reports(flags));
     }
 
     static ssize_t write_data(fid_ep* ep, const void* data, std::size_t bytes, void*,
                               std::uint64_t immediate, fi_addr_t target, std::uint64_t address,
                               std::uint64_t key, void* context) {
-        const Endpoint& self = Endpoint::of(ep);
+        Endpoint& self = Endpoint::of(ep);
         const iovec range{const_cast<void*>(data), bytes};
         const fi_rma_iov there{address, bytes, key};
         return start(ep, Access::write, {&range, 1}, &there, 1, target,
-                     self.transmit_.op_flags | FI_REMOTE_CQ_DATA, immediate, context,
-                     self.transmit_.report);
+                     self.transmit().op_flags | FI_REMOTE_CQ_DATA, immediate, context,
+                     self.transmit().report);
     }
 
     static ssize_t inject(fid_ep* ep, const void* data, std::size_t bytes, fi_addr_t target,
@@ -92,7 +82,7 @@ struct RmaCalls {
     }
 };
 
-fi_ops_rma Endpoint::rma_operations{
+fi_ops_rma rma_calls{
     sizeof(fi_ops_rma),
     RmaCalls::read,
     RmaCalls::vector<Access::read>,

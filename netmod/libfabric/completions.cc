@@ -1,0 +1,62 @@
+#include "netmod/libfabric/completions.h"
+
+#include <cstdio>
+
+#include "netmod/libfabric/errors.h"
+#include "netmod/libfabric/log.h"
+
+namespace fci::libfabric {
+
+/// Says once per peer what happened to it, and gives the sentence.
+void Completions::peer_failed(fci_icl_peer peer, const char** reason) noexcept try {
+    *reason = "";
+    if (peer == FCI_ICL_ANY_SOURCE || peer == PeerNumbers::kNobody) return;
+    *reason = fci_icl_peer_reason(channel.icl(), peer);
+    if (told_.size() <= peer) told_.resize(peer + 1);
+    if (told_[peer]) return;
+    told_[peer] = true;
+    FCI_WARN(FI_LOG_EP_DATA, "%s\n", **reason != '\0' ? *reason : "a peer is lost");
+} catch (...) {
+    // Only the note that it was said is missing.
+}
+
+Failure Completions::failure_of(int icl_code, fci_icl_peer peer) noexcept {
+    Failure failure{error_of(icl_code), icl_code, 0, ""};
+    if (concerns_peer(icl_code)) {
+        const char* reason = "";
+        peer_failed(peer, &reason);
+        std::snprintf(failure.reason, sizeof failure.reason, "%s", reason);
+    }
+    return failure;
+}
+
+void Completions::send_failed(Space space, void* context, const fci_icl_status& status) noexcept {
+    const Failure failure = failure_of(status.error, status.source);
+    if (transmit.counter != nullptr) transmit.counter->count(false);
+    if (transmit.queue == nullptr) return;
+    transmit.queue->push_failure(
+        {context, FI_SEND | kSpaceFlags[space], 0, nullptr, 0, 0, FI_ADDR_NOTAVAIL, nullptr},
+        failure);
+}
+
+void Completions::receive_failed(const CompletionEntry& entry,
+                                 const fci_icl_status& status) noexcept {
+    Failure failure = failure_of(status.error, status.source);
+    if (status.error == FCI_ICL_ETRUNC) failure.excess = status.length - status.received;
+    if (receive.counter != nullptr) receive.counter->count(false);
+    if (receive.queue != nullptr) receive.queue->push_failure(entry, failure);
+}
+
+ssize_t Completions::refused(int icl_code, fci_icl_peer peer) noexcept {
+    if (icl_code == FCI_ICL_EAGAIN) {
+        channel.progress();
+        return -FI_EAGAIN;
+    }
+    if (concerns_peer(icl_code)) {
+        const char* reason = "";
+        peer_failed(peer, &reason);
+    }
+    return -error_of(icl_code);
+}
+
+}  // namespace fci::libfabric
