@@ -12,8 +12,9 @@ libfci_shm_la_SOURCES = \
 	drivers/shm/connection_manager.cc \
 	drivers/shm/connection_manager.h \
 	drivers/shm/coming_in.cc \
-	drivers/shm/descriptor.h \
-	drivers/shm/draw.h \
+	drivers/host/descriptor.h \
+	drivers/host/draw.h \
+	drivers/host/place.h \
 	drivers/shm/going_out.cc \
 	drivers/shm/handshake.cc \
 	drivers/shm/handshake.h \
@@ -36,6 +37,22 @@ libfci_shm_la_SOURCES = \
 	drivers/shm/socket.cc \
 	drivers/shm/socket.h \
 	drivers/shm/store.h
+
+noinst_LTLIBRARIES += libfci_tcp.la
+libfci_tcp_la_SOURCES = \
+	drivers/tcp/connection.cc \
+	drivers/tcp/connection.h \
+	drivers/tcp/events.cc \
+	drivers/tcp/frame.h \
+	drivers/tcp/frame_decoder.cc \
+	drivers/tcp/frame_decoder.h \
+	drivers/tcp/meeting.cc \
+	drivers/tcp/pages.h \
+	drivers/tcp/peers.h \
+	drivers/tcp/tcp.cc \
+	drivers/tcp/tcp.h \
+	drivers/tcp/tcp_device.cc \
+	drivers/tcp/tcp_device.h
 
 # Around another one, for tests.
 noinst_LTLIBRARIES += libfci_tap.la

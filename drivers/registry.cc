@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "drivers/shm/shm.h"
+#include "drivers/tcp/tcp.h"
 #include "fci_core/ddi/driver.h"
 
 namespace fci::ddi {
@@ -10,6 +11,7 @@ namespace {
 
 constexpr Driver kDrivers[] = {
     {"shm", "shared memory between the processes of one host", shm::probe_shm, shm::open_shm},
+    {"tcp", "any network that has TCP", tcp::probe_tcp, tcp::open_tcp},
 };
 
 }  // namespace

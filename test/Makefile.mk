@@ -84,8 +84,10 @@ test_drivers_SOURCES = \
 	test/unit/drivers/sim_ideal_test.cc \
 	test/unit/drivers/tap_fault_shm_test.cc \
 	test/unit/drivers/tap_fault_test.cc \
+	test/unit/drivers/tcp_device_test.cc \
+	test/unit/drivers/tcp_frame_test.cc \
 	test/unit/steps.h
-test_drivers_LDADD = libfci_tap.la libfci_sim.la libfci_shm.la libfci_base.la $(GTEST_LIBS)
+test_drivers_LDADD = libfci_tap.la libfci_sim.la libfci_shm.la libfci_tcp.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_progress
 test_progress_SOURCES = \
@@ -151,7 +153,7 @@ test/conformance/loopback.h: $(srcdir)/docs/drivers.md
 	{ echo '#pragma once'; awk '/^```cpp/ {code = 1; next} /^```/ {code = 0} code' \
 	$(srcdir)/docs/drivers.md; } >$@.new && \
 	test $$(grep -vc '^#pragma\|^ *$$' $@.new) -lt 200 && mv $@.new $@
-test_conformance_LDADD = libfci_tap.la libfci_sim.la libfci_shm.la libfci_base.la $(GTEST_LIBS)
+test_conformance_LDADD = libfci_tap.la libfci_sim.la libfci_shm.la libfci_tcp.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_api
 test_api_SOURCES = \

@@ -37,7 +37,7 @@ unsigned ConnectionManager::answer_door() {
     while (came < kVisitorsPerTurn && monotonic_now() >= rest_until_) {
         const int late = guests_.size() < share() ? -1 : overdue(guests_);
         if (late < 0 && guests_.size() >= share()) break;
-        Descriptor socket = accept_from(own_.listening.get());
+        host::Descriptor socket = accept_from(own_.listening.get());
         if (!socket && (errno == EMFILE || errno == ENFILE)) {
             // It must not stay at the door: no sleep would last any more.
             spare_.close();
@@ -45,7 +45,7 @@ unsigned ConnectionManager::answer_door() {
             const Refusal refusal = make_refusal(own_.settings, Objection::resources);
             if (socket) (void)send_record(socket.get(), &refusal, sizeof refusal, {});
             socket.close();
-            spare_ = Descriptor(dup(own_.waker.get()));
+            spare_ = host::Descriptor(dup(own_.waker.get()));
             if (!spare_) rest(kRestWithoutDescriptors);
             break;
         }

@@ -46,12 +46,14 @@ bool ConnectionManager::send_hello(int fd, Entry& entry, bool with_files) {
     if (short_since_ == 0) short_since_ = now;
     if (now - short_since_ > tuning_.short_untold) {
         log::hint_once(
-            true, system_text("cannot connect to a peer yet, and goes on trying: the kernel passes "
-                              "on no more open files", error) +
-                      ". It lets as many be under way, for all processes of a user together, as "
-                      "one of them may have open; too many processes start at once, or another "
-                      "program of this user holds some back. Raise the limit of open files "
-                      "(ulimit -n), or start fewer processes on this host");
+            true,
+            host::system_text("cannot connect to a peer yet, and goes on trying: the kernel passes "
+                              "on no more open files",
+                              error) +
+                ". It lets as many be under way, for all processes of a user together, as "
+                "one of them may have open; too many processes start at once, or another "
+                "program of this user holds some back. Raise the limit of open files "
+                "(ulimit -n), or start fewer processes on this host");
     }
     errno = error;
     return false;

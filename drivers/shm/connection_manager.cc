@@ -28,7 +28,9 @@ constexpr unsigned kPatienceDoubles = 6;
 static_assert(kPatienceFirst << kPatienceDoubles < 2'000'000'000, "a guest has its turn");
 constexpr std::size_t kShareMost = 16;
 
-Descriptor open_spare() noexcept { return Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+host::Descriptor open_spare() noexcept {
+    return host::Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
 
 }  // namespace
 
@@ -92,7 +94,7 @@ ConnectionManager::~ConnectionManager() {
     }
     // Who still stands at the door hears it, too: for him it would be a death otherwise.
     (void)shutdown(own_.listening.get(), SHUT_RD);
-    while (const Descriptor visitor = accept_from(own_.listening.get())) {
+    while (const host::Descriptor visitor = accept_from(own_.listening.get())) {
         (void)send_word(visitor.get(), Kind::bye);
     }
     for (int link = 0; link < static_cast<int>(links_.size()); ++link) drop(link);
@@ -127,7 +129,7 @@ std::string ConnectionManager::describe(nhi::PeerId id) const {
     const Entry& entry = peers_[id];
     const pid_t pid = entry.peer ? entry.peer->pid : 0;
     return (pid > 0 ? "pid " + std::to_string(pid) : std::string("the process")) + " at " +
-           place_text(entry.card);
+           host::place_text(entry.card);
 }
 
 /// Of a block, that are there from the start.
@@ -278,7 +280,7 @@ void ConnectionManager::watch(int fd, Source source, std::uint32_t detail, bool 
     (void)epoll_ctl(own_.epoll.get(), EPOLL_CTL_ADD, fd, &event);
 }
 
-void ConnectionManager::open_link(Descriptor socket, nhi::PeerId id, Step step,
+void ConnectionManager::open_link(host::Descriptor socket, nhi::PeerId id, Step step,
                                   const Identity& identity) {
     const int fd = socket.release();  // drop() closes it
     const auto at = static_cast<std::size_t>(fd);

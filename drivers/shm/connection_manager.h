@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-#include "drivers/shm/descriptor.h"
+#include "drivers/host/descriptor.h"
 #include "drivers/shm/handshake.h"
 #include "drivers/shm/peer.h"
 #include "drivers/shm/region.h"
@@ -49,7 +49,7 @@ struct Own {
     ddi::Card card;
     ddi::Settings settings;
     Region header, guard;
-    Descriptor header_file, waker, listening, epoll;
+    host::Descriptor header_file, waker, listening, epoll;
 };
 
 Nanoseconds monotonic_now() noexcept;
@@ -97,7 +97,7 @@ private:
     /// What came with a Hello, examined.
     struct Arrival {
         Region header, block;
-        Descriptor wake;
+        host::Descriptor wake;
     };
     /// Who came in and was answered, until it has said that it was met.
     struct Answered {
@@ -166,7 +166,7 @@ private:
     void watch(int fd, Source source, std::uint32_t detail, bool edge = false) noexcept;
     /// False: it has ended already.
     bool watch_process_of(nhi::PeerId id, pid_t pid);
-    void open_link(Descriptor socket, nhi::PeerId id, Step step, const Identity& identity);
+    void open_link(host::Descriptor socket, nhi::PeerId id, Step step, const Identity& identity);
     Link& link_of(int fd) {
         FCI_ASSERT(fd >= 0 && static_cast<std::size_t>(fd) < links_.size());
         return links_[static_cast<std::size_t>(fd)];
@@ -188,9 +188,9 @@ private:
     std::deque<Notice> notices_;
     std::deque<int> invited_;          // links that wait for a place among awaited_
     std::map<int, Answered> answered_; // by link
-    Descriptor timer_;                 // for whatever comes next of all that
+    host::Descriptor timer_;           // for whatever comes next of all that
     Nanoseconds timer_at_ = 0;         // 0: not known
-    Descriptor spare_;                 // given up to turn somebody away when there are no others
+    host::Descriptor spare_;           // given up to turn somebody away when there are no others
     Prng prng_;
     pid_t owner_;
     // Links by which a Hello may be under way to this process: at most share() of each.

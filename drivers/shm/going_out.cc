@@ -59,7 +59,7 @@ Status ConnectionManager::connect(nhi::PeerId id) {
 void ConnectionManager::reach(nhi::PeerId id) {
     Entry& entry = peers_[id];
     FCI_ASSERT(entry.peer != nullptr && !entry.peer->connected && !entry.peer->gone);
-    Descriptor socket = connect_to(entry.card);
+    host::Descriptor socket = connect_to(entry.card);
     if (!socket) return (void)nobody_there(id, errno);
     Identity identity;
     if (!identify(socket.get(), &identity) || !is_own_user(identity)) {
@@ -86,7 +86,8 @@ bool ConnectionManager::nobody_there(nhi::PeerId id, int error) {
     const bool none_left = error == EMFILE || error == ENFILE || error == ENOBUFS ||
                            error == ENOMEM;
     if (!full && error != ECONNREFUSED && error != EINTR && !none_left) {
-        lose(id, Status::unreachable, system_text("cannot connect to " + describe(id), error));
+        lose(id, Status::unreachable,
+             host::system_text("cannot connect to " + describe(id), error));
         return false;
     }
     if (full || monotonic_now() < peer.give_up) {
@@ -95,7 +96,7 @@ bool ConnectionManager::nobody_there(nhi::PeerId id, int error) {
     }
     if (none_left) {
         lose(id, Status::exhausted,
-             system_text("cannot connect to " + describe(id), error) +
+             host::system_text("cannot connect to " + describe(id), error) +
                  "; raise the limit of open files (ulimit -n)");
         return false;
     }
@@ -103,8 +104,8 @@ bool ConnectionManager::nobody_there(nhi::PeerId id, int error) {
         entry.card.incarnation == 0 ? tuning_.patience_typed : tuning_.patience_given;
     lose(id, Status::unreachable,
          "no process of user " + std::to_string(geteuid()) + " listens at " +
-             place_text(entry.card) + " (tried for " + std::to_string(waited / 1'000'000) + " ms" +
-             (entry.card.incarnation == 0 ? ", FCI_CONNECT_MS" : "") +
+             host::place_text(entry.card) + " (tried for " + std::to_string(waited / 1'000'000) +
+             " ms" + (entry.card.incarnation == 0 ? ", FCI_CONNECT_MS" : "") +
              "): it has exited, or runs in another container or network namespace, or as "
              "another user; start all processes of the job in one container and as one user, or "
              "use a driver that reaches between them");

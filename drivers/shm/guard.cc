@@ -25,7 +25,7 @@ bool says_it_copies(const Peer& peer, std::uint64_t incarnation) noexcept {
 void await(const Peer& peer, std::uint64_t incarnation, Nanoseconds end) noexcept {
     if (!says_it_copies(peer, incarnation)) return;
     // A process that was killed in the middle does not clear its word any more.
-    const Descriptor process = watch_process(peer.pid);
+    const host::Descriptor process = watch_process(peer.pid);
     if (!process && errno == ESRCH) return;
     while (says_it_copies(peer, incarnation) && monotonic_now() < end) {
         if (process && is_readable(process.get())) return;

@@ -84,7 +84,8 @@ bool ShmInterface::kernel_copies(std::string* why) {
     if (why == nullptr) return works;
     why->clear();
     if (!works) {
-        *why = system_text("the kernel does not copy between processes here (process_vm_readv)") +
+        *why = host::system_text(
+                   "the kernel does not copy between processes here (process_vm_readv)") +
                " (a container's seccomp profile?); long messages take two copies";
         return false;
     }

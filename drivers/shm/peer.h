@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "drivers/shm/descriptor.h"
+#include "drivers/host/descriptor.h"
 #include "drivers/shm/region.h"
 #include "drivers/shm/shared_header.h"
 #include "fci_core/base/assert.h"
@@ -38,9 +38,9 @@ struct Peer {
     std::uint64_t incarnation = 0;
 
     Region own_block;         // in which it writes
-    Descriptor own_block_fd;  // until it was handed over
+    host::Descriptor own_block_fd;  // until it was handed over
     Region its_block, its_header;
-    Descriptor wake, pidfd;
+    host::Descriptor wake, pidfd;
     std::vector<int> links;  // sockets to it
 
     std::uint64_t sizes = 0;  // its Settings::sizes

@@ -8,7 +8,7 @@
 
 #include <utility>
 
-#include "drivers/shm/draw.h"
+#include "drivers/host/draw.h"
 #include "fci_core/base/assert.h"
 #include "fci_core/base/memory_file.h"
 
@@ -62,7 +62,7 @@ Region& Region::operator=(Region&& other) noexcept {
     return *this;
 }
 
-Status Region::create(const char* name, std::size_t bytes, Region* region, Descriptor* file,
+Status Region::create(const char* name, std::size_t bytes, Region* region, host::Descriptor* file,
                       std::string* error, std::size_t first) {
     bytes = page_round(bytes);
     first = first < bytes && provides() ? page_round(first) : bytes;
@@ -71,9 +71,9 @@ Status Region::create(const char* name, std::size_t bytes, Region* region, Descr
                  ": more than this machine has, or than the limit of file sizes (ulimit -f)";
         return Status::exhausted;
     }
-    Descriptor made(open_memory_file(name));
+    host::Descriptor made(open_memory_file(name));
     if (!made) {
-        *error = system_text("cannot make shared memory (memfd_create)");
+        *error = host::system_text("cannot make shared memory (memfd_create)");
         return errno == ENOSYS || errno == EPERM || errno == EACCES ? Status::unsupported
                                                                     : Status::exhausted;
     }
@@ -83,15 +83,15 @@ Status Region::create(const char* name, std::size_t bytes, Region* region, Descr
     } while (failed == EINTR);
     if (failed == 0 && ftruncate(made.get(), static_cast<off_t>(bytes)) != 0) failed = errno;
     if (failed != 0) {
-        *error = system_text("cannot get " + std::to_string(first) +
-                                 " bytes of shared memory for " + name +
-                                 "; free some, raise the limit of the container, or make "
-                                 "FCI_SLOTS and FCI_RING_BYTES smaller",
-                             failed);
+        *error = host::system_text("cannot get " + std::to_string(first) +
+                                       " bytes of shared memory for " + name +
+                                       "; free some, raise the limit of the container, or make "
+                                       "FCI_SLOTS and FCI_RING_BYTES smaller",
+                                   failed);
         return Status::exhausted;
     }
     if (fcntl(made.get(), F_ADD_SEALS, kSeals) != 0) {
-        *error = system_text("cannot seal shared memory");
+        *error = host::system_text("cannot seal shared memory");
         return Status::unsupported;
     }
     FCI_ASSERT(first <= bytes && bytes == page_round(bytes));
@@ -133,8 +133,8 @@ Status Region::create_hidden(std::size_t bytes, Region* region, std::string* err
 #endif
     for (unsigned i = 0; i < kPlacesTried; ++i) {
         std::uint64_t number;
-        if (!draw(&number)) {
-            *error = system_text("no random numbers (getrandom)");
+        if (!host::draw(&number)) {
+            *error = host::system_text("no random numbers (getrandom)");
             return Status::unsupported;
         }
         void* const place = reinterpret_cast<void*>((first + number % (top - first)) * bytes);
@@ -147,8 +147,8 @@ Status Region::create_hidden(std::size_t bytes, Region* region, std::string* err
         // Before Linux 4.17 the address is a wish only.
         if (data != MAP_FAILED) munmap(data, bytes);
     }
-    *error = system_text("cannot map memory at any of " + std::to_string(kPlacesTried) +
-                         " random addresses");
+    *error = host::system_text("cannot map memory at any of " + std::to_string(kPlacesTried) +
+                               " random addresses");
     return Status::exhausted;
 }
 
@@ -173,7 +173,8 @@ Status Region::map(int file, std::size_t bytes, std::size_t first, std::string* 
                       (first >= bytes ? MAP_POPULATE : 0);
     void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, file, 0);
     if (data == MAP_FAILED) {
-        *error = system_text("cannot map " + std::to_string(bytes) + " bytes of shared memory");
+        *error =
+            host::system_text("cannot map " + std::to_string(bytes) + " bytes of shared memory");
         return Status::exhausted;
     }
     if (first != 0 && first < bytes) (void)provide(static_cast<std::byte*>(data), first);

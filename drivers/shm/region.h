@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "drivers/shm/descriptor.h"
+#include "drivers/host/descriptor.h"
 #include "fci_core/base/status.h"
 
 namespace fci::shm {
@@ -28,8 +28,8 @@ public:
 
     /// New zeroed memory; *file is what others can adopt. Of it the `first` bytes are there from
     /// the start, all where the kernel cannot provide() more later.
-    static Status create(const char* name, std::size_t bytes, Region* region, Descriptor* file,
-                         std::string* error, std::size_t first = kAll);
+    static Status create(const char* name, std::size_t bytes, Region* region,
+                         host::Descriptor* file, std::string* error, std::size_t first = kAll);
     /// Memory of another process. Nothing about `file` is believed: it must be a sealed memory
     /// file of `least` to `most` bytes.
     static Status adopt(int file, std::size_t least, std::size_t most, Region* region,

@@ -6,7 +6,7 @@
 
 #include <new>
 
-#include "drivers/shm/draw.h"
+#include "drivers/host/draw.h"
 #include "drivers/shm/guard.h"
 #include "fci_core/base/assert.h"
 
@@ -48,12 +48,12 @@ Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
     own_.settings = settings;
     own_.card = place_here(settings.wanted);
     if (!is_here(own_.card)) {
-        *error = "cannot listen at " + place_text(own_.card) + ": no address of this host";
+        *error = "cannot listen at " + host::place_text(own_.card) + ": no address of this host";
         return Status::invalid;
     }
     do {
-        if (!draw(&own_.card.incarnation)) {
-            *error = system_text("no random numbers (getrandom)");
+        if (!host::draw(&own_.card.incarnation)) {
+            *error = host::system_text("no random numbers (getrandom)");
             return Status::unsupported;
         }
     } while (own_.card.incarnation == 0);
@@ -71,10 +71,10 @@ Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
     status = raise_guard(own_.card.incarnation, &own_.guard, error);
     if (status != Status::ok) return status;
 
-    own_.waker = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    own_.epoll = Descriptor(epoll_create1(EPOLL_CLOEXEC));
+    own_.waker = host::Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    own_.epoll = host::Descriptor(epoll_create1(EPOLL_CLOEXEC));
     if (!own_.waker || !own_.epoll) {
-        *error = system_text("no descriptor left");
+        *error = host::system_text("no descriptor left");
         return Status::exhausted;
     }
     if ((status = listen(error)) != Status::ok) return status;
@@ -94,7 +94,7 @@ Status ShmDevice::listen(std::string* error) {
     for (unsigned i = 0; i < kPortTries; ++i) {
         if (!chosen) {
             std::uint64_t number = 0;
-            (void)draw(&number);
+            (void)host::draw(&number);
             own_.card.port = htons(
                 static_cast<std::uint16_t>(kFirstPort + number % (65536 - kFirstPort)));
         }
@@ -103,7 +103,7 @@ Status ShmDevice::listen(std::string* error) {
     }
     if (own_.listening) return Status::ok;
     const int failed = errno;
-    *error = system_text("cannot listen at " + place_text(own_.card), failed);
+    *error = host::system_text("cannot listen at " + host::place_text(own_.card), failed);
     if (failed != EADDRINUSE) {
         *error += "; this driver needs local sockets with abstract names";
         return Status::unsupported;

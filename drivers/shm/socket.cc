@@ -46,14 +46,14 @@ struct Name {
 constexpr int kBacklog = 256;
 constexpr timeval kInLine{0, 4000};
 
-Descriptor make_socket(int flags) noexcept {
-    return Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0));
+host::Descriptor make_socket(int flags) noexcept {
+    return host::Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0));
 }
 
 /// The user that stands for all who have no number in this user namespace.
 uid_t nameless_user() noexcept {
     constexpr uid_t kUsual = 65534;
-    const Descriptor file(open("/proc/sys/kernel/overflowuid", O_RDONLY | O_CLOEXEC));
+    const host::Descriptor file(open("/proc/sys/kernel/overflowuid", O_RDONLY | O_CLOEXEC));
     char text[16] = {};
     if (!file || read(file.get(), text, sizeof text - 1) <= 0) return kUsual;
     return static_cast<uid_t>(std::strtoul(text, nullptr, 10));
@@ -61,8 +61,8 @@ uid_t nameless_user() noexcept {
 
 }  // namespace
 
-Descriptor listen_at(const ddi::Card& card) noexcept {
-    Descriptor made = make_socket(SOCK_NONBLOCK);
+host::Descriptor listen_at(const ddi::Card& card) noexcept {
+    host::Descriptor made = make_socket(SOCK_NONBLOCK);
     const Name name(card);
     if (made &&
         (bind(made.get(), name.get(), name.bytes) != 0 || listen(made.get(), kBacklog) != 0)) {
@@ -73,8 +73,8 @@ Descriptor listen_at(const ddi::Card& card) noexcept {
     return made;
 }
 
-Descriptor connect_to(const ddi::Card& card) noexcept {
-    Descriptor made = make_socket(0);  // all else that is done with it does not wait
+host::Descriptor connect_to(const ddi::Card& card) noexcept {
+    host::Descriptor made = make_socket(0);  // all else that is done with it does not wait
     const Name name(card);
     if (made) (void)setsockopt(made.get(), SOL_SOCKET, SO_SNDTIMEO, &kInLine, sizeof kInLine);
     if (made && connect(made.get(), name.get(), name.bytes) != 0) {
@@ -85,12 +85,12 @@ Descriptor connect_to(const ddi::Card& card) noexcept {
     return made;
 }
 
-Descriptor accept_from(int listening) noexcept {
+host::Descriptor accept_from(int listening) noexcept {
     int fd;
     do {
         fd = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     } while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
-    return Descriptor(fd);
+    return host::Descriptor(fd);
 }
 
 bool identify(int socket, Identity* identity) noexcept {
@@ -122,9 +122,9 @@ std::string user_text(const Identity& identity) {
            "user namespace that maps that user (unshare --map-user, podman --userns=keep-id)";
 }
 
-Descriptor watch_process(pid_t pid) noexcept {
+host::Descriptor watch_process(pid_t pid) noexcept {
 #ifdef SYS_pidfd_open
-    if (pid > 0) return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    if (pid > 0) return host::Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
 #endif
     errno = pid > 0 ? ENOSYS : EINVAL;
     return {};
@@ -207,7 +207,7 @@ Reception receive_record(int socket, Received* received) noexcept {
         for (std::size_t i = 0; i < count; ++i) {
             int fd;
             std::memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
-            Descriptor file(fd);
+            host::Descriptor file(fd);
             if (received->file_count < Received::kFilesMax) {
                 received->files[received->file_count++] = std::move(file);
             }
@@ -238,12 +238,6 @@ ddi::Card place_here(const ddi::Card& card) noexcept {
     }
     if (own) here.host = htonl(INADDR_LOOPBACK);
     return here;
-}
-
-std::string place_text(const ddi::Card& card) {
-    char host[INET_ADDRSTRLEN] = "?";
-    inet_ntop(AF_INET, &card.host, host, sizeof host);
-    return std::string(host) + ":" + std::to_string(ntohs(card.port));
 }
 
 }  // namespace fci::shm

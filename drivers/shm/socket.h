@@ -10,20 +10,21 @@
 #include <span>
 #include <string>
 
-#include "drivers/shm/descriptor.h"
+#include "drivers/host/descriptor.h"
+#include "drivers/host/place.h"
 #include "fci_core/base/status.h"
 #include "fci_core/ddi/card.h"
 
 namespace fci::shm {
 
 /// Binds and listens at the place that `card` names. errno tells the failure.
-Descriptor listen_at(const ddi::Card& card) noexcept;
+host::Descriptor listen_at(const ddi::Card& card) noexcept;
 /// Connects at once, or fails; errno tells why. Where too many stand at the door it waits in line
 /// for some milliseconds at most: who only looks in now and then would hardly ever find a free
 /// place among those who wait.
-Descriptor connect_to(const ddi::Card& card) noexcept;
+host::Descriptor connect_to(const ddi::Card& card) noexcept;
 /// The next one who wants to meet; none: errno.
-Descriptor accept_from(int listening) noexcept;
+host::Descriptor accept_from(int listening) noexcept;
 
 /// Who is at the other end, by the kernel's word.
 struct Identity {
@@ -37,7 +38,7 @@ bool is_own_user(const Identity& identity) noexcept;
 std::string user_text(const Identity& identity);
 /// A descriptor that becomes readable when the process ends. None, and errno ESRCH: it has ended;
 /// any other errno: that cannot be told here.
-Descriptor watch_process(pid_t pid) noexcept;
+host::Descriptor watch_process(pid_t pid) noexcept;
 /// Nonblocking: the descriptor is readable, or its other end is closed.
 bool is_readable(int fd) noexcept;
 bool is_hung_up(int socket) noexcept;
@@ -56,7 +57,7 @@ struct Received {
     static constexpr unsigned kFilesMax = 4;
     std::array<std::byte, 512> bytes;
     std::size_t length = 0;
-    std::array<Descriptor, kFilesMax> files;
+    std::array<host::Descriptor, kFilesMax> files;
     unsigned file_count = 0;
     bool files_cut = false;  // some descriptors did not fit into this process
 };
@@ -69,7 +70,5 @@ Reception receive_record(int socket, Received* received) noexcept;
 /// others stay as they are.
 ddi::Card place_here(const ddi::Card& card) noexcept;
 [[nodiscard]] bool is_here(const ddi::Card& card) noexcept;
-
-std::string place_text(const ddi::Card& card);  // "127.0.0.1:40001"
 
 }  // namespace fci::shm

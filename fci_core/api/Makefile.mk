@@ -20,6 +20,7 @@ libfci_rooms = \
 	libfci_mp.la \
 	libfci_drivers.la \
 	libfci_shm.la \
+	libfci_tcp.la \
 	libfci_progress.la \
 	libfci_base.la
 

@@ -43,8 +43,8 @@ public:
 
     /// What can be done with an attached peer; a link without anything for any other.
     [[nodiscard]] virtual Link link(PeerId id) noexcept = 0;
-    /// Everything that was given here is where it should be, as far as it ever will: who closes
-    /// waits for that.
+    /// Everything that was given here is where it should be, or gets there without this process, as
+    /// far as it ever will: who closes waits for that.
     [[nodiscard]] virtual bool is_idle() const noexcept { return true; }
     /// poll() is wanted every that many empty turns, until it was called.
     [[nodiscard]] virtual unsigned idle_poll_every() const noexcept { return 1; }

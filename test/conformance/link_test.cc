@@ -41,6 +41,8 @@ TEST_P(Nhi, is_idle__once_all_has_arrived) {
     for (std::uint64_t word = 1; word <= 20; ++word) {
         ASSERT_EQ(initiate(0, Transfer(b).put(LcsAddress{0}, &word, 8)), Status::ok);
         ASSERT_TRUE(world_->until([&] { return network(0).is_idle(); }));
+        // Without this process.
+        for (unsigned i = 0; i < 1000; ++i) network(1).poll(device(1).now());
         EXPECT_EQ(flag::load_acquire(*words(1, a)), word);
     }
 }

@@ -52,7 +52,8 @@ public:
 struct Maker {
     const char* name;
     std::unique_ptr<World> (*make)();
-    bool threads;  // devices of one world may be used by one thread each
+    bool threads;  // what one device writes is there at once, whatever the other one does
+    bool clocks;   // time is real, and each device of a world may be used by a thread of its own
 };
 
 std::span<const Maker> makers();

@@ -5,6 +5,7 @@
 #include "drivers/shm/shm.h"
 #include "drivers/sim/ideal/world.h"
 #include "drivers/tap/fault/fault_device.h"
+#include "drivers/tcp/tcp.h"
 #include "test/conformance/mixed_device.h"
 #include "test/conformance/world.h"
 
@@ -169,6 +170,22 @@ private:
 std::unique_ptr<World> make_mixed_world() { return std::make_unique<MixedWorld>(true); }
 std::unique_ptr<World> make_mixed_far_world() { return std::make_unique<MixedWorld>(false); }
 
+class TcpWorld final : public Devices {
+    std::unique_ptr<ddi::Device> make(const ddi::Settings& given, std::string* error) override {
+        ddi::Settings settings = given;
+        settings.connect_ms = 300;
+        Status status;
+        return tcp::open_tcp(settings, &status, error);
+    }
+    /// What a socket has taken is not what its reader has.
+    [[nodiscard]] bool at_rest() const override { return ++turns_ % 2000 == 0; }
+    mutable unsigned turns_ = 0;
+};
+
+std::unique_ptr<World> make_tcp_world() {
+    return std::make_unique<TcpWorld>();
+}
+
 /// The driver that docs/drivers.md is made of.
 class LoopbackWorld final : public Devices {
     std::unique_ptr<ddi::Device> make(const ddi::Settings& settings, std::string*) override {
@@ -179,15 +196,16 @@ class LoopbackWorld final : public Devices {
 std::unique_ptr<World> make_loopback_world() { return std::make_unique<LoopbackWorld>(); }
 
 constexpr Maker kMakers[] = {
-    {"shm", make_shm_world, true},
-    {"shm_early", make_early_shm_world, true},
-    {"shm_fenced", make_fenced_shm_world, true},
-    {"shm_late", make_late_shm_world, false},
-    {"sim_ideal", make_sim_world, false},
-    {"sim_ideal_rough", make_rough_sim_world, false},
-    {"mixed", make_mixed_world, false},
-    {"mixed_far", make_mixed_far_world, false},
-    {"loopback", make_loopback_world, false},
+    {"shm", make_shm_world, true, true},
+    {"shm_early", make_early_shm_world, true, true},
+    {"shm_fenced", make_fenced_shm_world, true, true},
+    {"shm_late", make_late_shm_world, false, false},
+    {"sim_ideal", make_sim_world, false, false},
+    {"sim_ideal_rough", make_rough_sim_world, false, false},
+    {"mixed", make_mixed_world, false, false},
+    {"mixed_far", make_mixed_far_world, false, false},
+    {"tcp", make_tcp_world, false, true},
+    {"loopback", make_loopback_world, false, false},
 };
 
 }  // namespace

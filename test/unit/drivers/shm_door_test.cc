@@ -35,7 +35,7 @@ bool sleeps_until(Party& self, const std::function<bool()>& reached) {
     const auto bytes =
         static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<unsigned>(length));
     for (;;) {
-        Descriptor one(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+        host::Descriptor one(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
         (void)!connect(one.get(), reinterpret_cast<const sockaddr*>(&address), bytes);
     }
 }
@@ -49,7 +49,7 @@ struct OddHost {
         while (!(listening = listen_at(card)) && errno == EADDRINUSE) ++card.port;
     }
     ddi::Card card;
-    Descriptor listening;
+    host::Descriptor listening;
 };
 
 // A job goes on, and others may still join it, while somebody else does nothing but knock.
@@ -91,7 +91,7 @@ TEST(ShmDoor, strangers__cost_little_and_keep_nobody_out) {
 
 TEST(ShmDoor, visitor__who_never_says_a_word_has_to_leave) {
     Party self;
-    const Descriptor visitor = connect_to(self.device->card());
+    const host::Descriptor visitor = connect_to(self.device->card());
     ASSERT_TRUE(visitor);
     EXPECT_TRUE(sleeps_until(self, [&] { return is_hung_up(visitor.get()); }));
 }
@@ -100,7 +100,7 @@ TEST(ShmDoor, visitor__who_never_says_a_word_has_to_leave) {
 TEST(ShmDoor, visitor__who_does_not_go_on_keeps_nobody_out) {
     Party self;
     ddi::Card card = self.device->card();
-    std::vector<Descriptor> idle;
+    std::vector<host::Descriptor> idle;
     for (unsigned i = 0; i < 40; ++i) {
         card.port = static_cast<std::uint16_t>(card.port + 1);
         ++card.incarnation;
@@ -123,7 +123,7 @@ TEST(ShmDoor, connect__to_one_who_reads_and_does_not_answer) {
     self.meet(host.card);
     // It does not look: it may compute, for as long as it likes.
     EXPECT_FALSE(self.until([&] { return !self.lost.empty(); }, 400 * kMs));
-    Descriptor link = accept_from(host.listening.get());
+    host::Descriptor link = accept_from(host.listening.get());
     ASSERT_TRUE(link);
     EXPECT_FALSE(self.until([&] { return !self.lost.empty(); }, 400 * kMs));
     Received received;
@@ -140,7 +140,7 @@ TEST(ShmDoor, connect__comes_again_when_it_was_sent_away) {
     Party self;
     self.meet(host.card);
     for (unsigned i = 0; i < 3; ++i) {
-        Descriptor link;
+        host::Descriptor link;
         ASSERT_TRUE(self.until([&] { return !!(link = accept_from(host.listening.get())); }));
         if (i == 1) {
             const Word welcome = make_word(Kind::welcome);

@@ -30,7 +30,7 @@ struct Stranger {
         auto& identity = *reinterpret_cast<SharedHeader*>(header.data());
         identity.magic = kSharedHeaderMagic;
         identity.incarnation = card.incarnation;
-        waker = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        waker = host::Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         hello = make_hello(settings, card, 0, header.data());
     }
     std::vector<int> files() const { return {header_file.get(), block_file.get(), waker.get()}; }
@@ -70,7 +70,7 @@ struct Stranger {
     ddi::Card card;
     ddi::Settings settings;
     Region header, block;
-    Descriptor header_file, block_file, waker, socket;
+    host::Descriptor header_file, block_file, waker, socket;
     Hello hello;
     Received answer;
 };
@@ -136,8 +136,8 @@ TEST_F(ShmHostile, hello__damaged_at_random) {
 TEST_F(ShmHostile, hello__wrong_descriptors) {
     int pipes[2];
     ASSERT_EQ(pipe2(pipes, O_CLOEXEC), 0);
-    Descriptor in(pipes[0]), out(pipes[1]);
-    Descriptor loose(memfd_create("loose", MFD_CLOEXEC));
+    host::Descriptor in(pipes[0]), out(pipes[1]);
+    host::Descriptor loose(memfd_create("loose", MFD_CLOEXEC));
     ASSERT_EQ(ftruncate(loose.get(), 16 * 1024), 0);
     const int header = stranger.header_file.get(), block = stranger.block_file.get(),
               waker = stranger.waker.get();

@@ -17,7 +17,7 @@ constexpr std::size_t kAny = std::size_t{1} << 40;
 
 TEST(Region, create__zeroed_sealed_and_shared) {
     Region own, other;
-    Descriptor file;
+    host::Descriptor file;
     std::string error;
     ASSERT_EQ(Region::create("test", 10'000, &own, &file, &error), Status::ok) << error;
     EXPECT_EQ(own.size(), page_round(10'000));
@@ -31,7 +31,7 @@ TEST(Region, create__zeroed_sealed_and_shared) {
     EXPECT_NE(fcntl(file.get(), F_GETFD) & FD_CLOEXEC, 0);
 }
 
-std::uint64_t bytes_of(const Descriptor& file) {
+std::uint64_t bytes_of(const host::Descriptor& file) {
     struct stat about {};
     EXPECT_EQ(fstat(file.get(), &about), 0);
     return static_cast<std::uint64_t>(about.st_blocks) * 512;
@@ -41,7 +41,7 @@ TEST(Region, create__the_first_bytes_only) {
     if (!Region::provides()) GTEST_SKIP() << "needs Linux 5.14";
     const std::size_t page = page_round(1);
     Region own, other;
-    Descriptor file;
+    host::Descriptor file;
     std::string error;
     ASSERT_EQ(Region::create("test", 64 * page, &own, &file, &error, 2 * page), Status::ok);
     EXPECT_EQ(own.size(), 64 * page);
@@ -79,7 +79,7 @@ TEST(Region, create_private__is_there_when_touched) {
 
 TEST(Region, create__more_than_there_is) {
     Region region;
-    Descriptor file;
+    host::Descriptor file;
     std::string error;
     EXPECT_EQ(Region::create("test", std::size_t{1} << 46, &region, &file, &error),
               Status::exhausted);
@@ -93,7 +93,7 @@ TEST(Region, create__limit_of_file_sizes_is_an_error_and_no_signal) {
         const rlimit limit{64 * 1024, 64 * 1024};
         setrlimit(RLIMIT_FSIZE, &limit);
         Region region;
-        Descriptor file;
+        host::Descriptor file;
         std::string error;
         const bool small = Region::create("test", 65'536, &region, &file, &error) == Status::ok;
         const bool large =
@@ -110,12 +110,12 @@ TEST(Region, adopt__only_sealed_memory_of_the_right_size) {
     std::string error;
     int pipes[2];
     ASSERT_EQ(pipe2(pipes, O_CLOEXEC), 0);
-    Descriptor in(pipes[0]), out(pipes[1]);
+    host::Descriptor in(pipes[0]), out(pipes[1]);
     EXPECT_EQ(Region::adopt(in.get(), 1, kAny, &region, &error), Status::mismatch);
     EXPECT_EQ(Region::adopt(-1, 1, kAny, &region, &error), Status::mismatch);
-    Descriptor plain(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+    host::Descriptor plain(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
     EXPECT_EQ(Region::adopt(plain.get(), 1, kAny, &region, &error), Status::mismatch);
-    Descriptor loose(memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    host::Descriptor loose(memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     ASSERT_EQ(ftruncate(loose.get(), 8192), 0);
     EXPECT_EQ(Region::adopt(loose.get(), 1, kAny, &region, &error), Status::mismatch);
     ASSERT_EQ(fcntl(loose.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
@@ -128,7 +128,7 @@ TEST(Region, adopt__only_sealed_memory_of_the_right_size) {
 }
 
 TEST(Region, adopt__memory_that_cannot_be_written) {
-    Descriptor file(memfd_create("frozen", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    host::Descriptor file(memfd_create("frozen", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     ASSERT_EQ(ftruncate(file.get(), 4096), 0);
     ASSERT_EQ(fcntl(file.get(), F_ADD_SEALS,
                     F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL), 0);
@@ -141,7 +141,7 @@ TEST(Region, adopt__memory_that_cannot_be_written) {
 // A child of fork() neither sees the memory nor takes away what it maps there itself.
 TEST(Region, hide_from_children__and_leave_their_memory_alone) {
     auto region = std::make_unique<Region>();
-    Descriptor file;
+    host::Descriptor file;
     std::string error;
     ASSERT_EQ(Region::create("test", 8192, region.get(), &file, &error), Status::ok);
     region->hide_from_children(region->size());

@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include "drivers/shm/descriptor.h"
+#include "drivers/host/descriptor.h"
 #include "test/unit/drivers/calls.h"
 #include "test/unit/drivers/shm_party.h"
 
@@ -58,7 +58,7 @@ TEST_F(ShmShortage, send__too_many_under_way_is_no_death) {
                   if (setrlimit(RLIMIT_NOFILE, &few) != 0) return 1;
                   int pair[2];
                   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return 2;
-                  Descriptor in(pair[0]), out(pair[1]);
+                  host::Descriptor in(pair[0]), out(pair[1]);
                   int files[120];
                   std::fill(std::begin(files), std::end(files), pair[0]);
                   alignas(cmsghdr) char control[CMSG_SPACE(sizeof files)] = {};

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-namespace fci::shm {
+namespace fci::host {
 
 class Descriptor {
 public:
@@ -42,4 +42,4 @@ inline std::string system_text(const std::string& what, int error = errno) {
     return what + ": " + std::generic_category().message(error);
 }
 
-}  // namespace fci::shm
+}  // namespace fci::host

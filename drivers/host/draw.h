@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 
-namespace fci::shm {
+namespace fci::host {
 
 /// False: the kernel has none, and errno says why.
 inline bool draw(std::uint64_t* number) noexcept {
@@ -17,4 +17,4 @@ inline bool draw(std::uint64_t* number) noexcept {
     return got == sizeof *number;
 }
 
-}  // namespace fci::shm
+}  // namespace fci::host

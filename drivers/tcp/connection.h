@@ -1,0 +1,70 @@
+// Connection: a socket to a peer that has been met, with what waits to be written to it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "drivers/host/descriptor.h"
+#include "drivers/tcp/frame_decoder.h"
+#include "fci_core/nhi/transfer.h"
+
+namespace fci::tcp {
+
+class Connection {
+public:
+    Connection(host::Descriptor socket, FrameDecoder::Target& target)
+        : socket_(std::move(socket)), decoder_(target) {}
+
+    [[nodiscard]] int socket() const noexcept { return socket_.get(); }
+    /// Its other end hears nothing of it while another process has the socket as well.
+    void close() noexcept {
+        socket_.close();
+        broken_ = true;
+    }
+
+    // --- out ---
+
+    /// Whether write() would take it.
+    [[nodiscard]] bool fits(const nhi::Transfer& transfer) const noexcept;
+    /// For what of it the kernel does not take; may throw bad_alloc.
+    void reserve(const nhi::Transfer& transfer);
+    /// Takes all of it: at once as far as the kernel does, and keeps the rest, reserve()d.
+    void write(const nhi::Transfer& transfer) noexcept;
+    void say_goodbye() noexcept;
+    /// Gives the kernel what waits. True: nothing does any more.
+    bool flush() noexcept;
+    /// The peer's kernel has all of it, or there is no such peer any more.
+    [[nodiscard]] bool is_idle() const noexcept;
+    [[nodiscard]] bool has_waiting() const noexcept { return first_ != waiting_.size(); }
+
+    // --- in ---
+
+    enum class Reading : std::uint8_t {
+        nothing,
+        some,
+        goodbye,   // the peer has closed in order, and all that it wrote is here
+        end,       // it has not, and yet there is no more; why_ended()
+        nonsense,  // what came is no frame
+    };
+    /// What is here, up to some bound. After one of the last three nothing more may be read.
+    Reading read() noexcept;
+    [[nodiscard]] std::string why_ended() const;
+
+private:
+    void keep(const void* bytes, std::size_t count);
+
+    static constexpr std::size_t kWaitingMost = 256 * 1024;  // unless it is one transfer alone
+    static constexpr std::size_t kReadMost = 1024 * 1024;    // in one turn
+
+    host::Descriptor socket_;
+    FrameDecoder decoder_;
+    std::vector<std::byte> waiting_;
+    std::size_t first_ = 0;  // of waiting_, that is not written
+    int error_ = 0;          // of the socket; 0: the stream ended
+    bool broken_ = false;    // writing makes no sense any more; what was sent may still be read
+};
+
+}  // namespace fci::tcp

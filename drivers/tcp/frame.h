@@ -1,0 +1,70 @@
+// What goes over a connection: a hello each way, then frames. All numbers are as the processor has
+// them; the magic number differs on one that has them the other way round.
+//
+//   hello    80 bytes      who, and what both ends must agree on; the answer says how it went
+//   frame    8 bytes, then
+//            16 for each part of a transfer, then the bytes of all parts
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "fci_core/ddi/card.h"
+#include "fci_core/nhi/transfer.h"
+
+namespace fci::tcp {
+
+enum class Verdict : std::uint32_t {
+    welcome,   // also of who calls
+    crossing,  // both call: this connection goes, the answerer's own one comes
+    mismatch,  // in what the hello says
+    gone,      // the caller was given up before, and does not come back under this card
+};
+inline constexpr std::uint32_t kVerdicts = 4;
+
+/// Written by both ends, believed by neither.
+struct Hello {
+    static constexpr std::uint64_t kMagic = 0x0100'7063'7449'4346;  // "FCItcp", version 1
+
+    std::uint64_t magic;
+    std::uint64_t job;
+    std::uint64_t layout_digest;
+    std::uint64_t sizes;
+    std::uint64_t block_bytes;  // that its writer keeps for the reader
+    ddi::Card from;             // the writer's
+    ddi::Card to;               // the reader's, as far as the writer knows it
+    std::uint32_t pid;
+    Verdict verdict;
+};
+static_assert(sizeof(Hello) == 80 && std::has_unique_object_representations_v<Hello>);
+
+enum class FrameKind : std::uint8_t {
+    transfer = 1,
+    goodbye,  // the writer closes in order; nothing follows
+};
+
+struct FrameHead {
+    FrameKind kind;
+    std::uint8_t parts;
+    std::uint16_t unused;  // 0
+    std::uint32_t events;
+};
+static_assert(sizeof(FrameHead) == 8);
+
+struct PartHead {
+    static constexpr std::uint64_t kIndirect = 1ull << 63;
+
+    std::uint64_t address;         // LcsAddress, or Index
+    std::uint64_t bytes_and_kind;  // kIndirect, or not
+
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_and_kind & ~kIndirect; }
+    [[nodiscard]] bool indirect() const noexcept { return (bytes_and_kind & kIndirect) != 0; }
+};
+static_assert(sizeof(PartHead) == 16);
+
+/// Of a transfer, without the bytes of its parts.
+inline constexpr std::size_t kHeadsMost =
+    sizeof(FrameHead) + nhi::Transfer::kPartsMax * sizeof(PartHead);
+
+}  // namespace fci::tcp

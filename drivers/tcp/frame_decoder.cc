@@ -1,0 +1,136 @@
+#include "drivers/tcp/frame_decoder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "fci_core/base/assert.h"
+
+namespace fci::tcp {
+
+unsigned FrameDecoder::room(iovec (&ranges)[2]) noexcept {
+    FCI_ASSERT(state_ != State::broken && begin_ <= end_ && end_ <= kStagedMost);
+    if (begin_ == end_) {
+        begin_ = end_ = 0;
+    } else if (begin_ != 0) {
+        std::memmove(staged_.get(), staged_.get() + begin_, here());
+        end_ -= std::exchange(begin_, 0);
+    }
+    FCI_ASSERT(end_ < kStagedMost);  // a step never waits for that much
+    unsigned count = 0;
+    direct_ = 0;
+    if (state_ == State::bytes && end_ == 0 && done_ + kDirectLeast <= last_) {
+        if (std::byte* const at = place(); at != nullptr) {
+            direct_ = last_ - done_;
+            ranges[count++] = {at + done_, direct_};
+        }
+    }
+    ranges[count++] = {staged_.get() + end_, kStagedMost - end_};
+    return count;
+}
+
+bool FrameDecoder::take(std::size_t bytes) noexcept {
+    const std::size_t directly = std::min(bytes, direct_);
+    done_ += directly;
+    direct_ = 0;
+    end_ += bytes - directly;
+    FCI_ASSERT(end_ <= kStagedMost);
+    while (step()) {
+    }
+    return state_ != State::broken;
+}
+
+/// False: more of the stream is needed, or nothing follows.
+bool FrameDecoder::step() noexcept {
+    switch (state_) {
+        case State::head:
+            return read_head();
+        case State::parts:
+            return read_parts();
+        case State::bytes:
+            return read_bytes();
+        case State::goodbye:
+            if (here() != 0) state_ = State::broken;
+            return false;
+        case State::broken:
+            return false;
+    }
+    return false;
+}
+
+bool FrameDecoder::read_head() noexcept {
+    if (here() < sizeof head_) return false;
+    std::memcpy(&head_, staged_.get() + begin_, sizeof head_);
+    begin_ += sizeof head_;
+    const bool transfers = head_.kind == FrameKind::transfer;
+    const bool is_possible = (transfers || head_.kind == FrameKind::goodbye) &&
+                             head_.parts <= (transfers ? nhi::Transfer::kPartsMax : 0) &&
+                             head_.unused == 0 && (transfers || head_.events == 0);
+    state_ = !is_possible ? State::broken : transfers ? State::parts : State::goodbye;
+    return is_possible;
+}
+
+bool FrameDecoder::read_parts() noexcept {
+    const std::size_t bytes = head_.parts * sizeof(PartHead);
+    if (here() < bytes) return false;
+    std::memcpy(parts_.data(), staged_.get() + begin_, bytes);
+    begin_ += bytes;
+    for (unsigned i = 0; i < head_.parts; ++i) {
+        if (parts_[i].indirect() && parts_[i].address >= nhi::kIndicesMax) {
+            state_ = State::broken;
+            return false;
+        }
+    }
+    part_ = 0;
+    state_ = State::bytes;
+    begin_part();
+    return true;
+}
+
+void FrameDecoder::begin_part() noexcept {
+    if (part_ == head_.parts) return;
+    const PartHead& part = parts_[part_];
+    address_ = part.indirect() ? target_.address_of(part.address) : part.address;
+    bytes_ = part.bytes();
+    done_ = 0;
+    last_ = 0;
+    if (bytes_ <= kShort) return;
+    // The last aligned word and what is behind it.
+    last_ = bytes_ - sizeof(std::uint64_t) - (address_ + bytes_) % sizeof(std::uint64_t);
+}
+
+std::byte* FrameDecoder::place() noexcept {
+    const std::uint64_t end = address_ + bytes_;
+    return end < address_ ? nullptr : target_.locate(address_, bytes_);
+}
+
+bool FrameDecoder::read_bytes() noexcept {
+    if (part_ == head_.parts) {
+        state_ = State::head;
+        target_.raise(head_.events);
+        return true;
+    }
+    if (done_ < last_) {
+        const std::uint64_t some = std::min<std::uint64_t>(here(), last_ - done_);
+        if (some == 0) return false;
+        store(some);
+        return true;
+    }
+    if (here() < bytes_ - done_) return false;
+    store(bytes_ - done_);
+    FCI_ASSERT(done_ == bytes_);
+    ++part_;
+    begin_part();
+    return true;
+}
+
+/// The next bytes of the part, which are here. Nobody but this thread sees them half done.
+void FrameDecoder::store(std::uint64_t bytes) noexcept {
+    FCI_ASSERT(bytes <= here() && bytes <= bytes_ - done_);
+    std::byte* const at = bytes == 0 ? nullptr : place();
+    if (at != nullptr) std::memcpy(at + done_, staged_.get() + begin_, bytes);
+    begin_ += bytes;
+    done_ += bytes;
+}
+
+}  // namespace fci::tcp

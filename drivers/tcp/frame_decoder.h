@@ -1,0 +1,74 @@
+// FrameDecoder: takes frames out of a stream of bytes, wherever it is cut, and puts their parts
+// where they belong. It knows neither sockets nor clocks.
+//
+// Whoever reads memory while a part is still coming must find each word whole and the last one
+// last, so a short part and the last word of a long one are stored when all of it is here. What
+// lies between goes where it belongs as it comes, straight from the socket where that is possible.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "drivers/tcp/frame.h"
+
+namespace fci::tcp {
+
+class FrameDecoder {
+public:
+    /// Memory that the frames are for.
+    class Target {
+    public:
+        virtual ~Target() = default;
+        /// The address that an index below nhi::kIndicesMax names.
+        [[nodiscard]] virtual std::uint64_t address_of(std::uint64_t index) const noexcept = 0;
+        /// Where these bytes lie; nullptr: nowhere, and they have no effect.
+        [[nodiscard]] virtual std::byte* locate(std::uint64_t address,
+                                                std::uint64_t bytes) noexcept = 0;
+        /// A transfer is complete.
+        virtual void raise(std::uint32_t events) noexcept = 0;
+    };
+
+    explicit FrameDecoder(Target& target)
+        : target_(target), staged_(std::make_unique<std::byte[]>(kStagedMost)) {}
+
+    /// Where the next bytes must be put, in this order; how many ranges.
+    unsigned room(iovec (&ranges)[2]) noexcept;
+    /// So many bytes are there. False: no peer would have sent them, and no more may be given.
+    [[nodiscard]] bool take(std::size_t bytes) noexcept;
+    [[nodiscard]] bool said_goodbye() const noexcept { return state_ == State::goodbye; }
+
+private:
+    static constexpr std::size_t kStagedMost = 64 * 1024;
+    static constexpr std::uint64_t kShort = 256;         // such parts are stored at once
+    static constexpr std::uint64_t kDirectLeast = 4096;  // of a long one, straight to its place
+
+    enum class State : std::uint8_t { head, parts, bytes, goodbye, broken };
+
+    [[nodiscard]] std::size_t here() const noexcept { return end_ - begin_; }
+    bool step() noexcept;
+    bool read_head() noexcept;
+    bool read_parts() noexcept;
+    bool read_bytes() noexcept;
+    void begin_part() noexcept;
+    void store(std::uint64_t bytes) noexcept;
+    [[nodiscard]] std::byte* place() noexcept;
+
+    Target& target_;
+    std::unique_ptr<std::byte[]> staged_;
+    std::size_t begin_ = 0, end_ = 0;  // what is there of the stream
+    State state_ = State::head;
+    FrameHead head_{};
+    std::array<PartHead, nhi::Transfer::kPartsMax> parts_{};
+    unsigned part_ = 0;          // the one that is coming
+    std::uint64_t address_ = 0;  // of it
+    std::uint64_t bytes_ = 0;
+    std::uint64_t done_ = 0;  // of these
+    std::uint64_t last_ = 0;  // from here on they are stored together
+    std::size_t direct_ = 0;  // the first range of room()
+};
+
+}  // namespace fci::tcp

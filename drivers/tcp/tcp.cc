@@ -1,0 +1,20 @@
+#include "drivers/tcp/tcp.h"
+
+#include "drivers/tcp/tcp_device.h"
+
+namespace fci::tcp {
+
+std::unique_ptr<ddi::Device> open_tcp(const ddi::Settings& settings, Status* status,
+                                      std::string* error) {
+    return TcpDevice::open(settings, status, error);
+}
+
+/// By doing it: a device with the least memory.
+bool probe_tcp(std::string* note) {
+    ddi::Settings settings;
+    settings.block_bytes = 4096;
+    Status status;
+    return open_tcp(settings, &status, note) != nullptr;
+}
+
+}  // namespace fci::tcp

@@ -1,0 +1,16 @@
+// The tcp driver: one connection for each pair of processes that talk, over any network that has
+// TCP. It is what works everywhere.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "fci_core/ddi/device.h"
+
+namespace fci::tcp {
+
+std::unique_ptr<ddi::Device> open_tcp(const ddi::Settings& settings, Status* status,
+                                      std::string* error);
+bool probe_tcp(std::string* note);
+
+}  // namespace fci::tcp

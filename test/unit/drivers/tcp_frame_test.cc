@@ -1,0 +1,215 @@
+// The decoder of frames: a stream is cut anywhere, and may hold anything.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "drivers/tcp/frame_decoder.h"
+#include "fci_core/base/flag.h"
+#include "fci_core/base/prng.h"
+
+namespace fci::tcp {
+namespace {
+
+constexpr std::uint64_t kBytes = 64 * 1024;
+
+/// Memory at addresses from 0 on.
+struct Memory final : FrameDecoder::Target {
+    std::uint64_t address_of(std::uint64_t index) const noexcept override { return 8 * index; }
+    std::byte* locate(std::uint64_t address, std::uint64_t bytes) noexcept override {
+        const bool fits = address <= kBytes && bytes <= kBytes - address;
+        return fits ? reinterpret_cast<std::byte*>(words.data()) + address : nullptr;
+    }
+    void raise(std::uint32_t more) noexcept override {
+        events |= more;
+        ++transfers;
+    }
+
+    std::vector<std::uint64_t> words = std::vector<std::uint64_t>(kBytes / 8);
+    std::uint32_t events = 0;
+    unsigned transfers = 0;
+};
+
+using Stream = std::vector<std::byte>;
+
+void append(Stream* stream, const void* bytes, std::size_t count) {
+    const auto* const from = static_cast<const std::byte*>(bytes);
+    stream->insert(stream->end(), from, from + count);
+}
+
+void head(Stream* stream, FrameKind kind, std::uint8_t parts, std::uint32_t events = 0,
+          std::uint16_t unused = 0) {
+    const FrameHead told{kind, parts, unused, events};
+    append(stream, &told, sizeof told);
+}
+
+void part(Stream* stream, std::uint64_t address, std::uint64_t bytes, bool indirect = false) {
+    const PartHead told{address, bytes | (indirect ? PartHead::kIndirect : 0)};
+    append(stream, &told, sizeof told);
+}
+
+/// As a socket would give it. False: it was refused.
+template <class Look>
+bool feed(FrameDecoder& decoder, const Stream& stream, std::size_t most, Prng* prng, Look look) {
+    for (std::size_t at = 0; at < stream.size();) {
+        std::size_t left = std::min(stream.size() - at, most);
+        if (prng != nullptr) left = 1 + prng->below(left);
+        iovec ranges[2];
+        const unsigned count = decoder.room(ranges);
+        std::size_t given = 0;
+        for (unsigned i = 0; i < count && given < left; ++i) {
+            const std::size_t some = std::min(left - given, ranges[i].iov_len);
+            std::memcpy(ranges[i].iov_base, stream.data() + at + given, some);
+            given += some;
+        }
+        at += given;
+        if (!decoder.take(given)) return false;
+        look();
+    }
+    return true;
+}
+
+bool feed(FrameDecoder& decoder, const Stream& stream) {
+    return feed(decoder, stream, stream.size(), nullptr, [] {});
+}
+
+TEST(frame_decoder, take__any_cut_gives_the_same_memory) {
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Prng prng(seed);
+        Memory memory;
+        FrameDecoder decoder(memory);
+        std::vector<std::byte> expected(kBytes);
+        Stream stream;
+        std::uint32_t events = 0;
+        constexpr unsigned kTransfers = 60;
+        for (unsigned i = 0; i < kTransfers; ++i) {
+            const auto parts = static_cast<std::uint8_t>(prng.below(nhi::Transfer::kPartsMax + 1));
+            const std::uint32_t raised = prng.chance(30) ? 1u << prng.below(32) : 0;
+            head(&stream, FrameKind::transfer, parts, raised);
+            events |= raised;
+            std::vector<std::pair<std::uint64_t, std::uint64_t>> places;
+            for (unsigned p = 0; p < parts; ++p) {
+                const bool indirect = prng.chance(20);
+                const std::uint64_t bytes = prng.below(prng.chance(20) ? 30'000 : 300);
+                // Some lie nowhere, in part or whole.
+                std::uint64_t address = prng.below(prng.chance(95) ? kBytes - bytes : 2 * kBytes);
+                if (indirect) address = prng.below(nhi::kIndicesMax);
+                part(&stream, address, bytes, indirect);
+                places.emplace_back(indirect ? 8 * address : address, bytes);
+            }
+            for (const auto& [address, bytes] : places) {
+                std::vector<std::byte> data(bytes);
+                for (std::byte& byte : data) byte = static_cast<std::byte>(prng.next());
+                append(&stream, data.data(), bytes);
+                if (address <= kBytes && bytes <= kBytes - address && bytes != 0) {
+                    std::memcpy(expected.data() + address, data.data(), bytes);
+                }
+            }
+        }
+        const std::size_t most = 1 + prng.below(prng.chance(50) ? 40 : 100'000);
+        ASSERT_TRUE(feed(decoder, stream, most, &prng, [] {}));
+        EXPECT_EQ(memory.transfers, kTransfers);
+        EXPECT_EQ(memory.events, events);
+        EXPECT_EQ(std::memcmp(memory.words.data(), expected.data(), kBytes), 0);
+        EXPECT_FALSE(decoder.said_goodbye());
+    }
+}
+
+TEST(frame_decoder, take__words_are_whole_and_the_last_one_comes_last) {
+    for (const std::uint64_t words : {1, 2, 8, 31, 32, 33, 64, 1000, 4000}) {
+        Memory memory;
+        FrameDecoder decoder(memory);
+        Prng prng(words);
+        std::uint64_t round = 0;
+        for (unsigned i = 0; i < 20; ++i) {
+            Stream stream;
+            const std::uint64_t next = round + 0x0101'0101'0101'0101;
+            const std::vector<std::uint64_t> line(words, next);
+            head(&stream, FrameKind::transfer, 1);
+            part(&stream, 64, 8 * words);
+            append(&stream, line.data(), 8 * words);
+            ASSERT_TRUE(feed(decoder, stream, 100, &prng, [&] {
+                const std::uint64_t last = memory.words[8 + words - 1];
+                ASSERT_TRUE(last == round || last == next);
+                for (std::uint64_t w = 0; w + 1 < words && last == next; ++w) {
+                    ASSERT_EQ(memory.words[8 + w], next);
+                }
+            }));
+            ASSERT_EQ(memory.words[8 + words - 1], next);
+            round = next;
+        }
+    }
+}
+
+TEST(frame_decoder, take__what_no_peer_sends_is_refused) {
+    const auto refused = [](auto write) {
+        Stream stream;
+        write(&stream);
+        Memory memory;
+        FrameDecoder decoder(memory);
+        const bool well = feed(decoder, stream);
+        EXPECT_EQ(memory.transfers, 0u);
+        return !well;
+    };
+    const auto transfer = FrameKind::transfer, goodbye = FrameKind::goodbye;
+    EXPECT_TRUE(refused([&](Stream* s) { head(s, FrameKind{0}, 0); }));
+    EXPECT_TRUE(refused([&](Stream* s) { head(s, FrameKind{3}, 0); }));
+    EXPECT_TRUE(refused([&](Stream* s) { head(s, transfer, nhi::Transfer::kPartsMax + 1); }));
+    EXPECT_TRUE(refused([&](Stream* s) { head(s, transfer, 0, 0, 1); }));
+    EXPECT_TRUE(refused([&](Stream* s) { head(s, goodbye, 1); }));
+    EXPECT_TRUE(refused([&](Stream* s) { head(s, goodbye, 0, 1); }));
+    EXPECT_TRUE(refused([&](Stream* s) { head(s, goodbye, 0), head(s, goodbye, 0); }));
+    EXPECT_TRUE(refused([&](Stream* s) {
+        head(s, transfer, 1);
+        part(s, nhi::kIndicesMax, 8, true);
+    }));
+}
+
+TEST(frame_decoder, take__lengths_without_end_have_no_effect) {
+    for (const std::uint64_t address : {0ull, 64ull, ~0ull - 100, ~0ull}) {
+        for (const std::uint64_t bytes : {kBytes + 1, 1ul << 40, (1ul << 63) - 1}) {
+            Memory memory;
+            FrameDecoder decoder(memory);
+            Stream stream;
+            head(&stream, FrameKind::transfer, 1, 1);
+            part(&stream, address, bytes);
+            stream.resize(stream.size() + 50'000, std::byte{1});
+            EXPECT_TRUE(feed(decoder, stream));
+            EXPECT_EQ(memory.transfers, 0u);
+            EXPECT_EQ(std::ranges::count(memory.words, 0u), kBytes / 8);
+        }
+    }
+}
+
+TEST(frame_decoder, take__random_bytes) {
+    for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+        Prng prng(seed);
+        Memory memory;
+        FrameDecoder decoder(memory);
+        Stream stream(prng.below(4000));
+        for (std::byte& byte : stream) {
+            byte = static_cast<std::byte>(prng.chance(60) ? prng.below(5) : prng.next());
+        }
+        (void)feed(decoder, stream, 200, &prng, [] {});
+    }
+}
+
+TEST(frame_decoder, said_goodbye__after_all_that_came_before) {
+    Memory memory;
+    FrameDecoder decoder(memory);
+    const std::uint64_t word = 7;
+    Stream stream;
+    head(&stream, FrameKind::transfer, 1, 4);
+    part(&stream, 8, 8);
+    append(&stream, &word, 8);
+    head(&stream, FrameKind::goodbye, 0);
+    EXPECT_TRUE(feed(decoder, stream));
+    EXPECT_TRUE(decoder.said_goodbye());
+    EXPECT_EQ(memory.words[1], 7u);
+    EXPECT_EQ(memory.events, 4u);
+}
+
+}  // namespace
+}  // namespace fci::tcp
