@@ -299,8 +299,16 @@ int fci_icl_receive_claimed(fci_icl_context* context, fci_icl_message* message,
 
 int fci_icl_discard_claimed(fci_icl_context* context, fci_icl_message* message) {
     return guarded([&]() -> int {
-        messages_of(context).discard_claimed(*claimed_of(message));
+        messages_of(context).receives().discard(*claimed_of(message));
         return FCI_ICL_OK;
+    });
+}
+
+int fci_icl_discard(fci_icl_context* context, uint32_t space, uint64_t match, uint64_t ignore) {
+    if (space >= FCI_ICL_SPACES) return FCI_ICL_EINVAL;
+    return guarded([&] {
+        return messages_of(context).receives().discard_matching(
+            {FCI_ICL_ANY_SOURCE, space, match, ignore});
     });
 }
 

@@ -201,6 +201,11 @@ FCI_ICL_API int fci_icl_receive_claimed(fci_icl_context *context, fci_icl_messag
                                         fci_icl_order *order, struct fci_icl_status *status);
 /* Throws the message away; its sender completes as if it had been received. */
 FCI_ICL_API int fci_icl_discard_claimed(fci_icl_context *context, fci_icl_message *message);
+/* Throws away all messages that match, of whatever source, and were neither received nor claimed:
+ * what is left of a communicator that ends, and whose context id another one will get. Returns how
+ * many, or an error. Does not progress; also for callbacks. */
+FCI_ICL_API int fci_icl_discard(fci_icl_context *context, uint32_t space, uint64_t match,
+                                uint64_t ignore);
 
 /* --- active messages --- */
 

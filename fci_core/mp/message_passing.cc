@@ -82,20 +82,11 @@ int MessagePassing::cancel(std::uint32_t handle) {
     return kSuccess;
 }
 
-int MessagePassing::probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed) {
-    return receives_.probe(pattern, outcome, claimed);
-}
-
 int MessagePassing::receive_claimed(Arrived& message, std::span<const iovec> to,
                                     const Completion& completion, std::uint32_t* handle,
                                     Outcome* outcome) {
     engine_.outbox.reserve();
     return receives_.take_arrived(message, to, completion, handle, outcome);
-}
-
-void MessagePassing::discard_claimed(Arrived& message) {
-    engine_.outbox.reserve();
-    receives_.discard(message);
 }
 
 // --- who waits for what ---

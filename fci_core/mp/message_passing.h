@@ -32,13 +32,15 @@ public:
     int receive(const Pattern& pattern, std::span<const iovec> to, const Completion& completion,
                 std::uint32_t* handle, Outcome* outcome);
     int cancel(std::uint32_t handle);
-    int probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed);
+    int probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed) {
+        return receives_.probe(pattern, outcome, claimed);
+    }
     int receive_claimed(Arrived& message, std::span<const iovec> to, const Completion& completion,
                         std::uint32_t* handle, Outcome* outcome);
-    void discard_claimed(Arrived& message);
 
     [[nodiscard]] Engine& engine() noexcept { return engine_; }
     [[nodiscard]] const Engine& engine() const noexcept { return engine_; }
+    [[nodiscard]] Receives& receives() noexcept { return receives_; }
     [[nodiscard]] Meetings& meetings() noexcept { return meetings_; }
     [[nodiscard]] ActiveMessages& active_messages() noexcept { return active_; }
 

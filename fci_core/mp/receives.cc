@@ -93,9 +93,21 @@ int Receives::take_arrived(Arrived& message, std::span<const iovec> to,
 
 void Receives::discard(Arrived& message) {
     if (message.send != 0) {
+        engine_.outbox.reserve();
         engine_.outbox.tell(engine_.peers[message.envelope.source], Kind::taken, message.send);
     }
     dispose(message);
+}
+
+int Receives::discard_matching(const Pattern& pattern) {
+    int discarded = 0;
+    while (ArrivedNode* const node = engine_.arrived.find(pattern)) {
+        engine_.outbox.reserve();
+        engine_.arrived.remove(*node);
+        discard(static_cast<Arrived&>(*node));
+        ++discarded;
+    }
+    return discarded;
 }
 
 /// The memory is free again, and its sender will hear of it.

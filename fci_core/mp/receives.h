@@ -20,7 +20,7 @@ public:
         : engine_(engine), rendezvous_(rendezvous), asks_(asks), offers_(offers), active_(active) {}
     ~Receives();
 
-    // Each of these: the outbox has a line in reserve.
+    // Those that take a completion: the outbox has a line in reserve.
 
     /// kDone with *outcome, kAccepted with *handle, or an error. `source`: not lost; nullptr: any.
     int receive(Peer* source, const Pattern& pattern, std::span<const iovec> to,
@@ -28,7 +28,10 @@ public:
     /// The message goes to its receive. Without memory it stays where it is. Likewise.
     int take_arrived(Arrived& message, std::span<const iovec> to, const Completion& completion,
                      std::uint32_t* handle, Outcome* outcome);
+    /// Throws the message away: its sender completes as if it had been received.
     void discard(Arrived& message);
+    /// Likewise all that match; how many these were.
+    int discard_matching(const Pattern& pattern);
     /// kSuccess with *outcome, or kNoMessage. `claimed` may be nullptr; else it gets the message.
     int probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed);
     /// One that waits for its message.

@@ -21,7 +21,7 @@ void pml_fci_become_child(void *unused)
         &mca_pml.pml_isend, &mca_pml.pml_send, &mca_pml.pml_irecv, &mca_pml.pml_recv,
         &mca_pml.pml_isend_init, &mca_pml.pml_irecv_init, &mca_pml.pml_start, &mca_pml.pml_iprobe,
         &mca_pml.pml_probe, &mca_pml.pml_improbe, &mca_pml.pml_mprobe, &mca_pml.pml_imrecv,
-        &mca_pml.pml_mrecv
+        &mca_pml.pml_mrecv, &mca_pml.pml_add_comm, &mca_pml.pml_add_procs
     };
     (void) unused;
     if (pml_fci.context == NULL)

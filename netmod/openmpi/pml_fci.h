@@ -24,6 +24,7 @@
 #include <ompi/mca/pml/base/pml_base_request.h>
 #include <ompi/mca/pml/pml.h>
 #include <ompi/request/request.h>
+#include <ompi/win/win.h>
 #include <opal/util/output.h>
 
 #include "fci_core/api/icl.h"
@@ -46,7 +47,8 @@ typedef struct {
     struct pml_fci_request *called; /* complete, and somebody is to be called; the oldest first */
     struct pml_fci_request **called_end;
     ompi_request_t sent;            /* what a send answers that was complete at once */
-    bool has_windows;               /* whose traffic comes by other ways than FCI */
+    bool has_windows;               /* their traffic comes by other ways than FCI, and wakes nobody */
+    int windows_free;               /* places in Open MPI's table, when they were counted */
     /* parameters of MCA */
     int priority;
     char *driver, *protocol;
@@ -114,6 +116,16 @@ int pml_fci_del_procs(struct ompi_proc_t **procs, size_t count);
 int pml_fci_add_comm(ompi_communicator_t *comm);
 int pml_fci_del_comm(ompi_communicator_t *comm);
 int pml_fci_publish_card(void);
+
+/* Finds out whether there are windows: they go by Open MPI's own ways through shared memory. With
+ * the lock held. */
+void pml_fci_count_windows(void);
+
+static inline void pml_fci_look_for_windows(void)
+{
+    if (OPAL_UNLIKELY(ompi_mpi_windows.number_free != pml_fci.windows_free))
+        pml_fci_count_windows();
+}
 
 /* Into *peer: who has this rank. An error of Open MPI's if its card is not to be had. */
 int pml_fci_find_peer(ompi_communicator_t *comm, int rank, uint32_t *peer);

@@ -126,13 +126,15 @@ PML_FCI_APART void pml_fci_call_all(void)
     for (; request != NULL; request = next) {
         next = request->next;
         pml_fci_enter();
-        request->active = false;
         const bool freed = request->freed;
-        if (freed)
-            pml_fci_return_request(request);
+        request->active = freed;  /* where who is called frees it again, it stays until below */
         pml_fci_exit();
-        if (!freed)
-            ompi_request_complete(&request->ompi, true);
+        ompi_request_complete(&request->ompi, true);
+        if (freed) {
+            pml_fci_enter();
+            pml_fci_return_request(request);
+            pml_fci_exit();
+        }
     }
 }
 
@@ -141,8 +143,10 @@ int pml_fci_progress(void)
     int events;
     if (OPAL_UNLIKELY(pml_fci.context == NULL))  /* in a child of fork() */
         return 0;
+    pml_fci_call();  /* before a turn in which this process may sleep */
     if (OPAL_UNLIKELY(opal_using_threads()) && pthread_mutex_trylock(&pml_fci.lock) != 0)
         return 0;
+    pml_fci_look_for_windows();
     events = fci_icl_progress(pml_fci.context);
     pml_fci_exit();
     pml_fci_call();

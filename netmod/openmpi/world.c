@@ -3,7 +3,6 @@
 #include "netmod/openmpi/pml_fci.h"
 
 #include <ompi/proc/proc.h>
-#include <ompi/win/win.h>
 
 /* Of a process' endpoint: its peer number and one, so that NULL stays "unknown". */
 #define TO_ENDPOINT(peer) ((void *) ((uintptr_t) (peer) + 1))
@@ -95,15 +94,31 @@ static int find_all(ompi_communicator_t *comm, int size)
     return error;
 }
 
-/* Windows go by Open MPI's own ways through shared memory, and what comes there wakes nobody. Each
- * has a communicator of its own, so this is asked whenever one of those comes or goes. */
-static void look_for_windows(void)
+void pml_fci_count_windows(void)
 {
     const opal_pointer_array_t *const windows = &ompi_mpi_windows;
+    pml_fci.windows_free = windows->number_free;
     pml_fci.has_windows = windows->size - windows->number_free > 1;  /* MPI_WIN_NULL */
-    pml_fci_enter();
     fci_icl_stay_awake(pml_fci.context, pml_fci.has_windows);
+}
+
+/* What was sent to this process on a communicator with this context id, and never received. */
+static void discard_leftovers(uint64_t context)
+{
+    (void) fci_icl_discard(pml_fci.context, 0, context, PML_FCI_RANK_MASK | UINT32_MAX);
+}
+
+/* Of communicators before this one that had its context id. Nobody has sent on this one yet: Open
+ * MPI lets its members meet first, when each has added it. So turns bring in what is on its way. */
+static void begin_empty(uint64_t context)
+{
+    enum { TURNS_MOST = 64 };
+    pml_fci_enter();
+    for (int turns = 0; turns < TURNS_MOST && fci_icl_progress(pml_fci.context) > 0; turns++) {
+    }
+    discard_leftovers(context);
     pml_fci_exit();
+    pml_fci_call();
 }
 
 int pml_fci_add_comm(ompi_communicator_t *comm)
@@ -119,19 +134,24 @@ int pml_fci_add_comm(ompi_communicator_t *comm)
     for (int rank = 0; rank < size; rank++)
         own->peers[rank] = PML_FCI_UNKNOWN;
     comm->c_pml_comm = (struct mca_pml_comm_t *) own;
-    look_for_windows();
+    begin_empty(context);
     const int error = size > PML_FCI_RANKS_TOLD ? find_all(comm, size) : OMPI_SUCCESS;
     if (error != OMPI_SUCCESS)
         (void) pml_fci_del_comm(comm);
     return error;
 }
 
+/* Also inside fci_icl_progress(), where the last request of the communicator has ended. */
 int pml_fci_del_comm(ompi_communicator_t *comm)
 {
-    free(comm->c_pml_comm);
+    pml_fci_comm *const own = pml_fci_comm_of(comm);
+    if (own != NULL && pml_fci.context != NULL) {
+        pml_fci_enter();
+        discard_leftovers(own->receives);
+        pml_fci_exit();
+    }
+    free(own);
     comm->c_pml_comm = NULL;
-    if (pml_fci.context != NULL)
-        look_for_windows();
     return OMPI_SUCCESS;
 }
 
@@ -146,19 +166,36 @@ int pml_fci_rank_of(const ompi_communicator_t *comm, const struct fci_icl_status
     return rank;
 }
 
-/* "rank 3 of MPI_COMM_WORLD", where it is one of them. */
+/* "rank 3 of MPI_COMM_WORLD", where it is one of them: also one that was never sent anything. */
 static void name_peer(fci_icl_peer peer, char *text, size_t size)
 {
-    const pml_fci_comm *const world = pml_fci_comm_of(&ompi_mpi_comm_world.comm);
+    ompi_communicator_t *const world = &ompi_mpi_comm_world.comm;
+    const int ranks = pml_fci_comm_of(world) != NULL ? pml_fci_comm_of(world)->size : 0;
+    uint32_t other;
     snprintf(text, size, "a process of another job");
-    for (int rank = 0; world != NULL && rank < world->size; rank++)
-        if (world->peers[rank] == peer)
+    for (int rank = 0; rank < ranks; rank++)
+        if (pml_fci_peer_of(world, rank, &other) == OMPI_SUCCESS && other == peer)
             snprintf(text, size, "rank %d of MPI_COMM_WORLD", rank);
+}
+
+/* Whether this is the first time that this is asked for this peer. */
+static bool is_news(fci_icl_peer peer)
+{
+    static fci_icl_peer *said;
+    static size_t count;
+    for (size_t i = 0; i < count; i++)
+        if (said[i] == peer)
+            return false;
+    fci_icl_peer *const more = realloc(said, (count + 1) * sizeof *said);
+    if (more != NULL) {
+        said = more;
+        said[count++] = peer;
+    }
+    return true;
 }
 
 int pml_fci_error(int code, fci_icl_peer peer)
 {
-    static fci_icl_peer said = PML_FCI_UNKNOWN;
     const bool lost =
         code == FCI_ICL_EPEER || code == FCI_ICL_EUNREACHABLE || code == FCI_ICL_EMISMATCH;
     const char *reason = lost ? fci_icl_peer_reason(pml_fci.context, peer) : NULL;
@@ -171,8 +208,7 @@ int pml_fci_error(int code, fci_icl_peer peer)
         reason = fci_icl_strerror(code);
     if (!lost) {
         opal_output(0, "fci: a message failed: %s", reason);
-    } else if (said != peer) {
-        said = peer;
+    } else if (is_news(peer)) {
         name_peer(peer, name, sizeof name);
         opal_output(0, "fci: lost %s: %s", name, reason);
     }

@@ -8,6 +8,7 @@
  *   probe    ... in MPI_Probe
  *   compute  ... in MPI_Barrier, but rank 1 computes as well as rank 0, and never calls MPI
  *   mixed    ... in a loop of MPI_Test that also looks at a word of shared memory
+ *   window   as recv, after a window was made and freed
  *
  * Rank 0 lets them wait for a second, looks at the processor time of each over SECONDS, and then
  * ends their wait, one by one but for barriers. It prints
@@ -82,7 +83,7 @@ static void look(const int *pids, double seconds, int computes) {
 static void wait_for_end(const char *mode) {
     int number = 0, done = 0;
     MPI_Request request;
-    if (strcmp(mode, "recv") == 0) {
+    if (strcmp(mode, "recv") == 0 || strcmp(mode, "window") == 0) {
         MPI_Recv(&number, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else if (strcmp(mode, "probe") == 0) {
         MPI_Probe(0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -114,6 +115,14 @@ static void end_waits(const char *mode) {
         if (mixed) MPI_Send(&number, 1, MPI_INT, other, TAG, MPI_COMM_WORLD);
     }
     printf("answer after %.0f us\n", slowest * 1e6);
+}
+
+static void make_and_free_window(void) {
+    MPI_Win window;
+    void *memory;
+    MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    MPI_Win_fence(0, window);
+    MPI_Win_free(&window);
 }
 
 static void take_steps(long count) {
@@ -151,6 +160,7 @@ int main(int argc, char **argv) {
     const int computes = strcmp(mode, "compute") == 0;
     int pid = (int)getpid(), pids[MOST];
     MPI_Gather(&pid, 1, MPI_INT, pids, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (strcmp(mode, "window") == 0) make_and_free_window();
     page = shared_page(sizeof *page);
     if (page == NULL) MPI_Abort(MPI_COMM_WORLD, 2);
     if (rank == 0) {

@@ -1,9 +1,9 @@
 /* forker.c: an MPI program that calls system() and fork() while messages are under way.
  *
- *   forker ROUNDS [stray]
+ *   forker ROUNDS [send|dup]
  *
- * `stray`: afterwards a child of rank 0 calls MPI, which it must not. It has to end, with an error,
- * and its parent to go on.
+ * With a second word a child of rank 0 calls MPI afterwards, which it must not: it sends, or makes a
+ * communicator. It has to end, with an error, and its parent to go on.
  *
  * Prints, from rank 0, the signals whose handlers MPI_Init and what follows changed: over FCI there
  * must be no more of them than over any other transport. Ends with 1 where data was wrong.
@@ -48,12 +48,14 @@ static void make_process(int round) {
     if (child < 0 || waitpid(child, &status, 0) != child || status != 0) abort();
 }
 
-static void stray_child(void) {
+static void stray_child(int sends) {
     const pid_t child = fork();
     if (child == 0) {
         int word = 0;
+        MPI_Comm own;
         alarm(10);
-        MPI_Send(&word, 1, MPI_INT, 1, 4711, MPI_COMM_WORLD);
+        if (sends) MPI_Send(&word, 1, MPI_INT, 1, 4711, MPI_COMM_WORLD);
+        if (!sends) MPI_Comm_dup(MPI_COMM_SELF, &own);
         _exit(0);
     }
     int status = 0;
@@ -91,7 +93,7 @@ int main(int argc, char **argv) {
         }
     }
     if (rank == 0) print_changes(before, "at the end");
-    if (argc > 2 && rank == 0) stray_child();
+    if (argc > 2 && rank == 0) stray_child(strcmp(argv[2], "send") == 0);
     int sum = 0;
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (sum != size * (size - 1) / 2) MPI_Abort(MPI_COMM_WORLD, 1);

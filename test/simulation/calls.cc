@@ -297,7 +297,7 @@ void Simulation::take_claimed(unsigned at, const Receive& like, std::size_t mess
     receive.claim = true;
     if (auto wrong = reference_.match(message, number); !wrong.empty()) return fail(wrong);
     if (prng_.chance(20)) {
-        ends_[at].mp->discard_claimed(*claimed);
+        ends_[at].mp->receives().discard(*claimed);
         receive.completed = ++moment_;
         return;
     }

@@ -133,6 +133,8 @@ def cases(settings):
         return
     for mode in ("recv", "barrier", "probe", "compute", "mixed"):
         yield Case(f"{mode}-8", lambda mode=mode: calm(settings, mode, 8))
+    if settings.transport == "fci-openmpi":  # which does not sleep while there is a window
+        yield Case("window-8", lambda: calm(settings, "window", 8))
     yield Case("steps-2", lambda: steps_alone(settings))
     yield Case("steps-8", lambda: steps(settings, 8))
     yield Case("barrier-64", lambda: calm(settings, "barrier", 64), ci=False)

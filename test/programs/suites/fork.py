@@ -37,10 +37,10 @@ def mpi_program(settings):
     return passed("60 rounds; handlers as over the stock transport")
 
 
-def stray(settings):
+def stray(settings, call):
     """A child that calls MPI is told what is wrong and ends; the job goes on."""
     binary = forker(settings)
-    command, env = settings.mpirun(2, [binary, 6, "stray"])
+    command, env = settings.mpirun(2, [binary, 6, call])
     ran = run(command, cwd=settings.directory("fork"), env=env, timeout=LIMIT)
     ended = re.search(r"stray child: (\w+) (\d+)", ran.out)
     told = re.search(r"^(?:\[\S+\] )?fci: process \d+ came from fork\(\).*", ran.err, re.M)
@@ -69,6 +69,8 @@ def plain(settings):
 
 def cases(settings):
     yield Case("mpi", lambda: mpi_program(settings))
-    yield Case("stray", lambda: stray(settings))
+    yield Case("stray", lambda: stray(settings, "send"))
+    if settings.transport == "fci-openmpi":  # by the provider a communicator is none of FCI's
+        yield Case("stray-dup", lambda: stray(settings, "dup"))
     if settings.transport == "fci":  # without MPI: once is enough
         yield Case("plain", lambda: plain(settings))

@@ -3,6 +3,7 @@ the dead one; nothing is left of anybody. One that only stops is waited for."""
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -11,8 +12,8 @@ import time
 import uuid
 from dataclasses import dataclass
 
-from harness import (HERE, Case, failed, left_over, name_of, passed, processes_of, run, skipped,
-                     snapshot)
+from harness import (HERE, Case, built, failed, left_over, name_of, open_mpi_release, passed,
+                     processes_of, run, skipped, snapshot)
 from suites.hpcc import write_input
 from survivors import LOST, Crowd
 
@@ -252,8 +253,24 @@ def beside(settings, user):
         "a rank of the one was killed, the other did all its rounds")
 
 
+def named(settings, ranks=4):
+    """Of each that was lost the user reads once, and by its rank, also where it was never sent to."""
+    where = settings.directory("kill-named")
+    binary = built(settings, HERE / "mourner.c", where / "mourner", mpi=True, against_fci=False)
+    command, env = settings.mpirun(ranks, [binary], options=["--enable-recovery"])
+    ran = run(command, cwd=where, env=env, timeout=60)
+    said = re.findall(r"fci: lost ([^:]*):", ran.err)
+    if not re.search(r"^\d+ receives failed$", ran.out, re.M):
+        return failed(f"{ran.ended()}: {ran.last_line()}")
+    if sorted(said) != [f"rank {rank} of MPI_COMM_WORLD" for rank in range(1, ranks)]:
+        return failed("said: " + (", ".join(said) or "nothing"))
+    return passed(f"{len(said)} were lost, each was named once; {ran.out.strip()}")
+
+
 def cases(settings):
     yield Case("under-mpirun", lambda: launched(settings))
+    if settings.transport == "fci-openmpi" and open_mpi_release() == "4.1":
+        yield Case("named", lambda: named(settings))
     if settings.transport != "fci":
         return  # the others are without MPI: once is enough
     yield Case("nobody", lambda: calm(settings))

@@ -216,11 +216,43 @@ TEST_P(messages, probe__finds_claims_and_leaves_order_alone) {
     iovec range{to.data(), to.size()};
     EXPECT_EQ(p.ends[1]->receive_claimed(*second, {&range, 1}, p.recorder.on(3), nullptr, &outcome),
               kAccepted);
-    p.ends[1]->discard_claimed(*claimed);
+    p.ends[1]->receives().discard(*claimed);
     p.both();
     ASSERT_TRUE(p.recorder.has(3));
     EXPECT_EQ(to, b);
     EXPECT_EQ(p.ends[0]->engine().orders.used(), 0u);
+}
+
+TEST_P(messages, discard__of_all_that_match_ends_their_sends_and_leaves_the_others) {
+    Pair p(*GetParam());
+    p.attach();
+    constexpr std::uint64_t kGone = 0x100, kStays = 0x200, kTag = 0xff;
+    auto little = pattern(10), much = pattern(30'000);
+    for (const std::uint64_t context : {kGone, kStays}) {
+        const int number = static_cast<int>(context);
+        (void)p.send(0, 0, context | 1, little, number + 1);
+        (void)p.send(0, 0, context | 2, much, number + 2);
+        (void)p.send(0, kSendSynchronous, context | 3, little, number + 3);
+    }
+    p.both(50);
+    Outcome outcome{};
+    (void)p.ends[1]->probe({kAnySource, 0, 0, ~0ull}, &outcome, nullptr);
+    p.both(50);  // where sends wait it has asked for them
+    const Pattern gone{kAnySource, 0, kGone, kTag};
+    EXPECT_EQ(p.ends[1]->receives().discard_matching(gone), 3);
+    EXPECT_EQ(p.ends[1]->receives().discard_matching(gone), 0);
+    p.both();
+    EXPECT_EQ(p.recorder.error(kGone + 2), kSuccess);
+    EXPECT_EQ(p.recorder.error(kGone + 3), kSuccess);
+    EXPECT_FALSE(p.recorder.has(kStays + 2) || p.recorder.has(kStays + 3));
+    std::vector<std::byte> to(30'000);
+    for (int tag = 1; tag <= 3; ++tag) {
+        ASSERT_GE(p.receive(1, kStays | static_cast<std::uint64_t>(tag), to, tag), 0);
+        p.both();
+        EXPECT_EQ(p.recorder.error(tag), kSuccess);
+    }
+    EXPECT_EQ(p.ends[0]->engine().orders.used(), 0u);
+    EXPECT_EQ(p.ends[1]->engine().arrived.size(), 0u);
 }
 
 TEST_P(messages, cancel__of_a_send_that_nobody_took) {
