@@ -366,12 +366,12 @@ def cache_directory():
     return Path(base) / "fci"
 
 
-def built(settings, source, output, mpi=False, against_fci=True):
+def built(settings, source, output, mpi=False, against_fci=True, options=()):
     """A C program of ours, built once for a run; raises with the compiler's words."""
     if output.exists():
         return output
     command = [f"mpicc.{settings.mpi}" if mpi else "cc", "-std=gnu11", "-O2", "-g", "-Wall", "-Wextra",
-               f"-I{ROOT}", "-o", str(output), str(source)]
+               f"-I{ROOT}", *options, "-o", str(output), str(source)]
     if against_fci:
         lib = settings.prefix / "lib"
         command += [f"-L{lib}", f"-Wl,-rpath,{lib}", "-lfci"]
