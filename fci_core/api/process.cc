@@ -1,6 +1,8 @@
 // The turn of a process, and what it does when nothing happens (§2.6.10, §2.7.4, §2.7.5).
 #include "fci_core/api/process.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -98,7 +100,11 @@ unsigned Process::poll_network() {
     const unsigned work = network.poll(now);
     until_poll_ = network.idle_poll_every();
     if (work != 0 || now >= report_due_) {
-        if (now >= report_due_) look_for_strangers();
+        if (now >= report_due_) {
+            look_for_strangers();
+            // What a flood of messages took, here and in a plug, goes back to the system.
+            if (messages_.engine().orders.trim()) (void)malloc_trim(0);
+        }
         report_due_ = now + kReportEvery;
         update_report();
     }

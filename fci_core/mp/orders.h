@@ -56,6 +56,8 @@ public:
     }
     [[nodiscard]] std::size_t used() const noexcept { return pool_.used(); }
     [[nodiscard]] std::size_t memory() const noexcept { return pool_.memory(); }  // bytes
+    /// After a flood of them: frees what it took. Between turns. False: there was nothing.
+    bool trim() noexcept { return pool_.trim(); }
 
 private:
     void end(Order& order) noexcept;

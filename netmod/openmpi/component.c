@@ -80,6 +80,14 @@ static int register_parameters(void)
                                            "Priority of FCI among the ways to send messages",
                                            MCA_BASE_VAR_TYPE_INT, NULL, 0, 0, OPAL_INFO_LVL_3,
                                            MCA_BASE_VAR_SCOPE_READONLY, &pml_fci.priority);
+    pml_fci.copies_mib = 1024;
+    (void) mca_base_component_var_register(&mca_pml_fci_component.pmlm_version, "copies_mib",
+                                           "How many MiB of short messages wait in this process "
+                                           "for receivers that hold as many as they will, before "
+                                           "MPI_Send waits for them",
+                                           MCA_BASE_VAR_TYPE_UNSIGNED_INT, NULL, 0, 0,
+                                           OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY,
+                                           &pml_fci.copies_mib);
     register_text("driver", "The driver that carries messages; fci_info lists them. Unset: what "
                   "FCI_DRIVER says, or the best one that works here", &pml_fci.driver);
     register_text("protocol", "The protocol between processes, as FCI_PROTOCOL names it. Unset: "

@@ -51,6 +51,7 @@ typedef struct {
     int windows_free;               /* places in Open MPI's table, when they were counted */
     /* parameters of MCA */
     int priority;
+    unsigned copies_mib;            /* of short messages that their receivers do not take yet */
     char *driver, *protocol;
 } pml_fci_state;
 

@@ -32,12 +32,14 @@ static inline int send_short(const void *buffer, size_t count, const ompi_dataty
 /* --- copies --- */
 
 /* A program may send many short messages before the one that its receiver waits for. What that
- * holds of them is bounded (FCI_UNEXPECTED_BYTES); so many bytes more wait here, then MPI_Send
- * waits. */
-#define COPIED_MOST ((size_t) 16 << 20)
-#define COPY_BYTES 320  /* that one takes besides its data, with the core's record of it */
+ * holds of them is bounded (FCI_UNEXPECTED_BYTES); as many more wait here as the parameter
+ * copies_mib allows, then MPI_Send waits. */
+#define COPY_BYTES 384  /* that one takes besides its data, with the core's record of it */
+#define TOLD_AFTER 3.0  /* seconds */
 
-static size_t copied;
+static struct {
+    size_t bytes, count;
+} copies;
 
 typedef struct {
     size_t bytes;
@@ -49,7 +51,8 @@ static void copy_sent(void *user, void *owner, const struct fci_icl_status *stat
     sent_copy *const copy = user;
     if (status->error != FCI_ICL_OK)
         (void) pml_fci_error(status->error, status->source);
-    copied -= COPY_BYTES + copy->bytes;
+    copies.bytes -= COPY_BYTES + copy->bytes;
+    copies.count--;
     free(copy);
 }
 
@@ -64,7 +67,7 @@ static PML_FCI_APART bool send_copy(const void *buffer, size_t count,
     int answer = FCI_ICL_EHELD;
     (void) pml_fci_is_contiguous(buffer, count, datatype, &data);
     pml_fci_enter();
-    if (copied < COPIED_MOST)
+    if (copies.bytes >> 20 < pml_fci.copies_mib)
         copy = malloc(sizeof *copy + data.iov_len);
     if (copy != NULL) {
         const struct fci_icl_completion completion = { copy_sent, copy, NULL };
@@ -73,10 +76,12 @@ static PML_FCI_APART bool send_copy(const void *buffer, size_t count,
         answer = fci_icl_send_bytes(pml_fci.context, pml_fci_comm_of(comm)->peers[rank], 0, 0,
                                     match_of(comm, tag), 0, copy->data, data.iov_len, &completion,
                                     &order);
-        if (answer == FCI_ICL_OK)
-            copied += COPY_BYTES + data.iov_len;
-        else
+        if (answer == FCI_ICL_OK) {
+            copies.count++;
+            copies.bytes += COPY_BYTES + data.iov_len;
+        } else {
             free(copy);
+        }
     }
     pml_fci_exit();
     return answer == FCI_ICL_OK || answer == FCI_ICL_DONE;
@@ -159,8 +164,15 @@ int pml_fci_start_send(pml_fci_request *request)
         .iov_count = data.count,
         .completion = { sent, request, data.packed }
     };
-    pml_fci_enter();
-    const int answer = fci_icl_send(pml_fci.context, &send, &request->order);
+    int answer;
+    for (;;) {
+        pml_fci_enter();
+        answer = fci_icl_send(pml_fci.context, &send, &request->order);
+        if (OPAL_LIKELY(answer != FCI_ICL_EAGAIN))
+            break;
+        pml_fci_exit();
+        opal_progress();  /* millions of operations are under way: until one of them ends */
+    }
     if (answer != FCI_ICL_OK) {
         const struct fci_icl_status status = {
             .error = answer == FCI_ICL_DONE ? FCI_ICL_OK : answer,
@@ -220,6 +232,26 @@ int pml_fci_isend(const void *buffer, size_t count, ompi_datatype_t *datatype, i
     return error;
 }
 
+/* Of a short message that waits for its receiver. Says so once, where that lasts: the program may
+ * wait for ever, and nobody would know for what. */
+static void wait_held(const ompi_request_t *request, int rank, const ompi_communicator_t *comm)
+{
+    static bool told;
+    const double begin = MPI_Wtime();
+    for (unsigned turns = 1; !REQUEST_COMPLETE(request); turns++) {
+        opal_progress();
+        if (told || turns % 16 != 0 || MPI_Wtime() - begin < TOLD_AFTER)
+            continue;
+        told = true;
+        opal_output(0, "fci: MPI_Send to rank %d of %s has waited for %.0f s: that rank holds as many "
+                    "messages that it has not received as it will, and %zu more wait here, in %zu "
+                    "MiB of %u (--mca pml_fci_copies_mib). Two ranks that both send before they "
+                    "receive never end so: let one receive first, or raise that parameter.",
+                    rank, comm->c_name, TOLD_AFTER, copies.count, copies.bytes >> 20,
+                    pml_fci.copies_mib);
+    }
+}
+
 /* `answer`: what send_short() said. */
 static PML_FCI_APART int send_and_wait(int answer, const void *buffer, size_t count,
                                        ompi_datatype_t *datatype, int rank, int tag,
@@ -236,7 +268,10 @@ static PML_FCI_APART int send_and_wait(int answer, const void *buffer, size_t co
     int error = pml_fci_isend(buffer, count, datatype, rank, tag, mode, comm, &request);
     if (error != OMPI_SUCCESS)
         return error;
-    ompi_request_wait_completion(request);
+    if (answer == FCI_ICL_EHELD)
+        wait_held(request, rank, comm);
+    else
+        ompi_request_wait_completion(request);
     error = request->req_status.MPI_ERROR;
     ompi_request_free(&request);
     return error;

@@ -1,6 +1,6 @@
 /* flood.c: one rank sends what nobody receives yet.
  *
- *   flood MODE COUNT
+ *   flood MODE COUNT [BYTES]
  *
  *   send      rank 0 calls MPI_Send. Rank 1 looks at other messages for a while, until rank 0 gets
  *             no further, and only then receives
@@ -9,6 +9,10 @@
  *   isend     as send, with MPI_Isend, all of them before the first wait
  *   overtake  the same, and a last message by MPI_Send, which rank 1 receives first: COUNT pending
  *             sends may not keep it
+ *
+ *   both      both ranks call MPI_Send, and receive when all of that came back: COUNT messages of
+ *             BYTES. It prints "sent and received N times B bytes, grown by G KiB", the last after
+ *             all of it
  *
  * Each message is 8 bytes, its number; rank 1 receives them from any source with any tag and checks
  * that they are in order. It prints how many rank 0 had sent when it was held back, and by how many
@@ -108,17 +112,48 @@ static void be_receiver(const char *mode, uint64_t count) {
     }
 }
 
+static void send_both_ways(int rank, uint64_t count, size_t bytes) {
+    char *const data = calloc(1, bytes + sizeof(uint64_t));
+    uint64_t number;
+    if (data == NULL) MPI_Abort(MPI_COMM_WORLD, 2);
+    const long before = resident_kib();
+    for (uint64_t i = 0; i < count; i++) {
+        memcpy(data, &i, sizeof i);
+        MPI_Send(data, (int)bytes, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD);
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        MPI_Recv(data, (int)bytes, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        memcpy(&number, data, sizeof number);
+        if (number != i) wrong("got", i, number);
+    }
+    free(data);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (const double begin = now_ms(); now_ms() - begin < QUIET_MS;) {
+        int flag = 0;
+        MPI_Iprobe(1 - rank, NEVER, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    }
+    if (rank == 0) {
+        printf("sent and received %" PRIu64 " times %zu bytes, grown by %ld KiB\n", count, bytes,
+               resident_kib() - before);
+    }
+}
+
 int main(int argc, char **argv) {
     int rank, size;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (argc != 3 || size != 2) MPI_Abort(MPI_COMM_WORLD, 2);
+    if (argc < 3 || argc > 4 || size != 2) MPI_Abort(MPI_COMM_WORLD, 2);
     page = shared_page(sizeof *page);
     if (page == NULL) MPI_Abort(MPI_COMM_WORLD, 2);
     const uint64_t count = strtoull(argv[2], NULL, 10);
-    if (rank == 0) be_sender(argv[1], count);
-    if (rank == 1) be_receiver(argv[1], count);
+    if (argc == 4) {
+        send_both_ways(rank, count, strtoul(argv[3], NULL, 10));
+    } else if (rank == 0) {
+        be_sender(argv[1], count);
+    } else {
+        be_receiver(argv[1], count);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;

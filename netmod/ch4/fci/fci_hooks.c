@@ -20,11 +20,21 @@ int MPIDI_FCI_mpi_comm_commit_post_hook(MPIR_Comm * comm)
     return MPI_SUCCESS;
 }
 
+/* What is here and was never received goes with the communicator: another one will get its context
+ * id. What is still on its way nobody can tell from what is sent on that one. */
 int MPIDI_FCI_mpi_comm_free_hook(MPIR_Comm * comm)
 {
 #if FCI_FLAT_COLLECTIVES
     MPIDI_FCI_flat_leave(comm);
 #endif
+    if (MPIDI_FCI_global.context != NULL) {
+        MPIDI_FCI_ENTER();
+        for (int kind = MPIR_CONTEXT_INTRA_PT2PT; kind <= MPIR_CONTEXT_INTRA_COLL; kind++)
+            (void) fci_icl_discard(MPIDI_FCI_global.context, MPIDI_FCI_SPACE_TAGGED,
+                                   MPIDI_FCI_match(comm->recvcontext_id + kind, 0, 0),
+                                   MPIDI_FCI_RANK_MASK | MPIDI_FCI_TAG_MASK);
+        MPIDI_FCI_EXIT();
+    }
     return MPI_SUCCESS;
 }
 

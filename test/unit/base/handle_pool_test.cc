@@ -44,6 +44,33 @@ TEST(handle_pool, find__refuses_what_is_stale) {
     EXPECT_EQ(pool.find(old), nullptr);  // ... under another number
 }
 
+TEST(handle_pool, trim__gives_memory_back_and_no_number_twice) {
+    constexpr std::size_t kMany = 10'000;
+    HandlePool<Thing> pool;
+    std::vector<Thing*> things;
+    std::set<std::uint32_t> handles;
+    for (std::size_t i = 0; i < kMany; ++i) things.push_back(pool.take());
+    const std::size_t most = pool.memory();
+    Thing* const stays = things[kMany / 2];
+    for (Thing* thing : things) {
+        handles.insert(thing->handle);
+        if (thing != stays) pool.give_back(*thing);
+    }
+    const std::uint32_t handle = stays->handle;
+    pool.trim();
+    EXPECT_LT(pool.memory(), most * 6 / 10);
+    EXPECT_EQ(pool.find(handle), stays);
+    pool.give_back(*stays);
+    pool.trim();
+    EXPECT_EQ(pool.memory(), pool.kChunksKept * pool.kChunk * sizeof(Thing));
+    for (std::size_t i = 0; i < kMany; ++i) {
+        Thing* const thing = pool.take();
+        EXPECT_TRUE(handles.insert(thing->handle).second);
+        EXPECT_EQ(pool.find(thing->handle), thing);
+    }
+    EXPECT_EQ(pool.used(), kMany);
+}
+
 TEST(handle_pool, find__refuses_what_was_never_given) {
     HandlePool<Thing> pool;
     EXPECT_EQ(pool.find(0), nullptr);
