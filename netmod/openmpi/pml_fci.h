@@ -47,7 +47,7 @@ typedef struct {
     struct pml_fci_request *called; /* complete, and somebody is to be called; the oldest first */
     struct pml_fci_request **called_end;
     ompi_request_t sent;            /* what a send answers that was complete at once */
-    bool has_windows;               /* their traffic comes by other ways than FCI, and wakes nobody */
+    bool has_windows;               /* whose traffic comes by other ways than FCI, waking nobody */
     int windows_free;               /* places in Open MPI's table, when they were counted */
     /* parameters of MCA */
     int priority;

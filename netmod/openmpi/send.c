@@ -243,10 +243,10 @@ static void wait_held(const ompi_request_t *request, int rank, const ompi_commun
         if (told || turns % 16 != 0 || MPI_Wtime() - begin < TOLD_AFTER)
             continue;
         told = true;
-        opal_output(0, "fci: MPI_Send to rank %d of %s has waited for %.0f s: that rank holds as many "
-                    "messages that it has not received as it will, and %zu more wait here, in %zu "
-                    "MiB of %u (--mca pml_fci_copies_mib). Two ranks that both send before they "
-                    "receive never end so: let one receive first, or raise that parameter.",
+        opal_output(0, "fci: MPI_Send to rank %d of %s has waited for %.0f s: that rank holds as "
+                    "many messages that it has not received as it will, and %zu more wait here, in "
+                    "%zu MiB of %u (--mca pml_fci_copies_mib). Two ranks that both send before "
+                    "they receive never end so: let one receive first, or raise that parameter.",
                     rank, comm->c_name, TOLD_AFTER, copies.count, copies.bytes >> 20,
                     pml_fci.copies_mib);
     }

@@ -2,8 +2,8 @@
  *
  *   forker ROUNDS [send|dup]
  *
- * With a second word a child of rank 0 calls MPI afterwards, which it must not: it sends, or makes a
- * communicator. It has to end, with an error, and its parent to go on.
+ * With a second word a child of rank 0 calls MPI afterwards, which it must not: it sends, or makes
+ * a communicator. It has to end, with an error, and its parent to go on.
  *
  * Prints, from rank 0, the signals whose handlers MPI_Init and what follows changed: over FCI there
  * must be no more of them than over any other transport. Ends with 1 where data was wrong.

@@ -3,8 +3,8 @@
  *   mourner
  *
  * Rank 0 receives from MPI_ANY_SOURCE what all others send, and then waits for more, while each of
- * these ends without MPI_Finalize; and then for more of each of them, several times. What is said of
- * that is for the user to read. It prints
+ * these ends without MPI_Finalize; and then for more of each of them, several times. What is said
+ * of that is for the user to read. It prints
  *
  *   N receives failed
  */
