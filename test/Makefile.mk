@@ -15,11 +15,12 @@ AM_TESTS_ENVIRONMENT = \
 	$(provider_environment)
 
 dist_noinst_SCRIPTS += test/harness/run
-dist_noinst_DATA += .ci/tidy-exceptions.txt
+dist_noinst_DATA += .ci/metrics-exceptions.txt .ci/tidy-exceptions.txt
 
 dist_check_SCRIPTS += \
 	test/harness/architecture \
 	test/harness/layers \
+	test/harness/limits \
 	test/harness/headers \
 	test/harness/symbols \
 	test/harness/tidy \
@@ -31,12 +32,20 @@ dist_check_SCRIPTS += \
 	test/tools/fci_info-job \
 	test/tools/fci-run \
 	test/tools/fci-mpich-build \
+	test/tools/metrics \
 	test/tools/pypi \
 	test/tools/remember \
 	test/tools/segments
 TESTS += $(dist_check_SCRIPTS)
-EXTRA_DIST += test/harness/memory.py test/harness/metrics test/tools/everyone.c \
-	test/harness/tarball test/harness/yielding.c
+EXTRA_DIST += \
+	test/harness/circles.py \
+	test/harness/cxx.py \
+	test/harness/gate.py \
+	test/harness/memory.py \
+	test/harness/metrics \
+	test/harness/tarball \
+	test/harness/yielding.c \
+	test/tools/everyone.c
 
 if HAVE_LIBFABRIC
 provider_environment =
