@@ -27,12 +27,14 @@ dist_check_SCRIPTS += \
 	test/harness/words \
 	test/mpich/apply \
 	test/mpich/mpich-headers \
+	test/mutants/rows \
 	test/tools/demo \
 	test/tools/fci_info \
 	test/tools/fci_info-job \
 	test/tools/fci-run \
 	test/tools/fci-mpich-build \
 	test/tools/metrics \
+	test/tools/mutants \
 	test/tools/pypi \
 	test/tools/remember \
 	test/tools/segments
@@ -253,7 +255,11 @@ dist_noinst_DATA += test/simulation/jobs/seeds.txt
 EXTRA_DIST += test/fabtests
 
 # Whether the tests of mp are worth something (docs/hacking.md).
-EXTRA_DIST += test/mutants
+EXTRA_DIST += \
+	test/mutants/equivalent.txt \
+	test/mutants/makefiles.py \
+	test/mutants/mutants.py \
+	test/mutants/run
 
 # The tests that run what is built, for the sanitizers: what the tree looks like is the same there.
 sanitized_tests = $(unit_tests) simulation job_simulation test/tools/fci_info test/tools/fci_info-job

@@ -23,6 +23,17 @@ STATEMENT = re.compile(r"^(\s+)(?!return|break|continue|case|default|else|if|for
 
 
 @dataclass(frozen=True)
+class Rule:
+    """Lines of a file, or of all (`*`), that are left out."""
+    file: str
+    part: str    # of the line
+    number: int  # of the row
+
+    def is_about(self, path, line):
+        return self.file in ("*", path.rsplit("/", 1)[1]) and self.part in line
+
+
+@dataclass(frozen=True)
 class Mutant:
     path: str   # from the root of the tree
     line: int   # from 1 on
@@ -77,14 +88,14 @@ def starts_statement(previous):
 
 
 def left_out(lines):
-    """Of equivalent.txt: (file, part of a line), each with its reason, which must be there."""
+    """The rules of equivalent.txt, each with its reason, which must be there."""
     rules = []
-    for line in lines:
+    for number, line in enumerate(lines, 1):
         if line.strip() and not line.startswith("#"):
             words = [word.strip() for word in line.split(" | ")]
             if len(words) != 3 or not all(words):
                 raise ValueError(f"equivalent.txt: not 'file | part of a line | reason': {line}")
-            rules.append((words[0], words[1]))
+            rules.append(Rule(words[0], words[1], number))
     return rules
 
 
@@ -93,8 +104,7 @@ def all_of(root, path, rules):
     lines, codes = text.split("\n"), blank(text).split("\n")
     found, previous = [], ""
     for number, (line, code) in enumerate(zip(lines, codes), 1):
-        skip = NOT_CODE.search(code) or any(
-            rule[0] in ("*", path.rsplit("/", 1)[1]) and rule[1] in line for rule in rules)
+        skip = NOT_CODE.search(code) or any(rule.is_about(path, line) for rule in rules)
         if not skip and code.strip():
             for changed in dict.fromkeys(changes(line, code)):
                 dropped = changed.strip() == ";"
