@@ -107,7 +107,7 @@ enum class Path : std::uint8_t {
 struct AnnounceRecord {
     std::uint64_t match, immediate, length;  // read by the receiver, for the match and its status
     std::uint64_t address;   // of the message at the sender; the receiver hands it to the kernel
-    std::uint32_t send;      // the sender's order; the receiver sends it back with `request`
+    std::uint32_t send;      // the sender's order; the receiver's clear-to-send brings it back
     std::uint32_t receive;   // the receiver's order whose offer it was matched with, or 0; the
                              // receiver must come to the same
     std::uint64_t reserved;  // 0; nobody reads it
@@ -144,7 +144,7 @@ constexpr bool names_a_way(const Record& record) noexcept {
 }
 /// Set by the sender, read by the receiver.
 struct PieceRecord {
-    std::uint64_t receive;  // from the request, or from the offer
+    std::uint64_t receive;  // from the clear-to-send, or from the offer
     std::uint64_t offset;   // in the sender's pool, with kInPool
 };
 /// All other kinds. Set by whoever sends it, read by the other side.
