@@ -120,8 +120,9 @@ unsigned Process::poll_network() {
     return work;
 }
 
-/// Who has waited for anybody for a second meets all of its job, and so hears when one of them
-/// dies. Not others: whoever was spawned, say, may just be leaving in good order.
+/// After a wildcard receive has waited one second, connects to every rank of this job, or the death
+/// of one that was never met would not be noticed. Spawned processes are left out: they may just be
+/// exiting.
 void Process::look_for_strangers() {
     reports_waiting_ = messages_.waits_for_anybody() ? reports_waiting_ + 1 : 0;
     if (reports_waiting_ >= kReportsBeforeMeeting && job_size_ <= kMeetMost) {

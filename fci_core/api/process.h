@@ -73,7 +73,7 @@ public:
         while (!first.peer.in.is_next(first.line)) {
             if (--looks == 0) return false;
         }
-        // What a turn with work has to do besides, it does.
+        // The turn must do more than this path knows; progress() does it.
         if ((alert_ & kLookUp) != 0 || wake_ != Wake::off) [[unlikely]] return false;
         if (!mp::fast::take_awaited(messages_.engine(), first, pattern, data, bytes, outcome)) {
             return false;
@@ -172,7 +172,7 @@ private:
     progress::WaitPolicy policy_;
     unsigned until_idle_ = 1;   // empty turns in which there is nothing to do but to count them
     unsigned planned_ = 1;      // what that was in the beginning
-    unsigned row_ = ~0u;        // so many in a row, and the wait policy is asked
+    unsigned row_ = ~0u;        // empty turns in a row after which the policy is asked; ~0u: never
     unsigned empty_turns_ = 0;  // in a row, those not counted that are left of planned_
     unsigned until_poll_;
     std::uint64_t sends_ = 0;   // of this caller, at the last idle turn
@@ -190,9 +190,10 @@ private:
     Wake wake_ = Wake::off;
     bool others_sleep_ = false;  // another thread, by arm(): no turn of this one switches it off
     bool oversubscribed_ = false;  // the wait policy asks to hear of every row of empty turns
-    std::uint8_t alert_ = 0;  // the next turn with work is not one like others:
-    static constexpr std::uint8_t kAlways = 1;  // one of both
-    static constexpr std::uint8_t kLookUp = mp::Engine::kCreditReturned;
+    // Non-zero: the next turn that finds work must also do what these bits say.
+    std::uint8_t alert_ = 0;
+    static constexpr std::uint8_t kAlways = 1;  // worked(): requests wake it, or cores are short
+    static constexpr std::uint8_t kLookUp = mp::Engine::kCreditReturned;  // look_up()
     bool in_fork_child_ = false;
     void (*in_child_)(void* user) = nullptr;
     void* in_child_user_ = nullptr;

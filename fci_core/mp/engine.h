@@ -68,7 +68,8 @@ struct Engine {
     gcs::PiecePool pool;
     /// Somebody has probed, or tried to send to a peer that is not connected yet.
     bool asked_in_vain = false;
-    /// Died while nobody waited for anybody: the next one hears it. kAnySource: nobody has.
+    /// A peer that died while no wildcard receive was posted; the next wildcard receive fails with
+    /// it. kAnySource: none.
     nhi::PeerId untold = kAnySource;
     /// Whenever credit goes back, now and then among arrivals, kCreditReturned is set there.
     std::uint8_t* credit_mark = nullptr;

@@ -24,7 +24,8 @@ namespace fci::mp::fast {
         !to.credit.has(charge) || !to.out.slot_known()) [[unlikely]] {
         return false;
     }
-    // In hand from here on: for all the compiler knows, the data could be written over it.
+    // A local copy: for all the compiler knows, the data is written over `to`, which it would then
+    // read again.
     const gcs::LineWriter::Slot slot = to.out.slot();
     slot.line->word[0] = match;
     slot.line->word[1] = immediate;

@@ -187,8 +187,8 @@ public:
         if (first.pattern.fits(message)) return &first;
         return nodes_.is_end(first) ? nullptr : search(message);
     }
-    /// It, if it is found without a search: the oldest of all, or the oldest that is not in the
-    /// index where nothing in there fits. Else nullptr, and find() knows.
+    /// Constant time: checks only the head and, where nothing in the index fits, the oldest receive
+    /// outside the index. nullptr does not mean that none fits: find() knows.
     [[nodiscard]] PostedNode* find_head(nhi::PeerId source, std::uint32_t space,
                                         std::uint64_t match) const noexcept {
         PostedNode& first = nodes_.first();
@@ -248,7 +248,7 @@ private:
     [[nodiscard]] bool is_indexed() const noexcept { return size_ < 0; }
 
     MatchSequence<PostedNode> nodes_;
-    // Below zero while there is an index: what is counted tells by the way.
+    // The sign bit says that an index exists, so append and remove need one test for both.
     static constexpr std::int64_t kIndexed = INT64_MIN;
     std::int64_t size_ = 0;
     std::uint64_t stamp_ = 0;

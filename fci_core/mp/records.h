@@ -85,8 +85,8 @@ constexpr std::uint32_t line_control(std::uint32_t space, std::uint32_t immediat
     return static_cast<std::uint32_t>(Kind::send) | immediate_bytes << 5 |
            space << (8 + kSpaceShift) | static_cast<std::uint32_t>(bytes) << 16;
 }
-/// The space of a send of a whole message, of which nobody wants to hear, with these flags and no
-/// others. Of all else a number that is no space: one comparison tells both.
+/// The matching space if the control word is a plain send with exactly these flags; any other word
+/// gives a value > 3, so one comparison tells both.
 constexpr std::uint32_t plain_space(std::uint32_t control, std::uint32_t flags) noexcept {
     const std::uint32_t expected = static_cast<std::uint32_t>(Kind::send) | flags << 8;
     return std::rotl((control - expected) << 16, 2);

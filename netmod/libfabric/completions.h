@@ -75,7 +75,7 @@ public:
 
 private:
     void report_received(Space space, void* context, const fci_icl_status& status) noexcept {
-        // Who reads just now does not ask for the source.
+        // A call that is reading the queue takes the completion at once; it wants no source.
         if (receive.queue->give(context, received_flags(space, status), status.received,
                                 received_data(status), status.match)) [[likely]] {
             return;

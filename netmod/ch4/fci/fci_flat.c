@@ -184,7 +184,7 @@ static int is_over(void *user)
     return ((const struct flat *) user)->pending == 0;
 }
 
-/* Others on this core must come to where this process is, or it is the collector's. */
+/* Always yield: either another rank on this core has not arrived, or the collector needs it. */
 static int is_passed_on(void *user)
 {
     return 1;
