@@ -41,6 +41,8 @@ fci_info_SOURCES = \
 	%D%/fci_info/main.cc \
 	%D%/fci_info/output.cc \
 	%D%/fci_info/output.h \
+	%D%/fci_info/surroundings.cc \
+	%D%/fci_info/surroundings.h \
 	%D%/fci_info/survey.cc \
 	%D%/fci_info/survey.h
 fci_info_CPPFLAGS = $(AM_CPPFLAGS) -DFCI_PROVIDER_DIRECTORY='"$(providerdir)"'

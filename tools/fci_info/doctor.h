@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tools/fci_info/finding.h"
+#include "tools/fci_info/surroundings.h"
 #include "tools/fci_info/survey.h"
 
 namespace fci::info {
@@ -31,9 +32,5 @@ void examine_filters(const std::string& path, Findings* findings);         // do
 inline constexpr const char* kRemedy = "Start programs with fci-run, or eval \"$(fci-env)\" first.";
 /// Where this installation put its plugs: known from the build, and beside libfci.so.
 std::vector<std::string> own_places();                             // doctor_provider.cc
-std::string environment(const char* name);  // empty when not set
-bool is_file(const std::string& path);
-/// Parts between the separators; empty ones are left out.
-std::vector<std::string> split(const std::string& text, const char* separators);
 
 }  // namespace fci::info

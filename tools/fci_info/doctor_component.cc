@@ -1,22 +1,12 @@
 // Open MPI's component of FCI: whether there is one for the Open MPI that is used here, and whether
 // that loads it, which it is asked itself.
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <chrono>
 
 #include "tools/fci_info/doctor.h"
 
 namespace fci::info {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr const char* kWhat = "Open MPI component";
 constexpr const char* kFile = "mca_pml_fci.so";
@@ -26,65 +16,9 @@ constexpr const char* kRebuild =
     "Build FCI for this Open MPI (./configure --with-openmpi=MPICC), or let it use libfabric: "
     "fci-run --mpi openmpi-ofi.";
 
-/// What a pipe says until it is closed or the time is over; false: it was not closed.
-bool read_all(int from, Clock::time_point end, std::string* text) {
-    for (char part[4096];;) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
-        pollfd readable{from, POLLIN, 0};
-        if (left.count() <= 0 || poll(&readable, 1, static_cast<int>(left.count())) <= 0) {
-            return false;
-        }
-        const ssize_t got = read(from, part, sizeof part);
-        if (got <= 0) return got == 0;
-        text->append(part, static_cast<std::size_t>(got));
-    }
-}
-
-/// All that a command says, on both of its outputs; it is ended after two seconds.
-std::string said_by(const std::vector<std::string>& words) {
-    std::vector<char*> arguments;
-    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return "";
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-    pid_t child = 0;
-    const bool started =
-        posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ) == 0;
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    std::string text;
-    if (started) {
-        if (!read_all(ends[0], Clock::now() + std::chrono::seconds(2), &text)) kill(child, SIGKILL);
-        waitpid(child, nullptr, 0);
-    }
-    close(ends[0]);
-    return text;
-}
-
-/// What stands between two texts, or nothing.
-std::string between(const std::string& text, const std::string& before, char after) {
-    const std::size_t at = text.find(before);
-    if (at == std::string::npos) return "";
-    const std::size_t begin = at + before.size();
-    return text.substr(begin, text.find(after, begin) - begin);
-}
-
 /// "4.1" of "4.1.4".
 std::string release_of(const std::string& version) {
     return version.substr(0, version.find('.', version.find('.') + 1));
-}
-
-std::string ompi_info() {
-    for (const std::string& directory : split(environment("PATH"), ":")) {
-        const std::string path = directory + "/ompi_info";
-        if (is_file(path) && access(path.c_str(), X_OK) == 0) return path;
-    }
-    return "";
 }
 
 /// The directory of the component for a release, in this installation, or nothing.
@@ -108,7 +42,7 @@ std::string gap_in(const std::string& path) {
 
 /// The Open MPI that PATH has.
 struct OpenMpi {
-    std::string info = ompi_info();
+    std::string info = find_program("ompi_info");
     std::string version = info.empty() ? "" : between(said_by({info, "--version"}) + "\n",
                                                       "Open MPI v", '\n');
     std::string name = "Open MPI " + version + " (" + info + ")";

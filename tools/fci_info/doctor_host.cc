@@ -1,14 +1,11 @@
 // What the core and the machine have to say.
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
@@ -16,26 +13,6 @@
 #include "tools/fci_info/doctor.h"
 
 namespace fci::info {
-
-std::string environment(const char* name) {
-    const char* const value = std::getenv(name);
-    return value != nullptr ? value : "";
-}
-
-bool is_file(const std::string& path) {
-    struct stat known {};
-    return stat(path.c_str(), &known) == 0 && S_ISREG(known.st_mode);
-}
-
-std::vector<std::string> split(const std::string& text, const char* separators) {
-    std::vector<std::string> parts;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find_first_of(separators, at), text.size());
-        if (end > at) parts.push_back(text.substr(at, end - at));
-        at = end + 1;
-    }
-    return parts;
-}
 
 namespace {
 

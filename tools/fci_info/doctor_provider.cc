@@ -22,11 +22,6 @@ std::string real_path(const std::string& path) {
     return realpath(path.c_str(), resolved) != nullptr ? resolved : path;
 }
 
-std::string directory_of(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    return slash == std::string::npos ? "." : path.substr(0, slash);
-}
-
 /// Directories of FI_PROVIDER_PATH; libfabric's marks '@' and '+' in front are not part of a name.
 std::vector<std::string> provider_path() {
     std::vector<std::string> entries = split(environment("FI_PROVIDER_PATH"), ":");
