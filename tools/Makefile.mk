@@ -23,6 +23,7 @@ $(crowd_DATA): $(srcdir)/tools/openmpi-crowd.rules.in
 if HAVE_TOOLS
 bin_PROGRAMS += fci_info
 fci_info_SOURCES = \
+	%D%/fci_info/doctor.cc \
 	%D%/fci_info/doctor.h \
 	%D%/fci_info/doctor_component.cc \
 	%D%/fci_info/doctor_host.cc \
@@ -39,12 +40,18 @@ fci_info_SOURCES = \
 	%D%/fci_info/job_page.h \
 	%D%/fci_info/json.cc \
 	%D%/fci_info/main.cc \
+	%D%/fci_info/mpirun.cc \
+	%D%/fci_info/mpirun.h \
+	%D%/fci_info/open_mpi.cc \
+	%D%/fci_info/open_mpi.h \
 	%D%/fci_info/output.cc \
 	%D%/fci_info/output.h \
 	%D%/fci_info/surroundings.cc \
 	%D%/fci_info/surroundings.h \
 	%D%/fci_info/survey.cc \
-	%D%/fci_info/survey.h
+	%D%/fci_info/survey.h \
+	%D%/fci_info/uses.cc \
+	%D%/fci_info/uses.h
 fci_info_CPPFLAGS = $(AM_CPPFLAGS) -DFCI_PROVIDER_DIRECTORY='"$(providerdir)"'
 fci_info_LDADD = libfci_base.la libfci.la -ldl
 # An installation that was moved as a whole, or copied to another machine, still works.

@@ -100,20 +100,4 @@ void examine_host(Findings* findings) {
                (there ? std::to_string(size) + " MiB" : std::string("none")) + ")");
 }
 
-Findings examine(const Survey& survey, const std::string& provider) {
-    Findings findings;
-    examine_core(survey, &findings);
-    examine_host(&findings);
-    const bool told = !provider.empty() || !environment("FI_PROVIDER_PATH").empty();
-    if (open_mpi_is_native() && !told) {
-        add_ok(&findings, "provider", "not needed by Open MPI, which is told to use the component");
-    } else if (const std::string path = find_provider(provider, &findings); !path.empty()) {
-        examine_provider(path, &findings);
-        examine_filters(path, &findings);
-    }
-    examine_open_mpi(&findings);
-    examine_mpich(&findings);
-    return findings;
-}
-
 }  // namespace fci::info

@@ -22,7 +22,7 @@ void examine(const char* mpi, std::initializer_list<Wanted> variables, Findings*
         if (value == wanted.value) {
             fine += (fine.empty() ? "" : ", ") + said;
         } else {
-            add_problem(findings, mpi, said + ": " + wanted.otherwise, kRemedy);
+            add_setting_problem(findings, mpi, said + ": " + wanted.otherwise, kRemedy);
             wrong = true;
         }
     }
@@ -36,15 +36,19 @@ void examine_mpich(Findings* findings) {
             {{"MPIR_CVAR_CH4_NETMOD", "ofi", "no message goes through libfabric"},
              {"MPIR_CVAR_NOLOCAL", "1", "messages within the host stay in MPICH's own memory"}},
             findings);
+}
+
+void examine_intel(Findings* findings) {
     examine("Intel MPI",
             {{"I_MPI_FABRICS", "ofi", "messages within the host stay in Intel MPI's own memory"},
              {"I_MPI_OFI_PROVIDER", "fci", "another provider than FCI"}},
             findings);
     if (environment("I_MPI_FABRICS").empty() && !environment("I_MPI_ROOT").empty()) {
-        add_problem(findings, "Intel MPI",
-                    "set up here (I_MPI_ROOT) without I_MPI_FABRICS: messages within the host stay "
-                    "in its own memory",
-                    kRemedy);
+        add_setting_problem(
+            findings, "Intel MPI",
+            "set up here (I_MPI_ROOT) without I_MPI_FABRICS: messages within the host stay "
+            "in its own memory",
+            kRemedy);
     }
 }
 

@@ -107,8 +107,9 @@ void examine_provider_filter(Findings* findings) {
     if (named != excludes) {
         add_ok(findings, "FI_PROVIDER", "'" + filter + "' lets fci through");
     } else {
-        add_problem(findings, "FI_PROVIDER", "'" + filter + "' hides fci",
-                    excludes ? "Take fci out of the list." : "Add fci to the list, or unset it.");
+        add_setting_problem(
+            findings, "FI_PROVIDER", "'" + filter + "' hides fci",
+            excludes ? "Take fci out of the list." : "Add fci to the list, or unset it.");
     }
 }
 
@@ -182,8 +183,9 @@ void examine_filters(const std::string& path, Findings* findings) {
             add_ok(findings, "FI_PROVIDER_PATH",
                    "not set; the provider lies in libfabric's own place");
         } else {
-            add_problem(findings, "FI_PROVIDER_PATH",
-                        "not set, so libfabric does not look where the provider lies", remedy);
+            add_setting_problem(findings, "FI_PROVIDER_PATH",
+                                "not set, so libfabric does not look where the provider lies",
+                                remedy);
         }
         return;
     }
@@ -193,8 +195,8 @@ void examine_filters(const std::string& path, Findings* findings) {
         return !file.empty() && real_path(file) == real_path(path);
     });
     if (!leads) {
-        add_problem(findings, "FI_PROVIDER_PATH", "'" + set + "' does not lead to the provider",
-                    remedy);
+        add_setting_problem(findings, "FI_PROVIDER_PATH",
+                            "'" + set + "' does not lead to the provider", remedy);
         return;
     }
     std::string text = "'" + set + "' leads to the provider";

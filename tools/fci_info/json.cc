@@ -28,9 +28,38 @@ ordered_json context_json(const Survey& survey) {
             {"messages", ways}};
 }
 
+const char* name_of(Severity severity) {
+    switch (severity) {
+        case Severity::ok: return "ok";
+        case Severity::note: return "note";
+        case Severity::problem: break;
+    }
+    return "problem";
+}
+
+ordered_json findings_json(const Findings& findings) {
+    ordered_json list = ordered_json::array();
+    for (const Finding& finding : findings) {
+        list.push_back({{"what", finding.what},
+                        {"state", name_of(finding.severity)},
+                        {"text", finding.text},
+                        {"remedy", finding.remedy}});
+    }
+    return list;
+}
+
+ordered_json uses_json(const Uses& uses) {
+    return {{"fci", uses.fci},
+            {"plug", name_of(uses.plug)},
+            {"mpi", uses.launcher.title},
+            {"launcher", uses.launcher.path},
+            {"job", uses.launcher.in_job},
+            {"text", uses.text}};
+}
+
 }  // namespace
 
-std::string json_text(const Survey& survey, const Findings* findings) {
+std::string json_text(const Survey& survey, const Diagnosis* diagnosis) {
     ordered_json all = {{"version", survey.version}};
     all["drivers"] = ordered_json::array();
     for (const Driver& driver : survey.drivers) {
@@ -54,14 +83,9 @@ std::string json_text(const Survey& survey, const Findings* findings) {
         all["counters"].push_back({{"name", counter.name}, {"help", counter.help}});
     }
     all["unknown_variables"] = survey.unknown;
-    if (findings != nullptr) {
-        all["findings"] = ordered_json::array();
-        for (const Finding& finding : *findings) {
-            all["findings"].push_back({{"what", finding.what},
-                                       {"state", finding.ok ? "ok" : "problem"},
-                                       {"text", finding.text},
-                                       {"remedy", finding.remedy}});
-        }
+    if (diagnosis != nullptr) {
+        all["findings"] = findings_json(diagnosis->findings);
+        all["uses"] = uses_json(diagnosis->uses);
     }
     // Bytes that are no UTF-8 can stand in the environment; they must not end this program.
     return all.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";

@@ -45,7 +45,8 @@ void describe(CLI::App* app, Wanted* wanted) {
     app->add_flag("--json", wanted->json, "Everything, as JSON");
     app->add_flag("--doctor", wanted->doctor,
                   "Look for what keeps programs from FCI: load Open MPI's component and the "
-                  "libfabric provider, check filters, settings of MPIs and this machine");
+                  "libfabric provider, check filters, settings of MPIs and this machine; and say "
+                  "what mpirun uses");
     app->add_option("--provider", wanted->provider,
                     "With --doctor: the provider, or its directory, instead of the one found");
     app->add_option("--job", wanted->job,
@@ -84,15 +85,14 @@ int show(const Wanted& wanted) {
     if (wanted.version) return print(std::string(fci_icl_library_version()) + "\n", true);
     if (wanted.asks_for_jobs) return show_jobs(wanted);
     const fci::info::Survey survey = fci::info::take_survey(wanted.local_ranks);
-    fci::info::Findings findings;
-    if (wanted.doctor) findings = fci::info::examine(survey, wanted.provider);
-    const bool sound = std::all_of(findings.begin(), findings.end(),
-                                   [](const fci::info::Finding& finding) { return finding.ok; });
+    fci::info::Diagnosis diagnosis;
+    if (wanted.doctor) diagnosis = fci::info::examine(survey, wanted.provider);
+    const bool sound = fci::info::problems_in(diagnosis.findings) == 0;
     std::string text;
     if (wanted.json) {
-        text = json_text(survey, wanted.doctor ? &findings : nullptr);
+        text = json_text(survey, wanted.doctor ? &diagnosis : nullptr);
     } else if (wanted.doctor) {
-        text = findings_text(findings);
+        text = diagnosis_text(diagnosis);
     } else {
         text = survey_text(survey, wanted.chapters);
     }

@@ -80,6 +80,15 @@ std::string options_text(const Survey& survey) {
     return text;
 }
 
+std::string mark_of(Severity severity) {
+    switch (severity) {
+        case Severity::ok: return "ok       ";
+        case Severity::note: return "note     ";
+        case Severity::problem: break;
+    }
+    return "PROBLEM  ";
+}
+
 std::string counters_text(const Survey& survey) {
     std::string text = "Counters, shown at the end of each process with FCI_STATS=on\n";
     for (const Counter& counter : survey.counters) {
@@ -106,18 +115,22 @@ std::string survey_text(const Survey& survey, const Chapters& chapters) {
     return text;
 }
 
-std::string findings_text(const Findings& findings) {
+std::string diagnosis_text(const Diagnosis& diagnosis) {
     std::string text;
-    for (const Finding& finding : findings) {
-        text += (finding.ok ? "ok       " : "PROBLEM  ") + finding.what + "\n";
+    for (const Finding& finding : diagnosis.findings) {
+        text += mark_of(finding.severity) + finding.what + "\n";
         text += wrapped(finding.text, 13);
         if (!finding.remedy.empty()) text += wrapped("-> " + finding.remedy, 13);
     }
-    const auto problems = std::count_if(findings.begin(), findings.end(),
-                                        [](const Finding& finding) { return !finding.ok; });
-    if (problems == 0) return text + "\nNo problem found.\n";
-    return text + "\n" + std::to_string(problems) + " of " + std::to_string(findings.size()) +
-           " findings are problems; each line with -> says what to do.\n";
+    const std::size_t problems = problems_in(diagnosis.findings);
+    if (problems == 0) {
+        text += "\nNo problem found.\n";
+    } else {
+        text += "\n" + std::to_string(problems) + " of " +
+                std::to_string(diagnosis.findings.size()) +
+                " findings are problems; each line with -> says what to do.\n";
+    }
+    return text + diagnosis.uses.text + "\n";
 }
 
 }  // namespace fci::info

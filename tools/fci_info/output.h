@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tools/fci_info/finding.h"
+#include "tools/fci_info/doctor.h"
 #include "tools/fci_info/survey.h"
 
 namespace fci::info {
@@ -16,9 +16,10 @@ struct Chapters {
 std::string padded(const std::string& text, std::size_t width);
 
 std::string survey_text(const Survey& survey, const Chapters& chapters);
-std::string findings_text(const Findings& findings);
+/// Its last line says what mpirun uses.
+std::string diagnosis_text(const Diagnosis& diagnosis);
 
-/// `findings` may be nullptr: nobody asked the doctor.
-std::string json_text(const Survey& survey, const Findings* findings);
+/// `diagnosis` may be nullptr: nobody asked the doctor.
+std::string json_text(const Survey& survey, const Diagnosis* diagnosis);
 
 }  // namespace fci::info

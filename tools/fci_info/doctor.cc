@@ -1,0 +1,90 @@
+#include "tools/fci_info/doctor.h"
+
+#include <optional>
+
+namespace fci::info {
+
+namespace {
+
+Findings of_provider(const std::string& wanted) {
+    Findings findings;
+    if (const std::string path = find_provider(wanted, &findings); !path.empty()) {
+        examine_provider(path, &findings);
+        examine_filters(path, &findings);
+    }
+    return findings;
+}
+
+/// The parts, put together.
+class Collection {
+public:
+    /// What matters whatever is used.
+    void add(const Findings& part) { findings_.insert(findings_.end(), part.begin(), part.end()); }
+    /// What matters only where it is part of what is `used`, which it keeps from being so.
+    void add_of(const Findings& part, bool used) {
+        add(used ? part : as_notes(part));
+        if (!used) return;
+        for (const Finding& finding : part) {
+            if (finding.severity == Severity::problem) get_worse(finding.fci_env_mends);
+        }
+    }
+    void get_worse(bool fci_env_mends) {
+        if (!fci_env_mends) {
+            health_ = Health::broken;
+        } else if (health_ == Health::sound) {
+            health_ = Health::settings;
+        }
+    }
+    Health health() const { return health_; }
+    Findings take() { return std::move(findings_); }
+
+private:
+    Findings findings_;
+    Health health_ = Health::sound;
+};
+
+void add_open_mpi(const OpenMpi& mpi, Plug plug, Collection* all) {
+    Findings component, layers;
+    examine_component(mpi, plug == Plug::component, &component);
+    examine_layers(mpi, &layers);
+    all->add_of(component, plug == Plug::component || !mpi.starts);
+    all->add_of(layers, plug == Plug::provider);
+}
+
+void add_others(Mpi used, Collection* all) {
+    Findings mpich, intel;
+    examine_mpich(&mpich);
+    examine_intel(&intel);
+    all->add_of(mpich, used == Mpi::mpich);
+    all->add_of(intel, used == Mpi::intel);
+}
+
+}  // namespace
+
+Diagnosis examine(const Survey& survey, const std::string& provider) {
+    const Launcher launcher = find_launcher();
+    const bool is_open_mpi = launcher.mpi == Mpi::open_mpi || launcher.mpi == Mpi::none;
+    std::optional<Inquiry> inquiry;  // libfabric is loaded meanwhile, which takes as long
+    if (is_open_mpi) inquiry.emplace(launcher);
+    const Findings by_libfabric = of_provider(provider);
+    Findings here;
+    examine_core(survey, &here);
+    examine_host(&here);
+    const OpenMpi mpi = inquiry ? inquiry->answer() : OpenMpi{};
+    const Plug plug = plug_of(launcher, mpi);
+
+    Collection all;
+    all.add(here);
+    if (!survey.error.empty()) all.get_worse(false);
+    if (plug != Plug::provider && !provider.empty()) {
+        all.add(by_libfabric);  // named, so it matters, but not to what is used
+    } else {
+        all.add_of(by_libfabric, plug == Plug::provider);
+    }
+    if (inquiry) add_open_mpi(mpi, plug, &all);
+    add_others(launcher.mpi, &all);
+    const Health health = all.health();
+    return {all.take(), uses_of(launcher, mpi, plug, health)};
+}
+
+}  // namespace fci::info

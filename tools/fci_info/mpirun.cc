@@ -1,0 +1,127 @@
+#include "tools/fci_info/mpirun.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "fci_core/base/launcher.h"
+#include "tools/fci_info/surroundings.h"
+
+namespace fci::info {
+
+namespace {
+
+constexpr int kAncestors = 64;  // more are none of a rank
+
+bool holds(const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+}
+
+/// "4.1" or "4.1.4", the first in a text.
+std::string version_in(const std::string& text) {
+    for (const std::string& word : split(text, " \t\n,()")) {
+        const bool digits = word.find_first_not_of("0123456789.abrc") == std::string::npos;
+        if (digits && word.front() >= '0' && word.front() <= '9' && holds(word, ".")) return word;
+    }
+    return "";
+}
+
+/// Not even that says Open MPI's by a path of components that leads nowhere.
+std::string version_text(const std::string& program) {
+    return said_by({"env", "OMPI_MCA_opal_mca_base_component_path=SYS_DEFAULT:USER_DEFAULT",
+                    program, "--version"});
+}
+
+/// Which MPI a launcher is of, by what it says of itself.
+void identify(Launcher* launcher) {
+    std::string said = version_text(launcher->path);
+    if (holds(said, "HYDRA")) {  // Intel's mpirun may be a script around it
+        const std::string hydra = directory_of(launcher->path) + "/mpiexec.hydra";
+        if (is_program(hydra)) said = version_text(hydra);
+    }
+    const std::string version = version_in(said);
+    const struct {
+        const char* word;
+        Mpi mpi;
+        const char* name;
+    } known[] = {{"Intel(R) MPI", Mpi::intel, "Intel MPI"},
+                 {"Open MPI", Mpi::open_mpi, "Open MPI"},
+                 {"OpenRTE", Mpi::open_mpi, "Open MPI"},
+                 {"PRRTE", Mpi::open_mpi, ""},  // has a version of its own
+                 {"HYDRA", Mpi::mpich, "MPICH"}};
+    launcher->mpi = Mpi::other;
+    for (const auto& one : known) {
+        if (!holds(said, one.word)) continue;
+        launcher->mpi = one.mpi;
+        launcher->title = *one.name == '\0' ? "Open MPI" : std::string(one.name) + " " + version;
+        return;
+    }
+}
+
+std::string program_of(pid_t process) {
+    char path[PATH_MAX];
+    const std::string link = "/proc/" + std::to_string(process) + "/exe";
+    const ssize_t length = readlink(link.c_str(), path, sizeof path);
+    return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "";
+}
+
+pid_t parent_of(pid_t process) {
+    std::ifstream status("/proc/" + std::to_string(process) + "/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("PPid:")) return std::atoi(line.c_str() + 5);
+    }
+    return 0;
+}
+
+/// The launcher, or its daemon, that started this process; or nothing.
+std::string launcher_above() {
+    pid_t process = getppid();
+    for (int above = 0; above < kAncestors && process > 1; ++above) {
+        const std::string path = program_of(process);
+        const std::string name = path.substr(path.rfind('/') + 1);
+        for (const char* of_open_mpi : {"orterun", "orted", "prterun", "prte", "prted", "mpirun"}) {
+            if (name != of_open_mpi) continue;
+            const std::string mpirun = directory_of(path) + "/mpirun";
+            return is_program(mpirun + ".openmpi") ? mpirun + ".openmpi"
+                   : is_program(mpirun)            ? mpirun
+                                                   : path;
+        }
+        if (name == "hydra_pmi_proxy" || name == "mpiexec.hydra") {
+            return directory_of(path) + "/mpiexec.hydra";
+        }
+        process = parent_of(process);
+    }
+    return "";
+}
+
+}  // namespace
+
+Launcher find_launcher() {
+    Launcher launcher;
+    launcher.in_job = rank_in_job(own_variable) >= 0;
+    if (launcher.in_job) launcher.path = launcher_above();
+    for (const char* name : {"mpirun", "mpiexec"}) {
+        if (launcher.path.empty()) launcher.path = find_program(name);
+    }
+    if (!launcher.path.empty()) identify(&launcher);
+    return launcher;
+}
+
+std::string find_beside(const Launcher& launcher, const std::string& name) {
+    const std::string beside = directory_of(launcher.path) + "/" + name;
+    if (!launcher.path.empty() && is_program(beside)) return beside;
+    return find_program(name);
+}
+
+std::string device_of(const Launcher& launcher) {
+    const std::string tool = find_beside(launcher, "mpichversion");
+    if (tool.empty()) return "";
+    const std::string text = between(said_by({tool}) + "\n", "MPICH Device:", '\n');
+    const std::size_t begin = text.find_first_not_of(" \t");
+    return begin == std::string::npos ? "" : text.substr(begin);
+}
+
+}  // namespace fci::info
