@@ -14,7 +14,7 @@ namespace {
 // Whoever may run programs on this host may connect, as often as it likes. So many are turned away
 // at a time, and then the door stays closed for a while: some percent of the time at most.
 constexpr unsigned kStrangersMost = 8;
-constexpr unsigned kVisitorsPerTurn = 8;
+constexpr unsigned kVisitorsPerTurn = 32;
 static_assert(kStrangersMost <= kVisitorsPerTurn, "a turn of strangers alone closes the door");
 constexpr Nanoseconds kRestFromStrangers = 1'000'000;
 constexpr Nanoseconds kRestWithoutDescriptors = 50'000'000;
@@ -33,10 +33,12 @@ void ConnectionManager::note_stranger() noexcept {
 
 /// Each round either takes in a guest, or turns a stranger away, or is the last one.
 unsigned ConnectionManager::answer_door() {
+    const std::size_t most = guests_most();
     unsigned came = 0;
     while (came < kVisitorsPerTurn && monotonic_now() >= rest_until_) {
-        const int late = guests_.size() < share() ? -1 : overdue(guests_);
-        if (late < 0 && guests_.size() >= share()) break;
+        const bool full = guests_.size() >= most;
+        const int late = full ? overdue(guests_) : -1;
+        if (full && late < 0) break;
         host::Descriptor socket = accept_from(own_.listening.get());
         if (!socket && (errno == EMFILE || errno == ENFILE)) {
             // It must not stay at the door: no sleep would last any more.
@@ -73,7 +75,7 @@ void ConnectionManager::tend_door(Nanoseconds now) {
         note_stranger();
         drop(guest);
     }
-    const bool has_place = guests_.size() < share() || now >= first_until(guests_);
+    const bool has_place = guests_.size() < guests_most() || now >= first_until(guests_);
     const bool open = now >= rest_until_ && has_place;
     if (open == door_open_) return;
     door_open_ = open;
@@ -95,14 +97,14 @@ void ConnectionManager::on_knock(int fd, const Hello& hello, Objection objection
     const bool known = id != nhi::kNoPeer && peers_[id].peer;
     // Met by the other door meanwhile: it will see that itself.
     if (known && (peers_[id].peer->connected || peers_[id].peer->gone)) return drop(fd);
-    // Both are on their way to each other: one of the two ways will do, and both choose the same.
     if (known && !peers_[id].peer->links.empty()) {
         const int own = peers_[id].peer->links.front();
-        if (link_of(own).step != Step::knocked ||
-            own_.card.incarnation > hello.card.incarnation) {
+        if (link_of(own).step != Step::knocked || is_own_way(hello.card)) {
+            (void)send_word(fd, Kind::crossed);
             return drop(fd);
         }
-        retreat(own);
+        (void)send_word(own, Kind::bye);  // a link that ends without it is a death
+        await_call(own);
     }
     if (!send_word(fd, Kind::welcome)) return drop(fd);
     if (id != nhi::kNoPeer) {
@@ -115,14 +117,17 @@ void ConnectionManager::on_knock(int fd, const Hello& hello, Objection objection
     link_of(fd).until = monotonic_now() + patience(hello.tries);
 }
 
-/// It goes without having been met, and may come again: its end concerns nobody here.
+/// It goes without having been met, and may come again: its end concerns nobody here but who is on
+/// the way to it, too.
 void ConnectionManager::on_left(int fd) {
     const nhi::PeerId id = link_of(fd).knocker;
     FCI_ASSERT(id == nhi::kNoPeer || peers_[id].peer != nullptr);
     drop(fd);
     if (id == nhi::kNoPeer) return;
     Peer& peer = *peers_[id].peer;
-    if (!peer.connected && !peer.gone && peer.links.empty()) forget_process(peer);
+    if (peer.connected || peer.gone || !peer.links.empty()) return;
+    forget_process(peer);
+    if (peer.asked) later(id);
 }
 
 /// It has brought all that it takes to meet it; only that gets it an id.

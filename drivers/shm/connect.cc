@@ -101,6 +101,9 @@ void ConnectionManager::on_record(int fd, Received& received) {
     if (ours && prologue.kind == Kind::welcome && link.step == Step::knocked) {
         return on_welcome(fd);
     }
+    if (ours && prologue.kind == Kind::crossed && link.step == Step::knocked) {
+        return await_call(fd);
+    }
     if (ours && prologue.kind == Kind::met && link.step == Step::answered) return on_met(fd);
     if (link.id == nhi::kNoPeer) {
         if (link.step == Step::silent) note_stranger();
@@ -159,7 +162,7 @@ Status ConnectionManager::examine(const Hello& hello, Received& received, Arriva
     if (status != Status::ok) return status;
     const auto& header = *reinterpret_cast<const SharedHeader*>(arrival->header.data());
     if (header.magic != kSharedHeaderMagic || header.incarnation != hello.card.incarnation ||
-        !is_waker(received.files[2].get())) {
+        !is_waker(received.files[2].get(), own_.waker.get())) {
         *error = "the peer sent memory that does not look like this driver's";
         return Status::mismatch;
     }

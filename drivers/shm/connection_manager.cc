@@ -26,7 +26,12 @@ constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 constexpr Nanoseconds kPatienceFirst = 20'000'000;
 constexpr unsigned kPatienceDoubles = 6;
 static_assert(kPatienceFirst << kPatienceDoubles < 2'000'000'000, "a guest has its turn");
-constexpr std::size_t kShareMost = 16;
+constexpr std::size_t kShareMost = 32;
+
+std::size_t descriptor_limit() noexcept {
+    rlimit files{};
+    return getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : 0;
+}
 
 host::Descriptor open_spare() noexcept {
     return host::Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -46,13 +51,12 @@ Nanoseconds ConnectionManager::patience(std::uint64_t tries) noexcept {
     return kPatienceFirst << std::min<std::uint64_t>(tries, kPatienceDoubles);
 }
 
-/// How many may send descriptors to this process at a time, of those who came in, and again of
-/// those whom it wants to meet, so that all ranks together stay below the limit.
+/// How many may send descriptors to this process at a time, so that all ranks together stay below
+/// the limit.
 std::size_t ConnectionManager::share() const noexcept {
-    rlimit files{};
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return 1;
-    const rlim_t mine = files.rlim_cur / (2 * kHelloFiles * std::max<rlim_t>(peers_.size(), 1));
-    return static_cast<std::size_t>(std::clamp<rlim_t>(mine, 1, kShareMost));
+    FCI_ASSERT(peers_.size() != 0);
+    const std::size_t mine = tuning_.descriptors / (kHelloFiles * peers_.size());
+    return std::clamp<std::size_t>(mine, 2, kShareMost);
 }
 
 Nanoseconds ConnectionManager::first_until(const std::vector<int>& links) noexcept {
@@ -80,6 +84,7 @@ ConnectionManager::ConnectionManager(PeerTable& peers, Own& own, const Tuning& t
       spare_(open_spare()),
       prng_(own.card.incarnation),
       owner_(getpid()) {
+    if (tuning_.descriptors == 0) tuning_.descriptors = descriptor_limit();
     FCI_ASSERT(own_.listening && own_.waker && own_.epoll);
     FCI_ASSERT(own_.card.incarnation != 0 && peers_.size() == 1);
     watch(own_.listening.get(), Source::listening, 0);
@@ -194,7 +199,7 @@ void ConnectionManager::set_timer() noexcept {
         first = std::min(first, peers_[id].peer->next_try);
     }
     if (!door_open_) {
-        const bool full = guests_.size() >= share();
+        const bool full = guests_.size() >= guests_most();
         first = std::min(first, std::max(rest_until_, full ? first_until(guests_) : 0));
     }
     for (const int fd : guests_) {

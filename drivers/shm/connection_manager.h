@@ -42,6 +42,7 @@ struct Tuning {
     Nanoseconds answer_limit = 30'000'000'000;    // for what the peer has read
     Nanoseconds short_untold = 3'000'000'000;     // then the user hears why nobody is met
     Barrier barrier = Barrier::system;
+    std::size_t descriptors = 0;                  // 0: as many as this process may have open
 };
 
 /// What this process shows to others.
@@ -124,6 +125,10 @@ private:
     void reach(nhi::PeerId id);
     bool nobody_there(nhi::PeerId id, int error);
     void later(nhi::PeerId id);
+    void await_call(int link);
+    /// Of two that have connected to each other, both choose the same way. By the last bits each
+    /// process has its own with about half of the others, so nobody does the work of all.
+    [[nodiscard]] bool is_own_way(const ddi::Card& peer) const noexcept;
     void retreat(int link);
     void on_unmet(nhi::PeerId id);
     unsigned retry() noexcept;
@@ -175,6 +180,9 @@ private:
     /// For one who does not go on while others wait.
     static Nanoseconds patience(std::uint64_t tries) noexcept;
     [[nodiscard]] std::size_t share() const noexcept;
+    /// Of that, those who came in, and those whom this process wants to meet.
+    [[nodiscard]] std::size_t guests_most() const noexcept { return share() - awaited_most(); }
+    [[nodiscard]] std::size_t awaited_most() const noexcept { return share() / 2; }
     [[nodiscard]] Nanoseconds first_until(const std::vector<int>& links) noexcept;
     [[nodiscard]] int overdue(const std::vector<int>& links);
 
@@ -193,7 +201,7 @@ private:
     host::Descriptor spare_;           // given up to turn somebody away when there are no others
     Prng prng_;
     pid_t owner_;
-    // Links by which a Hello may be under way to this process: at most share() of each.
+    // Links by which a Hello may be under way to this process: at most share() of both.
     std::vector<int> guests_;          // who came in and has not sent its descriptors
     std::vector<int> awaited_;         // on which this process has sent its own
     bool door_open_ = true;            // the listening socket is watched

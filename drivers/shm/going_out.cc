@@ -8,10 +8,21 @@ namespace fci::shm {
 namespace {
 
 constexpr Nanoseconds kPauseFirst = 1'000'000, kPauseMost = 50'000'000;
+// Whoever is on the way here comes, or ends, or says that it goes. Nobody relies on that for ever.
+constexpr Nanoseconds kCallAwaited = 500'000'000;
+// Where all meet all, those whose way would give way to that of the peer need not begin it: what is
+// asked for while so many others are gives the peer a little time to come by itself.
+constexpr unsigned kManyAtOnce = 8;
+constexpr Nanoseconds kCallExpected = 10'000'000;
 constexpr Nanoseconds kLooksPerLimit = 4;
 static_assert(0 < kPauseFirst && kPauseFirst < kPauseMost);
 
 }  // namespace
+
+bool ConnectionManager::is_own_way(const ddi::Card& peer) const noexcept {
+    const std::uint64_t own = own_.card.incarnation, other = peer.incarnation;
+    return (own > other) == (((own ^ other) & 1) != 0);
+}
 
 Peer& ConnectionManager::peer_of(Entry& entry) {
     if (!entry.peer) {
@@ -51,7 +62,12 @@ Status ConnectionManager::connect(nhi::PeerId id) {
     peer.give_up = monotonic_now() +
                    (entry.card.incarnation == 0 ? tuning_.patience_typed : tuning_.patience_given);
     peer.pause = kPauseFirst;
-    reach(id);
+    if (unsettled_ > kManyAtOnce && !is_own_way(entry.card)) {
+        later(id);
+        peer.next_try = monotonic_now() + kCallExpected;
+    } else {
+        reach(id);
+    }
     set_timer();
     return Status::ok;
 }
@@ -121,7 +137,16 @@ void ConnectionManager::later(nhi::PeerId id) {
     if (std::find(waiting_.begin(), waiting_.end(), id) == waiting_.end()) {
         waiting_.push_back(id);
     }
-    set_timer();
+    timer_at_ = 0;  // to be set again
+}
+
+/// The peer has connected to this process as well, and that way goes on.
+void ConnectionManager::await_call(int fd) {
+    FCI_ASSERT(link_of(fd).outgoing && link_of(fd).step == Step::knocked);
+    const nhi::PeerId id = link_of(fd).id;
+    drop(fd);
+    later(id);
+    peers_[id].peer->next_try = monotonic_now() + kCallAwaited;
 }
 
 /// Lets a meeting go that has not come to its end, and begins it again later.
@@ -177,10 +202,10 @@ void ConnectionManager::accept_invitations() {
             invited_.pop_front();  // was dropped, and maybe opened again
             continue;
         }
-        if (awaited_.size() >= share()) {
+        if (awaited_.size() >= awaited_most()) {
             const int late = overdue(awaited_);
             if (late >= 0) retreat(late);
-            if (awaited_.size() >= share()) return;
+            if (awaited_.size() >= awaited_most()) return;
             continue;
         }
         invited_.pop_front();

@@ -6,6 +6,7 @@
 //   Welcome  | who accepted    | asks for the descriptors
 //   Hello    | both, in turn   | with three descriptors: header, block for the other one, waker
 //   Met      | who connected   | has everything it needs: both are attached
+//   Crossed  | who accepted    | instead of a Welcome: it has connected, too, and that one goes on
 //   Refusal  | either          | instead of what is due
 //   Bye      | either          | before it lets the link go in good order
 //
@@ -27,10 +28,10 @@
 namespace fci::shm {
 
 inline constexpr std::uint64_t kHandshakeMagic = 0x4d48532049434631ull;
-inline constexpr std::uint32_t kVersion = 4;  // of everything in this directory that is shared
+inline constexpr std::uint32_t kVersion = 5;  // of everything in this directory that is shared
 inline constexpr unsigned kHelloFiles = 3;
 
-enum class Kind : std::uint16_t { hello = 1, refusal = 2, bye = 3, welcome = 4, met = 5 };
+enum class Kind : std::uint16_t { hello = 1, refusal = 2, bye = 3, welcome = 4, met = 5, crossed = 6 };
 
 /// Starts every record of every version.
 struct Prologue {
@@ -72,7 +73,7 @@ struct Refusal {
     std::uint64_t layout_digest;
 };
 
-/// Welcome, Met, Bye.
+/// Welcome, Met, Crossed, Bye.
 struct Word {
     Prologue prologue;
 };

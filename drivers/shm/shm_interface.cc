@@ -13,8 +13,9 @@ namespace fci::shm {
 namespace {
 
 constexpr unsigned kIdlePollEvery = 128;
-// Each record of a meeting waits for a turn of the other one, which may share its core with many.
-constexpr unsigned kMeetingPollEvery = 16;
+// Each record of a meeting waits for a turn of the other one, which may share its core with many:
+// between two of its looks all of them may have had theirs.
+constexpr unsigned kMeetingPollEvery = 1;
 static_assert(kMeetingPollEvery < kIdlePollEvery);
 
 void compiler_barrier() noexcept { asm volatile("" ::: "memory"); }

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -145,13 +146,12 @@ bool is_all_read(int socket) noexcept {
     return ioctl(socket, SIOCOUTQ, &unread) == 0 && unread == 0;
 }
 
-bool is_waker(int fd) noexcept {
-    char link[32], target[32] = {};
-    std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    const ssize_t length = readlink(link, target, sizeof target - 1);
-    if (length >= 0 && std::strcmp(target, "anon_inode:[eventfd]") != 0) return false;
-    const int flags = fcntl(fd, F_GETFL);  // without /proc this much must do
-    return flags >= 0 && (flags & O_NONBLOCK) != 0;
+bool is_waker(int fd, int own) noexcept {
+    struct stat here {}, there {};
+    if (fstat(own, &here) != 0 || fstat(fd, &there) != 0) return false;
+    const int flags = fcntl(fd, F_GETFL);
+    return there.st_dev == here.st_dev && there.st_ino == here.st_ino &&
+           (flags & O_NONBLOCK) != 0 && flags >= 0;
 }
 
 bool send_record(int socket, const void* record, std::size_t bytes,

@@ -42,8 +42,9 @@ host::Descriptor watch_process(pid_t pid) noexcept;
 /// Nonblocking: the descriptor is readable, or its other end is closed.
 bool is_readable(int fd) noexcept;
 bool is_hung_up(int socket) noexcept;
-/// A descriptor that counts writes and cannot block or kill its writer.
-bool is_waker(int fd) noexcept;
+/// A descriptor that cannot block or kill its writer: nonblocking, and of the inode that eventfds
+/// share, `own` among them. What else has this inode refuses to be written.
+bool is_waker(int fd, int own) noexcept;
 
 /// Of a connected socket: the other end has taken out all that was sent.
 bool is_all_read(int socket) noexcept;
