@@ -196,6 +196,7 @@ int Process::idle() noexcept try {
         if (empty_turns_ % kLookForSleepersEvery == 0) {
             policy_.set_asleep(messages_.engine().peers.sleeping());
         }
+        policy_.set_expected(messages_.engine().peers.expected());
         if (policy_.wants_used_time()) policy_.used_time(host_.used_time());
         progress::WaitStep step = policy_.turn(empty_turns_, device_->now());
         const bool sleeps = step.action == progress::WaitAction::sleep;

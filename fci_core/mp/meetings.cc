@@ -43,7 +43,8 @@ Peer* Meetings::connected(nhi::PeerId id) {
     if (status != Status::ok && status != Status::again) {
         peer_lost(id, status, engine_.device.describe(id) + ": " + to_string(status));
     }
-    found->connecting = true;  // without memory for that much it is tried again
+    // Lost without memory to say so, it is tried again.
+    if (!found->lost && !found->attached) engine_.peers.expect(*found);
     return found;
 }
 

@@ -46,9 +46,22 @@ Peer* Peers::make(nhi::PeerId id) {
     return made;
 }
 
+void Peers::expect(Peer& peer) noexcept {
+    FCI_ASSERT(!peer.attached && !peer.lost && !peer.connecting);
+    peer.connecting = true;
+    ++expected_;
+}
+
+void Peers::expect_no_more(Peer& peer) noexcept {
+    FCI_ASSERT(!peer.connecting || expected_ != 0);
+    expected_ -= peer.connecting;
+    peer.connecting = false;
+}
+
 void Peers::activate(Peer& peer, bool same_host) noexcept {
     FCI_ASSERT(active_.size() < active_.capacity());
     FCI_ASSERT(!peer.attached && !peer.lost);
+    expect_no_more(peer);
     peer.attached = peer.present = true;
     active_.push_back(&peer);
     if (peer.id != nhi::kSelf) on_this_host_ += same_host;
@@ -57,6 +70,7 @@ void Peers::activate(Peer& peer, bool same_host) noexcept {
 
 void Peers::deactivate(Peer& peer) noexcept {
     FCI_ASSERT(peer.lost);
+    expect_no_more(peer);
     peer.fast_path = peer.present = false;
     std::erase(active_, &peer);
     order();
@@ -74,7 +88,10 @@ void Peers::order() noexcept {
 
 void Peers::sever() noexcept {
     severed_ = true;
-    for (const auto& peer : made_) peer->sever();
+    for (const auto& peer : made_) {
+        expect_no_more(*peer);
+        peer->sever();
+    }
     active_.clear();
     order();
 }

@@ -34,6 +34,8 @@ public:
     [[nodiscard]] const std::vector<Peer*>& active() const noexcept { return active_; }
     /// Of these, or one that never sends anything.
     [[nodiscard]] Peer& first() const noexcept { return *first_; }
+    /// It is to be met; until it is active, or lost.
+    void expect(Peer& peer) noexcept;
     void activate(Peer& peer, bool same_host) noexcept;
     void deactivate(Peer& peer) noexcept;
     /// The active peer `at` (> 0) has sent something: it is looked at earlier from now on.
@@ -58,12 +60,15 @@ public:
     [[nodiscard]] std::size_t connected() const noexcept;
     /// Processes of this host that were met so far, with this one.
     [[nodiscard]] unsigned on_this_host() const noexcept { return on_this_host_; }
+    /// Those that were asked for and not met so far.
+    [[nodiscard]] unsigned expected() const noexcept { return expected_; }
     /// Those that sleep until a request wakes them, as far as can be seen without asking.
     [[nodiscard]] unsigned sleeping() const noexcept;
     void add_memory(MemoryUse& use) const noexcept;
 
 private:
     void order() noexcept;
+    void expect_no_more(Peer& peer) noexcept;
 
     ddi::Device& device_;
     const Protocol& protocol_;
@@ -76,7 +81,7 @@ private:
     std::vector<std::string> reasons_;  // by id
     std::vector<Peer*> active_;
     std::vector<std::unique_ptr<Peer>> made_;  // all but nobody_
-    unsigned on_this_host_ = 1;
+    unsigned on_this_host_ = 1, expected_ = 0;
     bool severed_ = false;
 };
 

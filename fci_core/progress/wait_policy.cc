@@ -74,6 +74,8 @@ static_assert(kShortSleep < kTurnSleepMost);
 constexpr Nanoseconds kShareAwake = 32;
 constexpr Nanoseconds kAsk = 100;  // what asking here takes, beside the caller's time
 constexpr Nanoseconds kWaitSleep = 100'000'000;
+constexpr unsigned kNapsMost = 8;
+constexpr Nanoseconds kNap = 2'000'000;
 constexpr Nanoseconds kSpinBeforeSleep = 1'000'000;  // of a blocking call with a core of its own
 }  // namespace
 
@@ -146,6 +148,10 @@ WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now) noexcept {
         empty_turns <= kSpinsAmongSleepers) {
         const bool yields = empty_turns % kYieldAmongSleepersEvery == 0;
         return {yields ? WaitAction::yield : WaitAction::spin, 0};
+    }
+    if (act_ == WaitMode::sleep && expected_ > cores_ && naps_ < kNapsMost) {
+        ++naps_;
+        return {WaitAction::sleep, kNap};
     }
     const Nanoseconds pause = now - resumed_;
     if (empty_turns == spins_ + 1) {
