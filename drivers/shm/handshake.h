@@ -31,7 +31,14 @@ inline constexpr std::uint64_t kHandshakeMagic = 0x4d48532049434631ull;
 inline constexpr std::uint32_t kVersion = 5;  // of everything in this directory that is shared
 inline constexpr unsigned kHelloFiles = 3;
 
-enum class Kind : std::uint16_t { hello = 1, refusal = 2, bye = 3, welcome = 4, met = 5, crossed = 6 };
+enum class Kind : std::uint16_t {
+    hello = 1,
+    refusal = 2,
+    bye = 3,
+    welcome = 4,
+    met = 5,
+    crossed = 6
+};
 
 /// Starts every record of every version.
 struct Prologue {
