@@ -10,10 +10,10 @@ namespace {
 constexpr Nanoseconds kPauseFirst = 1'000'000, kPauseMost = 50'000'000;
 // Whoever is on the way here comes, or ends, or says that it goes. Nobody relies on that for ever.
 constexpr Nanoseconds kCallAwaited = 500'000'000;
-// Where all meet all, those whose way would give way to that of the peer need not begin it: what is
-// asked for while so many others are gives the peer a little time to come by itself.
-constexpr unsigned kManyAtOnce = 8;
-constexpr Nanoseconds kCallExpected = 10'000'000;
+// Where all meet all, a way that would give way to that of the peer need not be begun: while so
+// many others are under way, the peer has a while to come by itself.
+constexpr std::size_t kManyAtOnce = 8;
+constexpr Nanoseconds kCallExpected = 100'000'000;
 constexpr Nanoseconds kLooksPerLimit = 4;
 static_assert(0 < kPauseFirst && kPauseFirst < kPauseMost);
 
@@ -65,6 +65,7 @@ Status ConnectionManager::connect(nhi::PeerId id) {
     if (unsettled_ > kManyAtOnce && !is_own_way(entry.card)) {
         later(id);
         peer.next_try = monotonic_now() + kCallExpected;
+        peer.gives_way = true;
     } else {
         reach(id);
     }
@@ -175,11 +176,14 @@ void ConnectionManager::on_unmet(nhi::PeerId id) {
 
 unsigned ConnectionManager::retry() noexcept {
     const Nanoseconds now = monotonic_now();
+    const std::size_t under_way = unsettled_ - std::min<std::size_t>(unsettled_, waiting_.size());
     std::vector<nhi::PeerId> ready;
     std::erase_if(waiting_, [&](nhi::PeerId id) {
-        const Peer& peer = *peers_[id].peer;
+        Peer& peer = *peers_[id].peer;
         if (peer.connected || peer.gone) return true;
-        if (peer.next_try > now) return false;
+        const bool begins = peer.gives_way && under_way + ready.size() < kManyAtOnce;
+        if (peer.next_try > now && !begins) return false;
+        peer.gives_way = false;
         ready.push_back(id);
         return true;
     });

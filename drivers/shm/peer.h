@@ -49,6 +49,7 @@ struct Peer {
     bool gone = false;     // it was found dead; likewise
     bool ended = false;    // its process has; what it said before may still wait in the sockets
     bool asked = false;    // connect() was called, and the outcome is open
+    bool gives_way = false;  // it may come by itself: its call goes before that of this process
     Nanoseconds give_up = 0, next_try = 0, pause = 0;  // while nobody listens there
     std::uint32_t tries = 0;  // meetings that were begun in vain
 };

@@ -52,12 +52,17 @@ host::Descriptor make_socket(int flags) noexcept {
 }
 
 /// The user that stands for all who have no number in this user namespace.
-uid_t nameless_user() noexcept {
+uid_t read_nameless_user() noexcept {
     constexpr uid_t kUsual = 65534;
     const host::Descriptor file(open("/proc/sys/kernel/overflowuid", O_RDONLY | O_CLOEXEC));
     char text[16] = {};
     if (!file || read(file.get(), text, sizeof text - 1) <= 0) return kUsual;
     return static_cast<uid_t>(std::strtoul(text, nullptr, 10));
+}
+
+uid_t nameless_user() noexcept {
+    static const uid_t user = read_nameless_user();
+    return user;
 }
 
 }  // namespace

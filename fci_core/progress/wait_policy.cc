@@ -149,7 +149,7 @@ WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now) noexcept {
         const bool yields = empty_turns % kYieldAmongSleepersEvery == 0;
         return {yields ? WaitAction::yield : WaitAction::spin, 0};
     }
-    if (act_ == WaitMode::sleep && expected_ > cores_ && naps_ < kNapsMost) {
+    if (act_ == WaitMode::sleep && expected_ != 0 && naps_ < kNapsMost) {
         ++naps_;
         return {WaitAction::sleep, kNap};
     }

@@ -67,9 +67,9 @@ public:
     /// As many of them sleep just now: while there are cores for those that do not, there is no
     /// need to give one away.
     void set_asleep(unsigned asleep) noexcept { asleep_ = asleep; }
-    /// As many peers were asked for and not met so far. Where these are more than the cores, each
-    /// of them needs one for its next step, and each step wakes who sleeps: so turn() soon sleeps
-    /// for a moment. A few times only while their number stays as it is: others may compute.
+    /// As many peers were asked for and not met so far. Where cores are short each of them needs one
+    /// for its next step, and each step wakes who sleeps: so turn() soon sleeps for a moment. A few
+    /// times only while their number stays as it is: they may compute.
     void set_expected(unsigned peers) noexcept {
         if (peers != expected_) naps_ = 0;
         expected_ = peers;

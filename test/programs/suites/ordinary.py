@@ -4,6 +4,7 @@ with few: the kernel counts what is under way between processes of such a user, 
 import dataclasses
 import os
 import pwd
+import re
 import shutil
 
 from harness import HERE, Case, built, failed, passed, processes_of_user, run, signal_named
@@ -11,6 +12,8 @@ from harness import HERE, Case, built, failed, passed, processes_of_user, run, s
 LIMIT = 120
 BYTES = 4096
 ROUNDS = 2
+MEETING_MS = 1000  # of 64 ranks on two cores: 300, where nothing else runs
+ATTEMPTS = 3
 
 
 def unused_user():
@@ -58,9 +61,20 @@ def all_to_all(settings, ranks, descriptors):
     ran = run(as_user + limited + command, cwd=where, env={**more, **env}, timeout=LIMIT)
     if ran.code or ran.left or signal_named(ran.err):
         return failed(f"{ran.ended()}: {ran.last_line()}")
-    if f"alltoall: {ranks} ranks, all right" not in ran.out:
+    took = re.search(rf"^alltoall: {ranks} ranks, all right, the first in (\d+) ms$", ran.out, re.M)
+    if not took:
         return failed(ran.last_line())
-    return passed(f"{ranks} ranks, {descriptors} descriptors")
+    verdict = passed if int(took.group(1)) <= MEETING_MS else failed
+    return verdict(f"{ranks} ranks, {descriptors} descriptors: all had met after {took.group(1)} ms")
+
+
+def meeting(settings, ranks, descriptors):
+    """Other work on the machine may keep the cores from them: once in a few times they have them."""
+    for _ in range(ATTEMPTS):
+        verdict = all_to_all(settings, ranks, descriptors)
+        if verdict.status == "pass":
+            break
+    return verdict
 
 
 def cases(settings):
@@ -69,4 +83,4 @@ def cases(settings):
     for ranks, descriptors in ((24, 1024), (64, 1024), (24, 256)):
         yield Case(f"{ranks}-ranks-{descriptors}",
                    lambda ranks=ranks, descriptors=descriptors:
-                   all_to_all(settings, ranks, descriptors))
+                   meeting(settings, ranks, descriptors))
