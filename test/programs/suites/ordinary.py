@@ -12,8 +12,8 @@ from harness import HERE, Case, built, failed, passed, processes_of_user, run, s
 LIMIT = 120
 BYTES = 4096
 ROUNDS = 2
-MEETING_MS = 1000  # of 64 ranks on two cores: 300, where nothing else runs
-ATTEMPTS = 3
+MEETING_MS = 500  # of 64 ranks on two cores: 280, where nothing else runs
+ATTEMPTS = 5
 
 
 def unused_user():
