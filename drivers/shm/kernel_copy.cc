@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <span>
 
@@ -35,18 +36,23 @@ ssize_t call(pid_t pid, Direction direction, std::span<const iovec> here,
 }
 
 /// One word of that process.
-ssize_t read_word(pid_t pid, std::uint64_t address, std::uint64_t* word) noexcept {
+bool copy_word(pid_t pid, Direction direction, std::uint64_t address,
+               std::uint64_t* word) noexcept {
     const iovec here{word, sizeof *word};
     const iovec there = range(address, sizeof *word);
-    return call(pid, Direction::read, {&here, 1}, {&there, 1});
+    return call(pid, direction, {&here, 1}, {&there, 1}) == sizeof *word;
 }
 
-/// The process with that number is the peer, it has not closed, and the kernel lets this one reach
-/// its memory.
-bool is_reachable(const Peer& peer) noexcept {
-    std::uint64_t incarnation = 0;
-    return peer.pid > 0 && read_word(peer.pid, peer.guard_address, &incarnation) > 0 &&
-           incarnation == peer.incarnation;
+/// Whether the kernel lets this process reach the peer's memory in that direction. lost: the process
+/// with that number is another one by now, or it has closed. What is written to the guard is what
+/// it says already.
+Status reach(const Peer& peer, Direction direction) noexcept {
+    if (peer.pid <= 0) return Status::unsupported;
+    std::uint64_t word = direction == Direction::write ? peer.incarnation : 0;
+    if (copy_word(peer.pid, direction, peer.guard_address, &word)) {
+        return word == peer.incarnation ? Status::ok : Status::lost;
+    }
+    return errno == EFAULT || errno == ESRCH ? Status::lost : Status::unsupported;
 }
 
 /// In each call the guard comes first (guard.h). What is written there is what it says already.
@@ -62,7 +68,10 @@ Status copy_guarded(const Peer& peer, Direction direction, std::uint64_t remote,
         if (done < 0) {
             if (errno == ESRCH) return Status::lost;
             // At the guard; or the kernel saw before it began that `local` is no address at all.
-            if (errno == EFAULT) return is_reachable(peer) ? Status::invalid : Status::lost;
+            if (errno == EFAULT) {
+                const Status reached = reach(peer, direction);
+                return reached == Status::ok ? Status::invalid : reached;
+            }
             return errno == ENOMEM ? Status::exhausted : Status::unsupported;
         }
         const auto copied = static_cast<std::size_t>(done);
@@ -79,8 +88,8 @@ Status copy_guarded(const Peer& peer, Direction direction, std::uint64_t remote,
 
 bool ShmInterface::kernel_copies(std::string* why) {
     std::uint64_t from = 0x0123456789abcdefull, to = 0;
-    const bool works =
-        read_word(getpid(), reinterpret_cast<std::uint64_t>(&from), &to) > 0 && to == from;
+    const auto address = reinterpret_cast<std::uint64_t>(&from);
+    const bool works = copy_word(getpid(), Direction::read, address, &to) && to == from;
     if (why == nullptr) return works;
     why->clear();
     if (!works) {
@@ -88,6 +97,12 @@ bool ShmInterface::kernel_copies(std::string* why) {
                    "the kernel does not copy between processes here (process_vm_readv)") +
                " (a container's seccomp profile?); long messages take two copies";
         return false;
+    }
+    if (!copy_word(getpid(), Direction::write, address, &to)) {
+        *why = host::system_text("the kernel lets processes read each other, not write "
+                                 "(process_vm_writev)") +
+               "; long messages are copied by their receiver alone";
+        return true;
     }
     // Siblings may still be refused. Whether they are is known when two of them have met.
     int scope = 0;
@@ -103,14 +118,16 @@ bool ShmInterface::kernel_copies(std::string* why) {
     return true;
 }
 
-Status ShmInterface::check_copying(Entry& entry) noexcept {
+Status ShmInterface::check_copying(Entry& entry, Direction direction) noexcept {
     FCI_ASSERT(entry.state == State::attached && entry.peer != nullptr);
-    Peer& peer = *entry.peer;
-    if (peer.copying == Copying::untried) {
-        const bool fine = kernel_copies_ && is_reachable(peer);
-        peer.copying = fine ? Copying::allowed : Copying::refused;
+    Copying& known = entry.peer->copying[static_cast<unsigned>(direction)];
+    if (known == Copying::untried) {
+        const bool may = kernel_copies_ || direction == Direction::write;
+        const Status reached = may ? reach(*entry.peer, direction) : Status::unsupported;
+        if (reached == Status::lost) return reached;
+        known = reached == Status::ok ? Copying::allowed : Copying::refused;
     }
-    return peer.copying == Copying::allowed ? Status::ok : Status::unsupported;
+    return known == Copying::allowed ? Status::ok : Status::unsupported;
 }
 
 Status ShmInterface::copy(nhi::PeerId id, Direction direction, std::uint64_t remote, void* local,
@@ -119,14 +136,17 @@ Status ShmInterface::copy(nhi::PeerId id, Direction direction, std::uint64_t rem
     Entry& entry = peers_[id];
     if (entry.state == State::lost) return Status::lost;
     if (entry.state != State::attached) return Status::again;
-    const Status allowed = check_copying(entry);
+    const Status allowed = check_copying(entry, direction);
     if (allowed != Status::ok) return allowed;
     if (bytes == 0) return Status::ok;
-    const Peer& peer = *entry.peer;
+    Peer& peer = *entry.peer;
     flag::store_release(header_.copying, peer.incarnation);
     const Status status =
         copy_guarded(peer, direction, remote, static_cast<std::byte*>(local), bytes);
     flag::store_release(header_.copying, std::uint64_t{0});
+    if (status == Status::unsupported) [[unlikely]] {
+        peer.copying[static_cast<unsigned>(direction)] = Copying::refused;
+    }
     return status;
 }
 

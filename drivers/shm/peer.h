@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,7 +33,7 @@ struct Peer {
     int wake_fd = -1;
     bool fence = false;  // between the last write and the look at `wanted_events`
 
-    Copying copying = Copying::untried;
+    std::array<Copying, 2> copying{};  // by direction
     pid_t pid = 0;                    // as this process sees it; 0: not visible
     std::uint64_t guard_address = 0;  // in its address space (guard.h)
     std::uint64_t incarnation = 0;

@@ -69,7 +69,7 @@ private:
     void raise(const Peer& peer, std::uint32_t events) noexcept;
     void announce(const Peer& peer, std::uint32_t events) noexcept;
     void publish_signals() noexcept;
-    Status check_copying(Entry& entry) noexcept;
+    Status check_copying(Entry& entry, Direction direction) noexcept;
 
     PeerTable& peers_;
     Pollable& turn_;

@@ -65,9 +65,10 @@ public:
     }
     /// Copies between local memory and memory of `id` that lies in no window, by the kernel.
     /// All bytes or an error; `remote` is an address in that process. unsupported: not with this
-    /// peer, which a copy of no bytes finds out. lost: it has closed, ended or
-    /// become another program, and nothing of it was touched. Whoever closes a device can use its
-    /// memory for anything else from then on: no copy of a peer reads or writes it.
+    /// peer in this direction, which a copy of no bytes finds out. It may become so at any time,
+    /// with a part copied, and then stays so. lost: it has closed, ended or become another program,
+    /// and nothing of it was touched. Whoever closes a device can use its memory for anything else
+    /// from then on: no copy of a peer reads or writes it.
     enum class Direction : std::uint8_t { read, write };
     virtual Status copy(PeerId id, Direction direction, std::uint64_t remote, void* local,
                         std::size_t bytes) noexcept = 0;

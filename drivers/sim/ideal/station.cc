@@ -301,6 +301,9 @@ Status Station::copy(nhi::PeerId id, Direction direction, std::uint64_t remote, 
     if (!peers[id]->joined) return Status::unreachable;
     if (!world.share_host(number, peers[id]->process)) return Status::unsupported;
     if (!alive || !world.stations_[peers[id]->process]->alive) return Status::lost;
+    unsigned& left = copies_left[static_cast<unsigned>(direction)];
+    if (left == 0) return Status::unsupported;
+    if (left != kUnlimited) --left;
     if (bytes == 0) return Status::ok;
     if (world.options_.copy_faults) return Status::invalid;
     auto* const there = reinterpret_cast<std::byte*>(remote);  // all processes are this one

@@ -34,6 +34,7 @@ private:
 class Station final : public nhi::Bookkeeping {
 public:
     static constexpr unsigned kNobody = 0xffffffffu;
+    static constexpr unsigned kUnlimited = 0xffffffffu;
 
     Station(World& world, unsigned number, const ddi::Card& card, const ddi::Settings& settings);
 
@@ -88,6 +89,7 @@ public:
     std::vector<Nanoseconds> last_to;          // by process number: the pair's newest action
     std::deque<Notice> notices;
     unsigned arrivals = 0;  // since the last poll
+    std::array<unsigned, 2> copies_left{kUnlimited, kUnlimited};  // by direction
     Pages own_memory;
     std::span<std::byte> communication;
 

@@ -94,6 +94,11 @@ std::unique_ptr<ddi::Device> World::open(const ddi::Settings& settings, std::str
     FCI_ASSERT(card.port != 0 && at(card) == nullptr);
     stations_.push_back(std::make_unique<Station>(*this, number, card, settings));
     FCI_ASSERT(stations_.size() == number + 1);
+    Prng refusal(options_.seed ^ card.incarnation);
+    for (unsigned& left : stations_.back()->copies_left) {
+        if (!refusal.chance(options_.refused_percent)) continue;
+        left = static_cast<unsigned>(refusal.below(30));
+    }
     return std::make_unique<StationDevice>(*stations_.back(), [](Station& station) {
         station.listener = nullptr;
         station.world.depart(station, Status::not_found, "has closed");
@@ -290,6 +295,12 @@ void World::depart(Station& leaving, Status why, const char* how) noexcept {
                       leaving.describe() + " " + how);
         }
     }
+}
+
+void World::refuse_copies(unsigned process, nhi::NetworkInterface::Direction direction,
+                          unsigned calls) noexcept {
+    FCI_ASSERT(process < stations_.size() && calls != Station::kUnlimited);
+    stations_[process]->copies_left[static_cast<unsigned>(direction)] = calls;
 }
 
 void World::kill(unsigned process) noexcept {

@@ -17,6 +17,7 @@
 #include "fci_core/base/prng.h"
 #include "fci_core/base/status.h"
 #include "fci_core/ddi/device.h"
+#include "fci_core/nhi/network_interface.h"
 #include "fci_core/nhi/types.h"
 
 namespace fci::sim {
@@ -35,6 +36,7 @@ struct WorldOptions {
     bool stores = false;       // blocks are written by stores, which take no time
     bool kernel_copy = false;  // copy() works
     bool copy_faults = false;  // ... but finds no memory at either address
+    unsigned refused_percent = 0;  // ... and for so many only 0 to 29 times, in either direction
 };
 
 class Station;
@@ -71,6 +73,10 @@ public:
     [[nodiscard]] bool is_woken(unsigned process) const noexcept;
     /// Something that may end it is on its way.
     [[nodiscard]] bool will_be_woken(unsigned process) const noexcept;
+
+    /// After so many more calls copy() of the process is unsupported in that direction, for ever.
+    void refuse_copies(unsigned process, nhi::NetworkInterface::Direction direction,
+                       unsigned calls = 0) noexcept;
 
     /// The process stops, as by kill -9: what it had sent arrives up to some point.
     void kill(unsigned process) noexcept;
