@@ -43,9 +43,9 @@ bool copy_word(pid_t pid, Direction direction, std::uint64_t address,
     return call(pid, direction, {&here, 1}, {&there, 1}) == sizeof *word;
 }
 
-/// Whether the kernel lets this process reach the peer's memory in that direction. lost: the process
-/// with that number is another one by now, or it has closed. What is written to the guard is what
-/// it says already.
+/// Whether the kernel lets this process reach the peer's memory in that direction. lost: it has
+/// closed, or the process with that number is another one by now. What is written to the guard is
+/// what it says already.
 Status reach(const Peer& peer, Direction direction) noexcept {
     if (peer.pid <= 0) return Status::unsupported;
     std::uint64_t word = direction == Direction::write ? peer.incarnation : 0;
