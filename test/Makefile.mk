@@ -136,6 +136,7 @@ test_mp_SOURCES = \
 	test/unit/mp/pair.h \
 	test/unit/mp/pool_test.cc \
 	test/unit/mp/records_test.cc \
+	test/unit/mp/refused_copies_test.cc \
 	test/unit/mp/shortage.cc \
 	test/unit/mp/shortage.h \
 	test/unit/mp/shortage_test.cc \

@@ -100,7 +100,7 @@ struct Layout {
     }
     /// Of all else that the two sides must share to understand each other's requests.
     [[nodiscard]] static constexpr std::uint64_t digest(std::uint64_t more) noexcept {
-        constexpr std::uint64_t kRecords = 0x46434937;  // changes with every change of the records
+        constexpr std::uint64_t kRecords = 0x46434938;  // changes with every change of the records
         std::uint64_t d = (kRecords ^ kClaims) * 0x9e3779b97f4a7c15ull;
         d = (d ^ d >> 29 ^ more) * 0x9e3779b97f4a7c15ull;
         return d ^ d >> 29;

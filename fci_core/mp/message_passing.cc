@@ -21,7 +21,7 @@ bool any_of_oldest(const PostedList& posted, Question question) noexcept {
 MessagePassing::MessagePassing(ddi::Device& device, const Protocol& protocol, const Limits& limits)
     : engine_(device, protocol, limits, counters_),
       streams_(engine_),
-      copies_(engine_),
+      copies_(engine_, streams_),
       rendezvous_(engine_, streams_, copies_),
       asks_(engine_),
       offers_(engine_, rendezvous_, asks_),

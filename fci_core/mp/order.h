@@ -100,9 +100,10 @@ struct Order : OrderHot, ListLink, ArrivedNode {
     std::uint64_t remote = 0;    // the other side's buffer
     std::uint32_t piece_bytes = 0;
     bool own_share_done = false, peer_share_done = false;  // shared copy
+    bool refused = false;        // this side copies no more of it, and has said so
+    bool alone = false;          // this side copies all of it
     std::uint16_t claims_generation = 0;
     std::uint64_t* claims = nullptr;  // the word from which both sides claim (claims.h)
-    std::uint64_t own_claims = 0;     // stands in for *claims when this side copies alone
     std::uint64_t own_pieces = 0;     // claimed and copied by this side
     Nanoseconds started = 0;
     std::uint32_t transfer = 0;  // receive: its number for CopyPath
@@ -140,8 +141,8 @@ struct Order : OrderHot, ListLink, ArrivedNode {
         FCI_ASSERT(state != OrderState::moving && state != OrderState::finished);
         state = OrderState::moving;
         started = 0;
-        moved = own_pieces = own_claims = 0;
-        own_share_done = peer_share_done = false;
+        moved = own_pieces = 0;
+        own_share_done = peer_share_done = refused = alone = false;
     }
 };
 

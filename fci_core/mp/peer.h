@@ -57,8 +57,8 @@ struct Peer {
     gcs::PiecesOut pieces_out;         // of the own pool, at the peer
     gcs::PiecesIn pieces_in;           // of the peer's pool
     CopyPath path;
-    bool copy_checked = false;         // whether the kernel lets this process copy
-    bool copy_allowed = false;
+    enum class Permission : std::uint8_t { unknown, given, refused };
+    std::array<Permission, 2> may_copy{};  // by the kernel, for each direction (SharedCopies)
     std::uint32_t copied_in = 0;       // the last push that did a piece of a kernel copy
     ClaimTable claims;
 

@@ -6,8 +6,8 @@
 //   clear_to_send | receiver | receive request for an announced message                | 2.6.2
 //   offer         | receiver | receive request before any send request (one-sided)     | 2.6.3
 //   piece         | sender   | the next part of a message, in the ring                 | 2.6.4
-//   sent          | sender   | my share of the copying is done                         | -
-//   taken         | receiver | the message is matched and copied: the send is complete | 2.6.8
+//   sent          | sender   | my share of the copying is done; or I am refused        | -
+//   taken         | receiver | matched and copied: the send is complete; or as `sent`  | 2.6.8
 //   withdraw      | receiver | take that offer back, if it is still there              | -
 //   withdrawn     | sender   | answer: it is not here (any more)                       | -
 //   decline       | sender   | offers of this epoch cannot be used                     | -
@@ -38,8 +38,9 @@ inline constexpr std::uint8_t kImmediate = 1;  // send: an immediate word preced
 inline constexpr std::uint8_t kInRing = 2;     // the data, or its attached part, is in the ring,
                                                // and gcs::kRingWord says where
 inline constexpr std::uint8_t kWantsTaken = 4; // send: answer with `taken` once it is matched
+inline constexpr std::uint8_t kRefused = 4;    // sent, taken: the kernel lets me copy no more of it
 inline constexpr std::uint8_t kFailed = 8;     // sent, taken: the copying failed
-inline constexpr std::uint8_t kAll = 16;       // sent: I copied everything, no answer needed;
+inline constexpr std::uint8_t kAll = 16;       // sent, taken: I copied all, no answer needed;
                                                // announce: nothing else waits, which ends the ask
 inline constexpr std::uint8_t kInPool = 32;    // send, piece: the data is in the sender's pool
 inline constexpr unsigned kSpaceShift = 6;     // two bits: the matching space

@@ -8,7 +8,7 @@
 namespace fci::mp {
 
 void Rendezvous::choose_path(Order& order, Peer& peer, std::uint64_t bytes) {
-    order.chosen = copies_.may_copy(peer)
+    order.chosen = copies_.may_copy(peer, SharedCopies::Direction::read)
                        ? peer.path.choose(bytes, SharedCopies::is_worth_sharing(bytes))
                        : Path::ring;
     order.chosen_for = bytes;
@@ -48,7 +48,7 @@ void Rendezvous::begin_receive(Order& order, Peer& peer, std::uint32_t send,
     }
     choose_path(order, peer, order.wanted);
     begin_transfer(engine_, order, peer);
-    if (order.path != Path::pull) ask(order, peer);
+    if (order.path != Path::pull) ask_for_data(engine_, order, peer);
     if (order.path != Path::ring) copies_.receive(order);
 }
 
@@ -61,18 +61,6 @@ void Rendezvous::begin_offered_receive(Order& order, const AnnounceRecord& recor
     if (order.wanted == 0) return end_transfer(engine_, order);
     begin_transfer(engine_, order, engine_.peers[order.peer]);
     if (order.path != Path::ring) copies_.receive(order);
-}
-
-void Rendezvous::ask(Order& order, Peer& peer) {
-    const ClearToSendRecord record{order.peer_handle,
-                                   order.handle,
-                                   reinterpret_cast<std::uint64_t>(order.data),
-                                   order.wanted,
-                                   order.piece_bytes,
-                                   order.claim_name(),
-                                   static_cast<std::uint8_t>(order.path),
-                                   0};
-    engine_.outbox.put(peer, pack(Control{Kind::clear_to_send, 0, 0}, record));
 }
 
 bool Rendezvous::on_clear_to_send(Peer& peer, const gcs::Line& line) {
@@ -115,13 +103,15 @@ void Rendezvous::begin_send(Order& order, Peer& peer, std::uint16_t claim) {
 
 bool Rendezvous::on_taken(Peer& peer, const gcs::Line& line) {
     Order* const order = engine_.orders.find(unpack<HandleRecord>(line).handle, peer, true);
+    const std::uint8_t flags = Control::of(line).flags;
     if (order == nullptr) return true;  // it failed here, or ended when this side had copied it all
-    if ((Control::of(line).flags & kFailed) != 0) {
+    if (order->state == OrderState::moving && order->path == Path::shared) {
+        return copies_.on_taken(*order, peer, flags);
+    }
+    if ((flags & kFailed) != 0) {
         engine_.orders.finish_later(*order, kFault);
-    } else if (order->state == OrderState::announced) {
+    } else if (order->state == OrderState::announced && (flags & kRefused) == 0) {
         engine_.orders.finish_later(*order, kSuccess);
-    } else if (order->state == OrderState::moving && order->path == Path::shared) {
-        copies_.receiver_is_through(*order, peer);
     } else {
         return false;
     }

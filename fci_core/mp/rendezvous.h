@@ -4,6 +4,8 @@
 //   ring    receiver: request  ->  sender: piece, piece, ...  (each in its pool, or in the ring)
 //   pull    receiver copies    ->  receiver: taken
 //   shared  receiver: request, both copy from their end; who finished says sent / taken
+//
+// Whom the kernel refuses to copy says so, and the message goes on another way (shared_copies.h).
 #pragma once
 
 #include "fci_core/mp/engine.h"
@@ -38,7 +40,6 @@ public:
 
 private:
     void limit(Order& order) const noexcept;
-    void ask(Order& order, Peer& peer);
     void begin_send(Order& order, Peer& peer, std::uint16_t claim);
 
     Engine& engine_;

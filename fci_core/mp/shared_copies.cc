@@ -11,7 +11,6 @@
 namespace fci::mp {
 
 namespace {
-using Direction = nhi::NetworkInterface::Direction;
 
 constexpr std::uint64_t kCopyPieceLeast = 32 * 1024;
 // Each call of the kernel takes as long as 16 KiB more would, so there are smaller ones only where
@@ -19,16 +18,39 @@ constexpr std::uint64_t kCopyPieceLeast = 32 * 1024;
 constexpr std::uint64_t kCopyPieceUsual = 64 * 1024;
 constexpr std::uint64_t kCopyPieceMost = 256 * 1024;
 constexpr std::uint64_t kPullPieceMost = 1 << 20;
+
+/// In which this side copies.
+SharedCopies::Direction direction_of(const Order& order) noexcept {
+    return order.is_send ? SharedCopies::Direction::write : SharedCopies::Direction::read;
+}
+
+/// The piece that this side copies next, or ClaimWord::kNone: all are claimed.
+std::uint64_t claim(Order& order) noexcept {
+    const std::uint64_t pieces = order.pieces();
+    if (!order.alone) {
+        return ClaimWord::take(*order.claims, order.claims_generation, pieces, order.is_send);
+    }
+    FCI_ASSERT(order.own_pieces < pieces);
+    return pieces - 1 - order.own_pieces;
+}
+
 }  // namespace
 
-bool SharedCopies::may_copy(Peer& peer) {
-    if (!peer.copy_checked) {
-        peer.copy_checked = true;
-        peer.copy_allowed =
-            engine_.network.copy(peer.id, Direction::read, 0, nullptr, 0) == Status::ok;
-        if (!peer.copy_allowed) peer.path.set_policy(CopyPath::Policy::ring);
+bool SharedCopies::may_copy(Peer& peer, Direction direction) {
+    Peer::Permission& known = peer.may_copy[static_cast<unsigned>(direction)];
+    if (known == Peer::Permission::unknown) {
+        known = Peer::Permission::given;
+        if (engine_.network.copy(peer.id, direction, 0, nullptr, 0) != Status::ok) {
+            forbid(peer, direction);
+        }
     }
-    return peer.copy_allowed;
+    return known == Peer::Permission::given;
+}
+
+/// Who may not read asks for streams from now on.
+void SharedCopies::forbid(Peer& peer, Direction direction) noexcept {
+    peer.may_copy[static_cast<unsigned>(direction)] = Peer::Permission::refused;
+    if (direction == Direction::read) peer.path.set_policy(CopyPath::Policy::ring);
 }
 
 bool SharedCopies::is_worth_sharing(std::uint64_t bytes) noexcept {
@@ -59,10 +81,7 @@ bool SharedCopies::hold_claim(Order& order, Peer& peer) noexcept {
 
 void SharedCopies::receive(Order& order) noexcept {
     FCI_ASSERT(order.state == OrderState::moving && !order.is_send);
-    if (order.path == Path::pull) {
-        order.claims = &order.own_claims;
-        order.claims_generation = 0;
-    }
+    order.alone = order.path == Path::pull;
     join(order);
 }
 
@@ -72,7 +91,7 @@ void SharedCopies::send(Order& order, Peer& peer, std::uint16_t claim) {
         peer.id, peer.in.layout().claim(ClaimWord::index_of(claim)), sizeof(std::uint64_t)));
     order.claims_generation = ClaimWord::generation_of(claim);
     // Where this side may not copy, the receiver does it alone and says `taken`.
-    if (order.claims != nullptr && may_copy(peer)) join(order);
+    if (order.claims != nullptr && may_copy(peer, Direction::write)) join(order);
 }
 
 void SharedCopies::join(Order& order) noexcept {
@@ -97,9 +116,7 @@ bool SharedCopies::copy_piece(Order& order, Peer& peer) {
         engine_.work.set_starved();
         return false;
     }
-    const std::uint64_t pieces = order.pieces();
-    const std::uint64_t piece =
-        ClaimWord::take(*order.claims, order.claims_generation, pieces, order.is_send);
+    const std::uint64_t piece = claim(order);
     if (piece == ClaimWord::kNone) {
         own_share_done(order, peer);
         return true;
@@ -108,15 +125,20 @@ bool SharedCopies::copy_piece(Order& order, Peer& peer) {
     FCI_ASSERT(offset < order.wanted);
     const std::uint64_t bytes = std::min<std::uint64_t>(order.piece_bytes, order.wanted - offset);
     const Status status =
-        engine_.network.copy(peer.id, order.is_send ? Direction::write : Direction::read,
-                             order.remote + offset, order.data + offset, bytes);
+        engine_.network.copy(peer.id, direction_of(order), order.remote + offset,
+                             order.data + offset, bytes);
+    if (status == Status::unsupported) [[unlikely]] {
+        forbid(peer, direction_of(order));
+        refused(order, peer);
+        return true;
+    }
     if (status != Status::ok) {
         failed(order, peer, status);
         return true;
     }
     ++order.own_pieces;
     engine_.counters.kernel_bytes += bytes;
-    if (order.own_pieces == pieces) own_share_done(order, peer);
+    if (order.own_pieces == order.pieces()) own_share_done(order, peer);
     return true;
 }
 
@@ -133,9 +155,49 @@ void SharedCopies::own_share_done(Order& order, Peer& peer) {
         return;
     }
     if (order.own_pieces != 0 || !order.peer_share_done) {
-        engine_.outbox.tell(peer, Kind::taken, order.peer_handle);
+        engine_.outbox.tell(peer, Kind::taken, order.peer_handle, all_mine ? kAll : 0);
     }
     if (all_mine || order.peer_share_done) end_transfer(engine_, order);
+}
+
+/// This side copies no more of the message. What it has copied it has copied in vain.
+void SharedCopies::refused(Order& order, Peer& peer) {
+    FCI_ASSERT(order.state == OrderState::moving && !order.refused);
+    ++engine_.counters.copies_refused;
+    Orders::unlink(order);
+    order.refused = true;
+    order.started = 0;  // what it takes says nothing of any way
+    if (order.path == Path::pull) {
+        go_on_by_stream(order, peer);
+        return ask_for_data(engine_, order, peer);
+    }
+    engine_.outbox.tell(peer, order.is_send ? Kind::sent : Kind::taken, order.peer_handle,
+                        kRefused);
+    if (order.alone) go_on_by_stream(order, peer);  // the other one was refused before
+}
+
+/// False: it has said so before.
+bool SharedCopies::other_refused(Order& order, Peer& peer) {
+    if (order.alone) return false;
+    order.alone = true;
+    order.started = 0;
+    if (order.refused) {
+        go_on_by_stream(order, peer);
+    } else if (!may_copy(peer, direction_of(order))) {
+        refused(order, peer);
+    } else {
+        order.own_pieces = 0;
+        order.own_share_done = order.peer_share_done = false;
+        if (!order.in_list) join(order);
+    }
+    return true;
+}
+
+/// Both know of it: all of the message comes again, in pieces.
+void SharedCopies::go_on_by_stream(Order& order, Peer& peer) noexcept {
+    FCI_ASSERT(!order.in_list && order.moved == 0);
+    order.path = Path::ring;
+    if (order.is_send) streams_.begin(peer, order);
 }
 
 /// The user's buffer cannot be reached, here or there; or the peer is just leaving.
@@ -159,17 +221,32 @@ bool SharedCopies::on_sent(Peer& peer, const gcs::Line& line) {
         engine_.orders.finish_later(*order, kFault);
         return true;
     }
+    if ((flags & kRefused) != 0) return other_refused(*order, peer);
+    if (order->alone) return false;
     order->peer_share_done = true;
     if ((flags & kAll) != 0 || order->own_share_done) end_transfer(engine_, *order);
     return true;
 }
 
-void SharedCopies::receiver_is_through(Order& order, Peer& peer) {
+bool SharedCopies::on_taken(Order& order, Peer& peer, std::uint8_t flags) {
+    FCI_ASSERT(order.is_send && order.state == OrderState::moving && order.path == Path::shared);
+    if ((flags & kFailed) != 0) {
+        engine_.orders.finish_later(order, kFault);
+        return true;
+    }
+    if ((flags & kRefused) != 0) return other_refused(order, peer);
+    if (order.alone) return false;
+    // It was through before it heard that a piece which it took for this side's is not copied.
+    if (order.refused && (flags & kAll) == 0) return true;
     order.peer_share_done = true;
     // All pieces are claimed, and what this side claims it copies at once: its share is done, too.
     // It must not wait for the next turn to see that: the receiver may be leaving.
-    if (order.in_list) return own_share_done(order, peer);
-    engine_.orders.finish_later(order, kSuccess);
+    if (order.in_list) {
+        own_share_done(order, peer);
+    } else {
+        engine_.orders.finish_later(order, kSuccess);
+    }
+    return true;
 }
 
 void SharedCopies::sever() noexcept {

@@ -1,19 +1,40 @@
 // SharedCopies: long messages that the kernel copies between the two processes: by the receiver
 // alone, or by both, each from its end, piece by piece, until they meet (claims.h).
+//
+// The kernel may permit the one direction and refuse the other (a container's seccomp profile), and
+// may do so from some moment on. Each side asks before its first copy of a peer, the sender whether
+// it may write, the receiver whether it may read, and remembers what is refused. A sender that may
+// not write leaves all of it to the receiver, a receiver that may not read asks for a stream. Where
+// a copy is refused in the middle of a message:
+//
+//   of a receiver alone (pull)  it asks the sender for a stream of all of it
+//   of one side (shared)        it says so (kRefused), claims no more and waits; the other one
+//                               copies all of it again, alone, and says that (kAll)
+//   then of the other, too      it says so, and the sender streams all of it
+//
+// Who is refused holds a piece that it claimed and has not copied, so the message is not complete,
+// whatever the other side says meanwhile: `sent` and `taken` without kAll, which that one wrote
+// before it heard of the refusal, mean nothing to a side that was refused. Who has copied which
+// piece matters no more, as all is copied again. That happens once for each peer, to the messages
+// that are under way just then.
 #pragma once
 
 #include <cstdint>
 
 #include "fci_core/mp/engine.h"
+#include "fci_core/mp/streams.h"
 
 namespace fci::mp {
 
 class SharedCopies {
 public:
-    explicit SharedCopies(Engine& engine) : engine_(engine) {}
+    using Direction = nhi::NetworkInterface::Direction;
 
-    /// The kernel lets this process reach the peer's memory. Asked once.
-    [[nodiscard]] bool may_copy(Peer& peer);
+    SharedCopies(Engine& engine, Streams& streams) : engine_(engine), streams_(streams) {}
+
+    /// The kernel lets this process read or write the peer's memory, as far as it is known. Asked
+    /// once, each.
+    [[nodiscard]] bool may_copy(Peer& peer, Direction direction);
     /// Of a message that is long enough for two.
     [[nodiscard]] static bool is_worth_sharing(std::uint64_t bytes) noexcept;
     /// A receive gets a word from which both sides claim. False: none is free.
@@ -27,10 +48,10 @@ public:
     void send(Order& order, Peer& peer, std::uint16_t claim);
     /// One piece of one message for each peer. How many it were.
     unsigned push();
-    /// The sender has copied its share. False: it fails its checks.
+    /// The sender has copied its share, or copies no more. False: it fails its checks.
     [[nodiscard]] bool on_sent(Peer& peer, const gcs::Line& line);
-    /// The receiver has copied its share of a message that is sent from here.
-    void receiver_is_through(Order& order, Peer& peer);
+    /// The same of the receiver of a message that is sent from here, by this way.
+    [[nodiscard]] bool on_taken(Order& order, Peer& peer, std::uint8_t flags);
 
     [[nodiscard]] bool empty() const noexcept { return copies_.empty(); }
     void sever() noexcept;
@@ -39,9 +60,14 @@ private:
     void join(Order& order) noexcept;
     bool copy_piece(Order& order, Peer& peer);
     void own_share_done(Order& order, Peer& peer);
+    void forbid(Peer& peer, Direction direction) noexcept;
+    void refused(Order& order, Peer& peer);
+    [[nodiscard]] bool other_refused(Order& order, Peer& peer);
+    void go_on_by_stream(Order& order, Peer& peer) noexcept;
     void failed(Order& order, Peer& peer, Status status);
 
     Engine& engine_;
+    Streams& streams_;
     IntrusiveList<Order> copies_;  // with pieces left
     std::uint32_t pushes_ = 0;
 };

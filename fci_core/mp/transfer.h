@@ -1,10 +1,23 @@
-// How the data of one long message begins and ends to arrive: measured, so that the peer's CopyPath
-// learns what its ways cost.
+// How the data of one long message is asked for, and how it begins and ends to arrive: measured, so
+// that the peer's CopyPath learns what its ways cost.
 #pragma once
 
 #include "fci_core/mp/engine.h"
 
 namespace fci::mp {
+
+/// Tells the sender of the message which way its data shall come. `order`: the receive.
+inline void ask_for_data(Engine& engine, const Order& order, Peer& peer) noexcept {
+    const ClearToSendRecord record{order.peer_handle,
+                                   order.handle,
+                                   reinterpret_cast<std::uint64_t>(order.data),
+                                   order.wanted,
+                                   order.piece_bytes,
+                                   order.claim_name(),
+                                   static_cast<std::uint8_t>(order.path),
+                                   0};
+    engine.outbox.put(peer, pack(Control{Kind::clear_to_send, 0, 0}, record));
+}
 
 inline void begin_transfer(Engine& engine, Order& order, Peer& peer) noexcept {
     order.transfer = peer.path.begin(order.chosen);

@@ -12,7 +12,7 @@
 namespace fci::mp::test {
 
 struct Forger {
-    sim::World world{{.mapped = true}};
+    sim::World world;
     Nobody nobody;
     std::unique_ptr<ddi::Device> device = world.open(settings_for(limits()));
     std::unique_ptr<ddi::Device> bad = world.open(settings_for(limits()));
@@ -29,7 +29,9 @@ struct Forger {
         limits.layout.pool_bytes = 4 * gcs::Layout::kPieceBytes;
         return limits;
     }
-    explicit Forger(const Protocol& protocol = kEnhancedMixed) : mp(*device, protocol, limits()) {
+    explicit Forger(const Protocol& protocol = kEnhancedMixed,
+                    const sim::WorldOptions& options = {.mapped = true})
+        : world(options), mp(*device, protocol, limits()) {
         bad->set_listener(&nobody);
         EXPECT_EQ(device->add_peer(bad->card(), &there), Status::ok);
         EXPECT_EQ(bad->add_peer(device->card(), &here), Status::ok);

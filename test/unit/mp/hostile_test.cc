@@ -255,6 +255,78 @@ TEST(hostile, answers__to_what_was_not_asked) {
          EXPECT_FALSE(f.in.ready()));
 }
 
+/// A send of the process whose data both would copy, were they let.
+std::uint32_t shared_send(Forger& f) {
+    const std::uint32_t send = f.announced();
+    const auto path = static_cast<std::uint8_t>(Path::shared);
+    f.say(Kind::clear_to_send, ClearToSendRecord{send, 9, 0, 100'000, 65'536, 0, path, 0});
+    return send;
+}
+
+TEST(hostile, taken__by_who_is_refused) {
+    GOOD("in the middle", f.say(Kind::taken, HandleRecord{shared_send(f)}, kRefused);
+         const Control refused = Control::of(f.hear()); EXPECT_EQ(refused.kind, Kind::sent);
+         EXPECT_EQ(refused.flags, kRefused); EXPECT_EQ(Control::of(f.hear()).kind, Kind::piece));
+    GOOD("who has failed", f.say(Kind::taken, HandleRecord{shared_send(f)}, kFailed);
+         EXPECT_EQ(f.recorder.error(1), kFault));
+    BAD("twice", const std::uint32_t send = shared_send(f);
+        f.say(Kind::taken, HandleRecord{send}, kRefused);
+        f.say(Kind::taken, HandleRecord{send}, kRefused));
+    BAD("before its data was asked for",
+        f.say(Kind::taken, HandleRecord{f.announced()}, kRefused));
+    const auto write = [](Forger& f, std::uint32_t send, std::uint8_t flags) {
+        const gcs::Line line = pack(Control{Kind::taken, flags, 0}, HandleRecord{send});
+        EXPECT_EQ(f.out.put(f.bad->network(), line), Status::ok);
+    };
+    for (const std::uint8_t flags : {std::uint8_t{0}, kAll, kRefused}) {
+        Forger f(kEnhancedMixed, {.mapped = true, .kernel_copy = true});
+        const std::uint32_t send = f.announced();
+        const ClearToSendRecord record{send,
+                                       9,
+                                       reinterpret_cast<std::uint64_t>(f.to.data()),
+                                       100'000,
+                                       32'768,
+                                       0,
+                                       static_cast<std::uint8_t>(Path::shared),
+                                       0};
+        EXPECT_EQ(f.out.put(f.bad->network(), pack(Control{Kind::clear_to_send, 0, 0}, record)),
+                  Status::ok);
+        write(f, send, kRefused);  // so the process copies all of it, and this one nothing
+        write(f, send, flags);
+        while (!f.world.idle()) f.device->network().poll(0);  // so that it hears all at once
+        f.turns();
+        EXPECT_TRUE(f.gave_up()) << unsigned{flags};
+    }
+}
+
+TEST(hostile, sent__by_who_is_refused) {
+    const auto sent = [](bool bad, std::initializer_list<std::uint8_t> all_flags, int error) {
+        Forger f(kEnhancedMixed, {.mapped = true, .kernel_copy = true});
+        f.world.refuse_copies(0, nhi::NetworkInterface::Direction::read, 1);
+        f.mp.engine().peers[f.there].path.set_policy(CopyPath::Policy::shared);
+        f.posted(7, 100'000, kAnySource);
+        const auto address = reinterpret_cast<std::uint64_t>(f.data.data());
+        f.say(Kind::announce, AnnounceRecord{7, 0, 100'000, address, 3, 0, 0});
+        const gcs::Line asked = f.hear();
+        EXPECT_EQ(unpack<ClearToSendRecord>(asked).path, static_cast<std::uint8_t>(Path::shared));
+        const gcs::Line refused = f.hear();
+        EXPECT_EQ(Control::of(refused).kind, Kind::taken);
+        EXPECT_EQ(Control::of(refused).flags, kRefused);
+        for (const std::uint8_t flags : all_flags) {
+            f.say(Kind::sent, HandleRecord{unpack<ClearToSendRecord>(asked).receive}, flags);
+        }
+        EXPECT_EQ(f.gave_up(), bad);
+        EXPECT_EQ(f.recorder.has(2) ? f.recorder.error(2) : kAccepted + 1, error);
+    };
+    constexpr int kNotYet = kAccepted + 1;
+    sent(false, {0}, kNotYet);
+    sent(false, {0, kAll}, kSuccess);
+    sent(false, {kFailed}, kFault);
+    sent(false, {kRefused}, kNotYet);
+    sent(true, {kRefused, kRefused}, kPeerLost);
+    sent(true, {kRefused, kAll}, kPeerLost);
+}
+
 // It writes one more request while each is handled, past all credit; it is not heard for ever.
 TEST(hostile, goodbye__of_one_who_goes_on_writing) {
     struct Endless : Forger {
