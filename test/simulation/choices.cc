@@ -21,6 +21,7 @@ sim::WorldOptions world_options(std::uint64_t seed, bool mixed) {
     options.kernel_copy = prng.chance(60);
     options.stores = options.mapped && prng.chance(60);
     options.per_host = prng.chance(50) ? 0 : static_cast<unsigned>(prng.between(1, 3));
+    options.refused_percent = prng.chance(50) ? 0 : static_cast<unsigned>(prng.below(60));
     if (mixed) options.per_host = 1;  // who shares a host shares real memory
     return options;
 }
@@ -130,9 +131,10 @@ std::string Simulation::describe() const {
            number(static_cast<unsigned>(limits_.copy)) + ", mapped " +
            number(world_options_.mapped + world_options_.stores) + ", on a host " +
            number(world_options_.per_host) + ", kernel_copy " + number(world_options_.kernel_copy) +
-           ", again " + number(world_options_.again_percent) + "%, late " +
+           ", refused " + number(world_options_.refused_percent) + "%, again " +
+           number(world_options_.again_percent) + "%, late " +
            number(faults_.delay_percent) + "%, stalled " + number(faults_.stall_per_mille) +
-           " of 1000, refused " + number(faults_.refuse_percent) + "%" +
+           " of 1000, never attached " + number(faults_.refuse_percent) + "%" +
            (victim_ == Reference::kNobody
                 ? ""
                 : ", process " + number(victim_) + (leaves_ ? " closes at " : " dies at ") +

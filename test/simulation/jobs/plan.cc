@@ -92,6 +92,7 @@ void Plan::choose_network(Prng& prng) {
     world.stores = world.mapped && prng.chance(80);
     world.kernel_copy = prng.chance(60);
     world.per_host = prng.chance(70) ? 0 : drawn(prng, 1, 3);
+    world.refused_percent = prng.chance(70) ? 0 : drawn(prng, 0, 60);
     tap::FaultOptions& faults = job.faults;
     if (prng.chance(75)) return;
     faults.delay_percent = drawn(prng, 0, 100);
