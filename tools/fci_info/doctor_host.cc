@@ -25,17 +25,20 @@ std::string job_text() {
     return "no launcher: all processes of this user count as one job";
 }
 
-/// A process that is no descendant of the other: what two ranks are to each other.
-bool kernel_copy_works(int* error) {
+/// From a process that is no descendant of the other: what two ranks are to each other. The bytes
+/// that are written are there already.
+bool kernel_copy_works(bool write_there, int* error) {
     static char word[] = "across";
     int pipe_ends[2];
     if (pipe(pipe_ends) != 0) return false;
     const pid_t parent = getpid(), child = fork();
     if (child == 0) {
         char copied[sizeof word] = {};
-        iovec to{copied, sizeof copied}, from{word, sizeof word};
+        if (write_there) std::strcpy(copied, word);
+        const iovec here{copied, sizeof copied}, there{word, sizeof word};
+        const auto copy = write_there ? process_vm_writev : process_vm_readv;
         errno = 0;
-        const ssize_t got = process_vm_readv(parent, &to, 1, &from, 1, 0);
+        const ssize_t got = copy(parent, &here, 1, &there, 1, 0);
         int result = got == sizeof word && std::strcmp(copied, word) == 0 ? 0 : errno;
         if (got < 0 && result == 0) result = EIO;
         const ssize_t told = write(pipe_ends[1], &result, sizeof result);
@@ -85,8 +88,13 @@ void examine_host(Findings* findings) {
     uname(&system);
     add_ok(findings, "job", "uid " + std::to_string(geteuid()) + ", " + job_text());
     int error = 0;
-    if (kernel_copy_works(&error)) {
-        add_ok(findings, "kernel copy", std::string("permitted, Linux ") + system.release);
+    if (kernel_copy_works(false, &error)) {
+        const bool both = kernel_copy_works(true, &error);
+        add_ok(findings, "kernel copy",
+               (both ? "permitted, Linux "
+                     : std::string("permitted to read, not to write (") + std::strerror(error) +
+                           "): long messages are copied by their receiver alone, Linux ") +
+                   system.release);
     } else {
         add_ok(findings, "kernel copy",
                std::string("not permitted (") + std::strerror(error) + yama_text() +
