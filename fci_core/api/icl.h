@@ -114,7 +114,8 @@ FCI_ICL_API void fci_icl_on_fork(fci_icl_context *context, fci_icl_forked_fn in_
 
 enum {
     FCI_ICL_IMMEDIATE = 1u,   /* `immediate` goes along */
-    FCI_ICL_SYNCHRONOUS = 2u, /* complete only when matched (MPI_Ssend) */
+    FCI_ICL_SYNCHRONOUS = 2u, /* complete only when matched (MPI_Ssend), which says no more of
+                                 what became of the receive */
     FCI_ICL_BUFFERED = 4u     /* the buffer is free on return, up to inject_bytes; else EAGAIN,
                                  EHELD */
 };
@@ -130,8 +131,12 @@ struct fci_icl_send {
 };
 
 /* Messages between two processes match in the order of their sends, whatever their lengths.
- * Completion: the buffer may be reused and the receiver's FCI holds or will fetch the data.
- * FCI_ICL_DONE is the usual answer for short messages. */
+ * Completion: the buffer may be reused, and the data is where the receiver's FCI finds it. It does
+ * not say that the message was taken. A peer that closes, dies or becomes another program may leave
+ * without what was written for it: a message of 1 MiB can fit into what lies between two processes.
+ * Until this process has noticed, 0.1 s as a rule, sends may end well, as they may under MPI's
+ * standard mode; then all that need the peer end with FCI_ICL_EPEER. Who must know that a message
+ * was taken waits for an answer. FCI_ICL_DONE is the usual answer for short messages. */
 FCI_ICL_API int fci_icl_send(fci_icl_context *context, const struct fci_icl_send *send,
                              fci_icl_order *order);
 /* The same for one contiguous buffer, without a struct on the way; *order is left alone unless

@@ -11,6 +11,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "fci_core/api/icl.h"
@@ -178,6 +179,70 @@ TEST(Close, receiver__of_a_message_that_was_not_sent_yet) {
         ASSERT_EQ(result, 0) << "run " << i;
         ASSERT_TRUE(all_are(buffer, kNew)) << "run " << i;
     }
+}
+
+// Where data is written for the receiver, not to it (ring), a send may end well before its process
+// knows that the receiver has gone; later ones do not. Where it is written to the receiver
+// (shared), none does.
+class CloseUnnoticed : public testing::TestWithParam<std::tuple<std::string, bool>> {
+protected:
+    static constexpr unsigned kTimes = 5;
+
+    static int receive_and_go(Side& receiver, const Steps& steps, bool exec) {
+        Bytes buffer(kBytes, kOld);
+        Ended received;
+        if (receiver.receive(buffer, &received) != FCI_ICL_OK) return 1;
+        if (!receiver.turn_until([&] { return receiver.has_offered(); })) return 2;
+        receiver.say_hello();
+        if (!receiver.was_heard()) return 3;
+        const std::string fd = "/proc/self/fd/";
+        const std::string shell = "printf s >" + fd + std::to_string(steps.child_out()) +
+                                  "; head -c 1 >/dev/null <" + fd +
+                                  std::to_string(steps.child_in());
+        if (exec) execl("/bin/sh", "sh", "-c", shell.c_str(), nullptr);
+        receiver.close();
+        steps.child_goes_on();
+        return steps.child_waits() && all_are(buffer, kOld) ? 0 : 4;
+    }
+};
+INSTANTIATE_TEST_SUITE_P(ways, CloseUnnoticed,
+                         testing::Combine(testing::Values("ring", "shared"), testing::Bool()),
+                         [](const auto& of) {
+                             return std::get<0>(of.param) +
+                                    (std::get<1>(of.param) ? "_exec" : "_close");
+                         });
+
+TEST_P(CloseUnnoticed, sender__to_one_that_has_gone) {
+    const auto& [path, exec] = GetParam();
+    unsigned well = 0;
+    for (unsigned i = 0; i < kTimes; ++i) {
+        const int result = run(
+            path.c_str(),
+            [&](Side& receiver, const Steps& steps) {
+                return receive_and_go(receiver, steps, exec);
+            },
+            [&](Side& sender, const Steps& steps) {
+                const Bytes data(kBytes, kForeign);
+                ASSERT_TRUE(sender.hears_hello());
+                ASSERT_TRUE(steps.waits());
+                Ended first, later;
+                const int sent = sender.send(data, &first);
+                if (sent == FCI_ICL_OK) {
+                    ASSERT_TRUE(sender.turn_until([&] { return first.yet; }));
+                } else {
+                    first.error = sent;
+                }
+                EXPECT_TRUE(first.error == FCI_ICL_OK || first.error == FCI_ICL_EPEER);
+                well += first.error == FCI_ICL_OK;
+                ASSERT_TRUE(sender.turn_until([&] {  // nobody asks for what is sent now
+                    return sender.send(data, &later) == FCI_ICL_EPEER;
+                }));
+                steps.go_on();
+            });
+        ASSERT_EQ(result, 0) << "run " << i;
+    }
+    if (path == "shared") EXPECT_EQ(well, 0u);
+    RecordProperty("well", static_cast<int>(well));
 }
 
 TEST(Close, sender__of_a_message_that_was_not_received_yet) {

@@ -158,3 +158,37 @@ TEST(departures, leaving__after_copying_all_ends_the_send_well) {
     ASSERT_TRUE(p.recorder.has(1));
     EXPECT_EQ(p.recorder.error(1), kSuccess);
 }
+
+// What icl.h says of a completed send: that its data was written, not that somebody took it. What
+// lies in the ring or the pool for one who has gone, which is not known yet, nobody will read.
+TEST(departures, unnoticed__a_send_by_stream_ends_well_once_all_is_written) {
+    struct Case {
+        CopyPath::Policy way;
+        std::size_t bytes;
+        int error;
+    };
+    constexpr std::size_t kFits = 50'000, kDoesNot = 700'000;
+    for (const Case& is : {Case{CopyPath::Policy::ring, kFits, kSuccess},
+                           Case{CopyPath::Policy::ring, kDoesNot, kPeerLost},
+                           Case{CopyPath::Policy::shared, kFits, kPeerLost},
+                           Case{CopyPath::Policy::shared, kDoesNot, kPeerLost}}) {
+        Limits limits = small_limits();
+        limits.copy = is.way;
+        Pair p(kEnhancedMixed, {.mapped = true, .stores = true, .kernel_copy = true}, limits);
+        p.attach();
+        auto data = pattern(is.bytes);
+        std::vector<std::byte> to(is.bytes);
+        p.receive(1, 7, to, 1);
+        p.both(50);
+        ASSERT_EQ(p.ends[1]->engine().counters.receives_offered, 1u);
+        p.world.kill(1);
+        EXPECT_EQ(p.send(0, 0, 7, data, 2), kAccepted);
+        for (int i = 0; i < 50; ++i) p.ends[0]->turn();  // no news from the network
+        EXPECT_EQ(p.recorder.has(2), is.error == kSuccess);
+        p.turns(0, 2000);
+        ASSERT_TRUE(p.recorder.has(2));
+        EXPECT_EQ(p.recorder.error(2), is.error) << is.bytes;
+        EXPECT_EQ(p.send(0, 0, 7, data, 3), kPeerLost) << "now it is known";
+        EXPECT_EQ(to, std::vector<std::byte>(is.bytes)) << "nothing came";
+    }
+}
