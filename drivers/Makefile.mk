@@ -18,9 +18,11 @@ libfci_shm_la_SOURCES = \
 	drivers/shm/going_out.cc \
 	drivers/shm/handshake.cc \
 	drivers/shm/handshake.h \
+	drivers/shm/meeting_rules.h \
 	drivers/shm/guard.cc \
 	drivers/shm/guard.h \
 	drivers/shm/shared_header.h \
+	drivers/shm/shortage.h \
 	drivers/shm/kernel_copy.cc \
 	drivers/shm/connect.cc \
 	drivers/shm/peer.h \

@@ -84,6 +84,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/calls.cc \
 	test/unit/drivers/calls.h \
 	test/unit/drivers/shm_door_test.cc \
+	test/unit/drivers/shm_meeting_rules_test.cc \
 	test/unit/drivers/shm_hostile_test.cc \
 	test/unit/drivers/shm_shortage_test.cc \
 	test/unit/drivers/shm_party.h \

@@ -33,7 +33,7 @@ void ConnectionManager::note_stranger() noexcept {
 
 /// Each round either takes in a guest, or turns a stranger away, or is the last one.
 unsigned ConnectionManager::answer_door() {
-    const std::size_t most = guests_most();
+    const std::size_t most = share().guests;
     unsigned came = 0;
     while (came < kVisitorsPerTurn && monotonic_now() >= rest_until_) {
         const bool full = guests_.size() >= most;
@@ -41,14 +41,15 @@ unsigned ConnectionManager::answer_door() {
         if (full && late < 0) break;
         host::Descriptor socket = accept_from(own_.listening.get());
         if (!socket && (errno == EMFILE || errno == ENFILE)) {
-            // It must not stay at the door: no sleep would last any more.
+            // Whoever waits at an open door lets nobody sleep.
+            rest(kRestWithoutDescriptors);
+            if (!shortage_.lasts(monotonic_now())) break;
             spare_.close();
             socket = accept_from(own_.listening.get());
             const Refusal refusal = make_refusal(own_.settings, Objection::resources);
             if (socket) (void)send_record(socket.get(), &refusal, sizeof refusal, {});
             socket.close();
             spare_ = host::Descriptor(dup(own_.waker.get()));
-            if (!spare_) rest(kRestWithoutDescriptors);
             break;
         }
         if (!socket) break;
@@ -62,7 +63,7 @@ unsigned ConnectionManager::answer_door() {
         if (late >= 0) drop(late);
         const int guest = socket.get();
         open_link(std::move(socket), nhi::kNoPeer, Step::silent, identity);
-        link_of(guest).until = monotonic_now() + patience(0);
+        link_of(guest).until = monotonic_now() + patience_with(0);
         guests_.push_back(guest);
         on_link(guest);
     }
@@ -75,7 +76,7 @@ void ConnectionManager::tend_door(Nanoseconds now) {
         note_stranger();
         drop(guest);
     }
-    const bool has_place = guests_.size() < guests_most() || now >= first_until(guests_);
+    const bool has_place = guests_.size() < share().guests || now >= first_until(guests_);
     const bool open = now >= rest_until_ && has_place;
     if (open == door_open_) return;
     door_open_ = open;
@@ -99,7 +100,8 @@ void ConnectionManager::on_knock(int fd, const Hello& hello, Objection objection
     if (known && (peers_[id].peer->connected || peers_[id].peer->gone)) return drop(fd);
     if (known && !peers_[id].peer->links.empty()) {
         const int own = peers_[id].peer->links.front();
-        if (link_of(own).step != Step::knocked || is_own_way(hello.card)) {
+        if (link_of(own).step != Step::knocked ||
+            is_own_way(own_.card.incarnation, hello.card.incarnation)) {
             (void)send_word(fd, Kind::crossed);
             return drop(fd);
         }
@@ -114,7 +116,7 @@ void ConnectionManager::on_knock(int fd, const Hello& hello, Objection objection
         if (!watch_process_of(id, link_of(fd).identity.pid)) return on_exit(id);
     }
     link_of(fd).step = Step::asked;
-    link_of(fd).until = monotonic_now() + patience(hello.tries);
+    link_of(fd).until = monotonic_now() + patience_with(hello.tries);
 }
 
 /// It goes without having been met, and may come again: its end concerns nobody here but who is on
@@ -127,7 +129,7 @@ void ConnectionManager::on_left(int fd) {
     Peer& peer = *peers_[id].peer;
     if (peer.connected || peer.gone || !peer.links.empty()) return;
     forget_process(peer);
-    if (peer.asked) later(id);
+    if (peer.call.asked) later(id);
 }
 
 /// It has brought all that it takes to meet it; only that gets it an id.

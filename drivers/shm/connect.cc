@@ -31,20 +31,15 @@ Status ConnectionManager::prepare(Entry& entry, std::string* error) {
 /// False, and errno: it was not sent.
 bool ConnectionManager::send_hello(int fd, Entry& entry, bool with_files) {
     const Hello hello = make_hello(own_.settings, own_.card, entry.card.incarnation,
-                                   own_.guard.data(), entry.peer->tries);
+                                   own_.guard.data(), entry.peer->call.tries);
     if (!with_files) return send_record(fd, &hello, sizeof hello, {});
     FCI_ASSERT(own_.header_file && own_.waker && entry.peer->own_block_fd);
     const int files[kHelloFiles] = {own_.header_file.get(), entry.peer->own_block_fd.get(),
                                     own_.waker.get()};
-    if (send_record(fd, &hello, sizeof hello, files)) {
-        short_since_ = 0;
-        return true;
-    }
+    if (send_record(fd, &hello, sizeof hello, files)) return true;
     const int error = errno;
     if (!is_shortage(error)) return false;
-    const Nanoseconds now = monotonic_now();
-    if (short_since_ == 0) short_since_ = now;
-    if (now - short_since_ > tuning_.short_untold) {
+    if (send_shortage_.lasts(monotonic_now())) {
         log::hint_once(
             true,
             host::system_text("cannot connect to a peer yet, and goes on trying: the kernel passes "
@@ -144,8 +139,11 @@ void ConnectionManager::on_refusal(int fd, const Received& received) {
 }
 
 void ConnectionManager::refuse(int fd, Objection objection) {
-    const Refusal refusal = make_refusal(own_.settings, objection);
-    (void)send_record(fd, &refusal, sizeof refusal, {});
+    // Who is only dropped comes again.
+    if (objection != Objection::resources || shortage_.lasts(monotonic_now())) {
+        const Refusal refusal = make_refusal(own_.settings, objection);
+        (void)send_record(fd, &refusal, sizeof refusal, {});
+    }
     drop(fd);
 }
 

@@ -23,10 +23,6 @@ constexpr Nanoseconds kTurnEvery = 20'000;
 constexpr unsigned kSkipsMost = 15;
 constexpr int kEventsPerTurn = 32;
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
-constexpr Nanoseconds kPatienceFirst = 20'000'000;
-constexpr unsigned kPatienceDoubles = 6;
-static_assert(kPatienceFirst << kPatienceDoubles < 2'000'000'000, "a guest has its turn");
-constexpr std::size_t kShareMost = 32;
 
 std::size_t descriptor_limit() noexcept {
     rlimit files{};
@@ -43,20 +39,6 @@ Nanoseconds monotonic_now() noexcept {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
     return Nanoseconds{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
-/// It grows with each try: where so many share a core that nobody comes back in time, all would
-/// turn each other away for ever.
-Nanoseconds ConnectionManager::patience(std::uint64_t tries) noexcept {
-    return kPatienceFirst << std::min<std::uint64_t>(tries, kPatienceDoubles);
-}
-
-/// How many may send descriptors to this process at a time, so that all ranks together stay below
-/// the limit.
-std::size_t ConnectionManager::share() const noexcept {
-    FCI_ASSERT(peers_.size() != 0);
-    const std::size_t mine = tuning_.descriptors / (kHelloFiles * peers_.size());
-    return std::clamp<std::size_t>(mine, 2, kShareMost);
 }
 
 Nanoseconds ConnectionManager::first_until(const std::vector<int>& links) noexcept {
@@ -83,7 +65,9 @@ ConnectionManager::ConnectionManager(PeerTable& peers, Own& own, const Tuning& t
       timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
       spare_(open_spare()),
       prng_(own.card.incarnation),
-      owner_(getpid()) {
+      owner_(getpid()),
+      send_shortage_(tuning.short_untold),
+      shortage_(tuning.short_untold) {
     if (tuning_.descriptors == 0) tuning_.descriptors = descriptor_limit();
     FCI_ASSERT(own_.listening && own_.waker && own_.epoll);
     FCI_ASSERT(own_.card.incarnation != 0 && peers_.size() == 1);
@@ -196,10 +180,10 @@ void ConnectionManager::set_timer() noexcept {
     Nanoseconds first = kNever;
     for (const nhi::PeerId id : waiting_) {
         FCI_ASSERT(peers_[id].peer != nullptr);
-        first = std::min(first, peers_[id].peer->next_try);
+        first = std::min(first, peers_[id].peer->call.next_try);
     }
     if (!door_open_) {
-        const bool full = guests_.size() >= guests_most();
+        const bool full = guests_.size() >= share().guests;
         first = std::min(first, std::max(rest_until_, full ? first_until(guests_) : 0));
     }
     for (const int fd : guests_) {
@@ -336,9 +320,9 @@ void ConnectionManager::forget_process(Peer& peer) noexcept {
 // --- going away ---
 
 void ConnectionManager::settle(Peer& peer) noexcept {
-    FCI_ASSERT(!peer.asked || unsettled_ != 0);
-    if (peer.asked) --unsettled_;
-    peer.asked = false;
+    FCI_ASSERT(!peer.call.asked || unsettled_ != 0);
+    if (peer.call.asked) --unsettled_;
+    peer.call.asked = false;
 }
 
 void ConnectionManager::lose(nhi::PeerId id, Status why, std::string reason) {
@@ -348,14 +332,14 @@ void ConnectionManager::lose(nhi::PeerId id, Status why, std::string reason) {
     FCI_ASSERT(id != nhi::kSelf && why != Status::ok && why != Status::again);
     peer.gone = true;
     // Few MPIs show what they are told of an error, and this one the user can mend.
-    if (why == Status::exhausted) log::line(!std::exchange(told_exhausted_, true), reason);
+    if (why == Status::exhausted) log::line(shortage_.is_news(), reason);
     settle(peer);
     while (!peer.links.empty()) drop(peer.links.back());
     const pid_t pid = peer.pid;
     forget_process(peer);
     peer.pid = pid;  // for messages
     std::erase(waiting_, id);
-    FCI_ASSERT(!peer.asked && peer.links.empty());
+    FCI_ASSERT(!peer.call.asked && peer.links.empty());
     notices_.push_back({id, why, std::move(reason)});
 }
 

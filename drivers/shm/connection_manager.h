@@ -2,9 +2,10 @@
 // happens in its turn and in connect(); nothing here is on the path of a message.
 //
 // Two meet by five records (handshake.h), and before the last one either may let the link go:
-// whoever connected says so by a Bye, and tries again. Two that connect to each other at the same
-// time get two links; the first that comes to its end attaches. A process is dead when a link on
-// which it was met ends without a Bye, or when the kernel says so, also of one that has only
+// whoever connected says so by a Bye, and tries again. Where two connect to each other at the same
+// time one way goes on (meeting_rules.h), and the other one is told so; where that comes too late
+// there are two links, and the first that comes to its end attaches. A process is dead when a link
+// on which it was met ends without a Bye, or when the kernel says so, also of one that has only
 // knocked: a child that it forked may keep its sockets open.
 //
 // What takes how long at most:
@@ -13,7 +14,7 @@
 //  - A peer that has taken a record out of its socket and does not answer it:
 //    Tuning::answer_limit. It owes the answer in the very same turn.
 //  - Descriptors or memory do not suffice to send a Hello: no limit, while the peer lives; the user
-//    hears of it.
+//    hears of it. To take one in: Tuning::short_untold; then who comes is refused.
 //  - Who came in and says nothing: kPatienceFirst. Who came in, has knocked, and does not go on: no
 //    limit, for it may compute; once its patience is over it makes room when another one comes.
 #pragma once
@@ -25,9 +26,11 @@
 
 #include "drivers/host/descriptor.h"
 #include "drivers/shm/handshake.h"
+#include "drivers/shm/meeting_rules.h"
 #include "drivers/shm/peer.h"
 #include "drivers/shm/region.h"
 #include "drivers/shm/shm_interface.h"
+#include "drivers/shm/shortage.h"
 #include "drivers/shm/socket.h"
 #include "fci_core/base/assert.h"
 #include "fci_core/base/prng.h"
@@ -40,7 +43,8 @@ struct Tuning {
     Nanoseconds patience_typed = 30'000'000'000;  // the user named the place: it may start later
     Nanoseconds patience_given = 300'000'000;     // a process gave its card: it did listen
     Nanoseconds answer_limit = 30'000'000'000;    // for what the peer has read
-    Nanoseconds short_untold = 3'000'000'000;     // then the user hears why nobody is met
+    Nanoseconds short_untold = 3'000'000'000;     // then the user hears why nobody is met, and who
+                                                  // cannot be taken in is refused
     Barrier barrier = Barrier::system;
     std::size_t descriptors = 0;                  // 0: as many as this process may have open
 };
@@ -126,9 +130,6 @@ private:
     bool nobody_there(nhi::PeerId id, int error);
     void later(nhi::PeerId id);
     void await_call(int link);
-    /// Of two that have connected to each other, both choose the same way. By the last bits each
-    /// process has its own with about half of the others, so nobody does the work of all.
-    [[nodiscard]] bool is_own_way(const ddi::Card& peer) const noexcept;
     void retreat(int link);
     void on_unmet(nhi::PeerId id);
     unsigned retry() noexcept;
@@ -177,12 +178,9 @@ private:
         return links_[static_cast<std::size_t>(fd)];
     }
     void settle(Peer& peer) noexcept;
-    /// For one who does not go on while others wait.
-    static Nanoseconds patience(std::uint64_t tries) noexcept;
-    [[nodiscard]] std::size_t share() const noexcept;
-    /// Of that, those who came in, and those whom this process wants to meet.
-    [[nodiscard]] std::size_t guests_most() const noexcept { return share() - awaited_most(); }
-    [[nodiscard]] std::size_t awaited_most() const noexcept { return share() / 2; }
+    [[nodiscard]] MeetingShare share() const noexcept {
+        return share_of(tuning_.descriptors, peers_.size());
+    }
     [[nodiscard]] Nanoseconds first_until(const std::vector<int>& links) noexcept;
     [[nodiscard]] int overdue(const std::vector<int>& links);
 
@@ -208,8 +206,8 @@ private:
     Nanoseconds rest_until_ = 0;       // before then it is not
     unsigned strangers_ = 0;           // since the last rest
     Nanoseconds look_at_ = 0;          // when to look next for peers that do not answer
-    Nanoseconds short_since_ = 0;      // since when no Hello could be sent
-    bool told_exhausted_ = false;
+    Shortage send_shortage_;           // no Hello could be sent
+    Shortage shortage_;                // nobody could be taken in
     unsigned unsettled_ = 0;           // connections that were begun
     unsigned skipped_ = 0;
     MemoryUse peers_memory_;           // of all peers together

@@ -19,11 +19,6 @@ static_assert(0 < kPauseFirst && kPauseFirst < kPauseMost);
 
 }  // namespace
 
-bool ConnectionManager::is_own_way(const ddi::Card& peer) const noexcept {
-    const std::uint64_t own = own_.card.incarnation, other = peer.incarnation;
-    return (own > other) == (((own ^ other) & 1) != 0);
-}
-
 Peer& ConnectionManager::peer_of(Entry& entry) {
     if (!entry.peer) {
         entry.peer = std::make_unique<Peer>();
@@ -49,8 +44,8 @@ Status ConnectionManager::connect(nhi::PeerId id) {
     }
     entry.state = State::connecting;
     Peer& peer = *entry.peer;
-    FCI_ASSERT(id != nhi::kSelf && !peer.asked);
-    peer.asked = true;
+    FCI_ASSERT(id != nhi::kSelf && !peer.call.asked);
+    peer.call.asked = true;
     if (unsettled_++ == 0) look_at_ = monotonic_now() + tuning_.answer_limit / kLooksPerLimit;
     if (status != Status::ok) {
         if (status == Status::exhausted) {
@@ -59,13 +54,13 @@ Status ConnectionManager::connect(nhi::PeerId id) {
         lose(id, status, "cannot connect to " + describe(id) + ": " + error);
         return Status::ok;
     }
-    peer.give_up = monotonic_now() +
+    peer.call.give_up = monotonic_now() +
                    (entry.card.incarnation == 0 ? tuning_.patience_typed : tuning_.patience_given);
-    peer.pause = kPauseFirst;
-    if (unsettled_ > kManyAtOnce && !is_own_way(entry.card)) {
+    peer.call.pause = kPauseFirst;
+    if (unsettled_ > kManyAtOnce && !is_own_way(own_.card.incarnation, entry.card.incarnation)) {
         later(id);
-        peer.next_try = monotonic_now() + kCallExpected;
-        peer.gives_way = true;
+        peer.call.next_try = monotonic_now() + kCallExpected;
+        peer.call.gives_way = true;
     } else {
         reach(id);
     }
@@ -107,7 +102,7 @@ bool ConnectionManager::nobody_there(nhi::PeerId id, int error) {
              host::system_text("cannot connect to " + describe(id), error));
         return false;
     }
-    if (full || monotonic_now() < peer.give_up) {
+    if (full || monotonic_now() < peer.call.give_up) {
         later(id);
         return true;
     }
@@ -132,9 +127,10 @@ bool ConnectionManager::nobody_there(nhi::PeerId id, int error) {
 void ConnectionManager::later(nhi::PeerId id) {
     Peer& peer = *peers_[id].peer;
     FCI_ASSERT(!peer.connected && !peer.gone);  // of those nobody is met
-    peer.next_try = monotonic_now() + peer.pause / 2 +
-                    static_cast<Nanoseconds>(prng_.below(static_cast<std::uint64_t>(peer.pause)));
-    peer.pause = std::min(2 * peer.pause, kPauseMost);
+    Call& call = peer.call;
+    call.next_try = monotonic_now() + call.pause / 2 +
+                    static_cast<Nanoseconds>(prng_.below(static_cast<std::uint64_t>(call.pause)));
+    call.pause = std::min(2 * call.pause, kPauseMost);
     if (std::find(waiting_.begin(), waiting_.end(), id) == waiting_.end()) {
         waiting_.push_back(id);
     }
@@ -147,7 +143,7 @@ void ConnectionManager::await_call(int fd) {
     const nhi::PeerId id = link_of(fd).id;
     drop(fd);
     later(id);
-    peers_[id].peer->next_try = monotonic_now() + kCallAwaited;
+    peers_[id].peer->call.next_try = monotonic_now() + kCallAwaited;
 }
 
 /// Lets a meeting go that has not come to its end, and begins it again later.
@@ -156,7 +152,7 @@ void ConnectionManager::retreat(int fd) {
     FCI_ASSERT(link_of(fd).outgoing && link_of(fd).step != Step::met);
     (void)send_word(fd, Kind::bye);  // a link that ends without it is a death
     drop(fd);
-    ++peers_[id].peer->tries;
+    ++peers_[id].peer->call.tries;
     later(id);
 }
 
@@ -170,7 +166,7 @@ void ConnectionManager::on_unmet(nhi::PeerId id) {
     }
     // Whoever was there has gone; the one that is meant may still come.
     if (ended) forget_process(peer);
-    ++peer.tries;
+    ++peer.call.tries;
     later(id);
 }
 
@@ -181,9 +177,9 @@ unsigned ConnectionManager::retry() noexcept {
     std::erase_if(waiting_, [&](nhi::PeerId id) {
         Peer& peer = *peers_[id].peer;
         if (peer.connected || peer.gone) return true;
-        const bool begins = peer.gives_way && under_way + ready.size() < kManyAtOnce;
-        if (peer.next_try > now && !begins) return false;
-        peer.gives_way = false;
+        const bool begins = peer.call.gives_way && under_way + ready.size() < kManyAtOnce;
+        if (peer.call.next_try > now && !begins) return false;
+        peer.call.gives_way = false;
         ready.push_back(id);
         return true;
     });
@@ -206,10 +202,10 @@ void ConnectionManager::accept_invitations() {
             invited_.pop_front();  // was dropped, and maybe opened again
             continue;
         }
-        if (awaited_.size() >= awaited_most()) {
+        if (awaited_.size() >= share().awaited) {
             const int late = overdue(awaited_);
             if (late >= 0) retreat(late);
-            if (awaited_.size() >= awaited_most()) return;
+            if (awaited_.size() >= share().awaited) return;
             continue;
         }
         invited_.pop_front();
@@ -217,7 +213,7 @@ void ConnectionManager::accept_invitations() {
         FCI_ASSERT(entry.peer != nullptr && !entry.peer->connected);
         if (send_hello(fd, entry, true)) {
             link_of(fd).step = Step::awaiting;
-            link_of(fd).until = monotonic_now() + patience(entry.peer->tries);
+            link_of(fd).until = monotonic_now() + patience_with(entry.peer->call.tries);
             awaited_.push_back(fd);
         } else if (is_shortage(errno)) {
             retreat(fd);
@@ -243,8 +239,9 @@ void ConnectionManager::on_reply(int fd, Received& received, const Hello& hello,
     if (objection == Objection::none) {
         Arrival arrival;
         std::string error;
-        if (const Status status = examine(hello, received, &arrival, &error);
-            status != Status::ok) {
+        const Status status = examine(hello, received, &arrival, &error);
+        if (status == Status::exhausted && !shortage_.lasts(monotonic_now())) return retreat(fd);
+        if (status != Status::ok) {
             return lose(link.id, status, describe(link.id) + ": " + error);
         }
         if (!send_word(fd, Kind::met)) {
@@ -255,6 +252,9 @@ void ConnectionManager::on_reply(int fd, Received& received, const Hello& hello,
         link_of(fd).step = Step::met;
         std::erase(awaited_, fd);
         return attach(link.id, hello, std::move(arrival), link.identity);
+    }
+    if (objection == Objection::resources && !shortage_.lasts(monotonic_now())) {
+        return retreat(fd);
     }
     Refusal theirs = make_refusal(own_.settings, objection);
     theirs.version = hello.prologue.version;

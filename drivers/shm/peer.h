@@ -23,6 +23,14 @@ namespace fci::shm {
 
 enum class Copying : std::uint8_t { untried, allowed, refused };
 
+/// How this process goes to meet a peer.
+struct Call {
+    Nanoseconds give_up = 0, next_try = 0, pause = 0;  // while nobody listens there
+    std::uint32_t tries = 0;  // meetings that were begun in vain
+    bool asked = false;       // connect() was called, and the outcome is open
+    bool gives_way = false;   // the peer may come by itself, and that way would go on
+};
+
 struct Peer {
     // What a transfer needs, in one line.
     std::byte* block = nullptr;  // the block that it keeps for this process
@@ -49,10 +57,7 @@ struct Peer {
     bool connected = false;  // its memory is here; the listener may not know yet
     bool gone = false;     // it was found dead; likewise
     bool ended = false;    // its process has; what it said before may still wait in the sockets
-    bool asked = false;    // connect() was called, and the outcome is open
-    bool gives_way = false;  // it may come by itself: its call goes before that of this process
-    Nanoseconds give_up = 0, next_try = 0, pause = 0;  // while nobody listens there
-    std::uint32_t tries = 0;  // meetings that were begun in vain
+    Call call;
 };
 
 enum class State : std::uint8_t { known, connecting, attached, lost };

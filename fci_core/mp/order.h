@@ -84,6 +84,13 @@ struct alignas(gcs::kLineBytes) OrderHot : PostedNode {
 };
 static_assert(sizeof(OrderHot) == 2 * gcs::kLineBytes);
 
+/// How far the two sides of a shared copy are.
+struct CopyShare {
+    bool own_done = false, peer_done = false;
+    bool refused = false;  // this side copies no more of it, and has said so
+    bool alone = false;    // this side copies all of it
+};
+
 /// As an ArrivedNode it is a send that is unasked.
 struct Order : OrderHot, ListLink, ArrivedNode {
     nhi::PeerId peer = nhi::kNoPeer;  // send: destination; receive: the source once matched
@@ -99,9 +106,7 @@ struct Order : OrderHot, ListLink, ArrivedNode {
     std::uint64_t moved = 0;     // bytes, done by this side
     std::uint64_t remote = 0;    // the other side's buffer
     std::uint32_t piece_bytes = 0;
-    bool own_share_done = false, peer_share_done = false;  // shared copy
-    bool refused = false;        // this side copies no more of it, and has said so
-    bool alone = false;          // this side copies all of it
+    CopyShare share;
     std::uint16_t claims_generation = 0;
     std::uint64_t* claims = nullptr;  // the word from which both sides claim (claims.h)
     std::uint64_t own_pieces = 0;     // claimed and copied by this side
@@ -142,7 +147,7 @@ struct Order : OrderHot, ListLink, ArrivedNode {
         state = OrderState::moving;
         started = 0;
         moved = own_pieces = 0;
-        own_share_done = peer_share_done = refused = alone = false;
+        share = {};
     }
 };
 

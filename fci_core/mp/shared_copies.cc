@@ -27,7 +27,7 @@ SharedCopies::Direction direction_of(const Order& order) noexcept {
 /// The piece that this side copies next, or ClaimWord::kNone: all are claimed.
 std::uint64_t claim(Order& order) noexcept {
     const std::uint64_t pieces = order.pieces();
-    if (!order.alone) {
+    if (!order.share.alone) {
         return ClaimWord::take(*order.claims, order.claims_generation, pieces, order.is_send);
     }
     FCI_ASSERT(order.own_pieces < pieces);
@@ -81,7 +81,7 @@ bool SharedCopies::hold_claim(Order& order, Peer& peer) noexcept {
 
 void SharedCopies::receive(Order& order) noexcept {
     FCI_ASSERT(order.state == OrderState::moving && !order.is_send);
-    order.alone = order.path == Path::pull;
+    order.share.alone = order.path == Path::pull;
     join(order);
 }
 
@@ -145,27 +145,27 @@ bool SharedCopies::copy_piece(Order& order, Peer& peer) {
 /// Everything is claimed. The other side may still be copying what it claimed.
 void SharedCopies::own_share_done(Order& order, Peer& peer) {
     Orders::unlink(order);
-    order.own_share_done = true;
+    order.share.own_done = true;
     const bool all_mine = order.own_pieces == order.pieces();
     if (order.is_send) {
         if (order.own_pieces != 0) {
             engine_.outbox.tell(peer, Kind::sent, order.peer_handle, all_mine ? kAll : 0);
         }
-        if (all_mine || order.peer_share_done) engine_.orders.finish_later(order, kSuccess);
+        if (all_mine || order.share.peer_done) engine_.orders.finish_later(order, kSuccess);
         return;
     }
-    if (order.own_pieces != 0 || !order.peer_share_done) {
+    if (order.own_pieces != 0 || !order.share.peer_done) {
         engine_.outbox.tell(peer, Kind::taken, order.peer_handle, all_mine ? kAll : 0);
     }
-    if (all_mine || order.peer_share_done) end_transfer(engine_, order);
+    if (all_mine || order.share.peer_done) end_transfer(engine_, order);
 }
 
 /// This side copies no more of the message. What it has copied it has copied in vain.
 void SharedCopies::refused(Order& order, Peer& peer) {
-    FCI_ASSERT(order.state == OrderState::moving && !order.refused);
+    FCI_ASSERT(order.state == OrderState::moving && !order.share.refused);
     ++engine_.counters.copies_refused;
     Orders::unlink(order);
-    order.refused = true;
+    order.share.refused = true;
     order.started = 0;  // what it takes says nothing of any way
     if (order.path == Path::pull) {
         go_on_by_stream(order, peer);
@@ -173,21 +173,21 @@ void SharedCopies::refused(Order& order, Peer& peer) {
     }
     engine_.outbox.tell(peer, order.is_send ? Kind::sent : Kind::taken, order.peer_handle,
                         kRefused);
-    if (order.alone) go_on_by_stream(order, peer);  // the other one was refused before
+    if (order.share.alone) go_on_by_stream(order, peer);  // the other one was refused before
 }
 
 /// False: it has said so before.
 bool SharedCopies::other_refused(Order& order, Peer& peer) {
-    if (order.alone) return false;
-    order.alone = true;
+    if (order.share.alone) return false;
+    order.share.alone = true;
     order.started = 0;
-    if (order.refused) {
+    if (order.share.refused) {
         go_on_by_stream(order, peer);
     } else if (!may_copy(peer, direction_of(order))) {
         refused(order, peer);
     } else {
         order.own_pieces = 0;
-        order.own_share_done = order.peer_share_done = false;
+        order.share.own_done = order.share.peer_done = false;
         if (!order.in_list) join(order);
     }
     return true;
@@ -222,9 +222,9 @@ bool SharedCopies::on_sent(Peer& peer, const gcs::Line& line) {
         return true;
     }
     if ((flags & kRefused) != 0) return other_refused(*order, peer);
-    if (order->alone) return false;
-    order->peer_share_done = true;
-    if ((flags & kAll) != 0 || order->own_share_done) end_transfer(engine_, *order);
+    if (order->share.alone) return false;
+    order->share.peer_done = true;
+    if ((flags & kAll) != 0 || order->share.own_done) end_transfer(engine_, *order);
     return true;
 }
 
@@ -235,10 +235,10 @@ bool SharedCopies::on_taken(Order& order, Peer& peer, std::uint8_t flags) {
         return true;
     }
     if ((flags & kRefused) != 0) return other_refused(order, peer);
-    if (order.alone) return false;
+    if (order.share.alone) return false;
     // It was through before it heard that a piece which it took for this side's is not copied.
-    if (order.refused && (flags & kAll) == 0) return true;
-    order.peer_share_done = true;
+    if (order.share.refused && (flags & kAll) == 0) return true;
+    order.share.peer_done = true;
     // All pieces are claimed, and what this side claims it copies at once: its share is done, too.
     // It must not wait for the next turn to see that: the receiver may be leaving.
     if (order.in_list) {

@@ -149,8 +149,8 @@ WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now) noexcept {
         const bool yields = empty_turns % kYieldAmongSleepersEvery == 0;
         return {yields ? WaitAction::yield : WaitAction::spin, 0};
     }
-    if (act_ == WaitMode::sleep && expected_ != 0 && naps_ < kNapsMost) {
-        ++naps_;
+    if (act_ == WaitMode::sleep && expected_.peers != 0 && expected_.naps < kNapsMost) {
+        ++expected_.naps;
         return {WaitAction::sleep, kNap};
     }
     const Nanoseconds pause = now - resumed_;

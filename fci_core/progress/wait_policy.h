@@ -67,12 +67,11 @@ public:
     /// As many of them sleep just now: while there are cores for those that do not, there is no
     /// need to give one away.
     void set_asleep(unsigned asleep) noexcept { asleep_ = asleep; }
-    /// As many peers were asked for and not met so far. Where cores are short each of them needs one
-    /// for its next step, and each step wakes who sleeps: so turn() soon sleeps for a moment. A few
-    /// times only while their number stays as it is: they may compute.
+    /// As many peers were asked for and not met so far. Where cores are short each of them needs
+    /// one for its next step, and each step wakes who sleeps: so turn() soon sleeps for a moment. A
+    /// few times only while their number stays as it is: they may compute.
     void set_expected(unsigned peers) noexcept {
-        if (peers != expected_) naps_ = 0;
-        expected_ = peers;
+        if (peers != expected_.peers) expected_ = {peers, 0};
     }
     /// This thread was ready to run for `lost` so far while others had its core, as lost_time()
     /// says. One that spins and loses much of its time shares its core, whatever the numbers of
@@ -95,8 +94,10 @@ private:
     unsigned local_ranks_;
     unsigned cores_;
     unsigned asleep_ = 0;
-    unsigned expected_ = 0;
-    unsigned naps_ = 0;              // while so many were expected
+    struct {
+        unsigned peers = 0;
+        unsigned naps = 0;           // while these were so many
+    } expected_;
     unsigned asks_ = 0;              // in a row, and back for some more after each sleep
     Nanoseconds asks_since_ = 0;
     Nanoseconds used_ = 0;           // when it was last asked for

@@ -47,6 +47,12 @@ extern "C" ssize_t recvmsg(int fd, msghdr* message, int flags) {
 }
 
 extern "C" int accept4(int fd, sockaddr* address, socklen_t* bytes, int flags) {
+    if (fci::calls.fail_accept) {
+        if (const int error = fci::calls.fail_accept(); error != 0) {
+            errno = error;
+            return -1;
+        }
+    }
     const auto accepted = static_cast<int>(syscall(SYS_accept4, fd, address, bytes, flags));
     fci::calls.accepted += accepted >= 0;
     return accepted;

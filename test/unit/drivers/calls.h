@@ -11,6 +11,8 @@ struct Calls {
     long files_received = 0;
     // Asked before a record with descriptors is sent: 0, or the error with which that fails.
     std::function<int()> fail;
+    // Asked before a connection is accepted: likewise.
+    std::function<int()> fail_accept;
     // Called, once, when a connection was made and nothing was said on it yet.
     std::function<void()> connected;
 };

@@ -51,6 +51,21 @@ TEST_F(ShmShortage, send__each_failure_of_each_hello_is_tried_again) {
     }
 }
 
+TEST_F(ShmShortage, accept__failing_some_times_in_a_row_loses_nobody) {
+    for (const int error : {EMFILE, ENFILE, ENOMEM, ECONNABORTED, EINTR}) {
+        for (const unsigned times : {1u, 2u, 5u}) {
+            Party host, visitor;
+            unsigned failed = 0;
+            calls.fail_accept = [&] { return failed < times ? (++failed, error) : 0; };
+            const nhi::PeerId id = visitor.meet(host.device->card());
+            ASSERT_TRUE(both_meet(visitor, host)) << error << ", " << times << " times";
+            EXPECT_EQ(failed, times);
+            EXPECT_TRUE(visitor.lost.empty() && host.lost.empty());
+            EXPECT_EQ(visitor.put(id, 0, 7), Status::ok);
+        }
+    }
+}
+
 // The kernel counts for real: more are under way than a process of this user may have open.
 TEST_F(ShmShortage, send__too_many_under_way_is_no_death) {
     EXPECT_EQ(as_ordinary_user([] {

@@ -1,0 +1,121 @@
+#include "drivers/shm/meeting_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "drivers/shm/shortage.h"
+#include "fci_core/base/prng.h"
+#include "test/unit/drivers/calls.h"
+#include "test/unit/drivers/shm_party.h"
+
+namespace fci::shm {
+namespace {
+
+TEST(ShmMeetingRules, is_own_way__of_exactly_one_of_two_and_of_half_of_them) {
+    constexpr unsigned kProcesses = 64;
+    Prng chance(11);
+    std::vector<std::uint64_t> all;
+    for (unsigned i = 0; i < kProcesses; ++i) all.push_back(chance.next() | 1u << 20);
+    for (const std::uint64_t own : all) {
+        unsigned ways = 0;
+        for (const std::uint64_t other : all) {
+            if (own == other) continue;
+            EXPECT_NE(is_own_way(own, other), is_own_way(other, own));
+            ways += is_own_way(own, other);
+        }
+        EXPECT_GT(ways, kProcesses / 8);
+        EXPECT_LT(ways, kProcesses - kProcesses / 8);
+    }
+}
+
+TEST(ShmMeetingRules, share_of__of_all_together_is_within_the_limit) {
+    for (const std::size_t limit : {256u, 1024u, 4096u, 1u << 20}) {
+        for (std::size_t processes = 1; processes <= 128; ++processes) {
+            const MeetingShare share = share_of(limit, processes);
+            EXPECT_GE(share.guests, 1u);
+            EXPECT_GE(share.awaited, 1u);
+            const std::size_t all = (share.guests + share.awaited) * kHelloFiles * processes;
+            if (2 * kHelloFiles * processes <= limit) {
+                EXPECT_LE(all, limit) << processes;
+            }
+        }
+    }
+}
+
+TEST(ShmMeetingRules, patience_with__grows_and_ends) {
+    for (std::uint64_t tries = 0; tries < 100; ++tries) {
+        EXPECT_LE(patience_with(tries), patience_with(tries + 1));
+        EXPECT_LT(patience_with(tries), 2'000'000'000);
+    }
+}
+
+TEST(ShmShortageState, lasts__only_what_was_felt_all_the_time) {
+    constexpr Nanoseconds kMs = 1'000'000;
+    Shortage shortage(3000 * kMs);
+    Nanoseconds now = 5 * kMs;
+    for (; now < 3000 * kMs; now += 100 * kMs) EXPECT_FALSE(shortage.lasts(now));
+    for (; now < 4000 * kMs; now += 100 * kMs) (void)shortage.lasts(now);
+    EXPECT_TRUE(shortage.lasts(now));
+    EXPECT_FALSE(shortage.lasts(now + 1500 * kMs)) << "it was over meanwhile";
+    EXPECT_TRUE(shortage.is_news());
+    EXPECT_FALSE(shortage.is_news());
+}
+
+// Everybody asks for everybody at once, and may take in one at a time only.
+TEST(ShmMeeting, crossing__takes_at_most_two_calls_of_each_pair) {
+    constexpr unsigned kCrowd = 12, kPairs = kCrowd * (kCrowd - 1) / 2;
+    const Tuning tuning{.descriptors = 2 * kHelloFiles * kCrowd};
+    std::vector<std::unique_ptr<Party>> crowd;
+    for (unsigned i = 0; i < kCrowd; ++i) {
+        crowd.push_back(std::make_unique<Party>(party_settings(), tuning));
+    }
+    calls = {};
+    for (auto& one : crowd) {
+        for (auto& other : crowd) {
+            if (one != other) one->meet(other->device->card());
+        }
+    }
+    for (auto& one : crowd) {
+        ASSERT_TRUE(one->until([&] {
+            for (auto& other : crowd) other->turn();
+            return one->attached.size() == kCrowd - 1;
+        }));
+        EXPECT_TRUE(one->lost.empty());
+    }
+    EXPECT_LE(calls.accepted, 2 * kPairs);
+    calls = {};
+}
+
+// The one whose way gives way, and the other one: both are there within a moment.
+TEST(ShmMeeting, crossing__of_two_in_either_order) {
+    for (unsigned first = 0; first < 8; ++first) {
+        Party one, other;
+        const Nanoseconds begin = monotonic_now();
+        Party& early = first % 2 == 0 ? one : other;
+        Party& late = first % 2 == 0 ? other : one;
+        early.meet(late.device->card());
+        late.meet(early.device->card());
+        ASSERT_TRUE(early.until(
+            [&] { return late.turn(), !one.attached.empty() && !other.attached.empty(); }));
+        EXPECT_LT(monotonic_now() - begin, 200'000'000);
+        EXPECT_TRUE(one.lost.empty() && other.lost.empty());
+    }
+}
+
+// Who was on the way here, and was let go on, leaves: this process finds out for itself.
+TEST(ShmMeeting, crossing__with_one_who_then_closes) {
+    for (unsigned round = 0; round < 8; ++round) {
+        auto one = std::make_unique<Party>();
+        Party self;
+        const ddi::Card card = one->device->card();
+        one->meet(self.device->card());
+        self.meet(card);
+        for (unsigned turns = 0; turns < round; ++turns) self.turn();
+        one.reset();
+        ASSERT_TRUE(self.until([&] { return !self.lost.empty(); }));
+    }
+}
+
+}  // namespace
+}  // namespace fci::shm
