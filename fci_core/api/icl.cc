@@ -353,7 +353,7 @@ int fci_icl_wait_fd(const fci_icl_context* context) {
     return process_of(context).device().wait_fd();
 }
 void fci_icl_share(fci_icl_context* context) { process_of(context).share(); }
-void fci_icl_stay_awake(fci_icl_context* context, int on) { process_of(context).stay_awake(on); }
+void fci_icl_set_idle(fci_icl_context* context, int idle) { process_of(context).set_idle(idle); }
 
 int fci_icl_arm(fci_icl_context* context) {
     return guarded([&] { return process_of(context).arm() ? FCI_ICL_OK : FCI_ICL_EAGAIN; });

@@ -231,9 +231,11 @@ FCI_ICL_API int fci_icl_progress(fci_icl_context *context);
 /* Other threads wait for the caller's lock meanwhile: from now on progress gives the processor away
  * for half a millisecond at most, however long nothing has happened. */
 FCI_ICL_API void fci_icl_share(fci_icl_context *context);
-/* While `on`: progress gives the processor away, but does not sleep, because the caller also looks
- * for what comes by other ways and would not wake it. */
-FCI_ICL_API void fci_icl_stay_awake(fci_icl_context *context, int on);
+/* What progress may do for others where cores are short and nothing has happened for long: sleep,
+ * as in the beginning; only yield, because the caller also looks for what comes by other ways and
+ * would not wake it; or neither, because the caller computes between its calls. */
+enum { FCI_ICL_MAY_SLEEP, FCI_ICL_MAY_YIELD, FCI_ICL_KEEPS_CORE };
+FCI_ICL_API void fci_icl_set_idle(fci_icl_context *context, int idle);
 /* Turns until something happened or the time is over (< 0: no limit). Returns as progress does. */
 FCI_ICL_API int fci_icl_wait(fci_icl_context *context, int64_t timeout_ns);
 /* A descriptor for poll(2) and epoll; -1 where the driver has none. Before sleeping on it call

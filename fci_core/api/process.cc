@@ -141,8 +141,8 @@ void Process::plan_idle() noexcept {
     }
     oversubscribed_ = crowded;
     alert_ = wake_ != Wake::off || oversubscribed_ ? kAlways : 0;
-    row_ = oversubscribed_ ? spins + 1 : ~0u;
-    const unsigned left = !oversubscribed_ ? ~0u : row_ > empty_turns_ ? row_ - empty_turns_ : 1;
+    row_ = oversubscribed_ && idle_ != FCI_ICL_KEEPS_CORE ? spins + 1 : ~0u;
+    const unsigned left = row_ == ~0u ? ~0u : row_ > empty_turns_ ? row_ - empty_turns_ : 1;
     until_idle_ = planned_ = wake_ == Wake::armed ? 1 : std::min(until_poll_, left);
     FCI_ASSERT(planned_ != 0);  // it is counted down to 0
 }
@@ -192,7 +192,7 @@ int Process::idle() noexcept try {
     } else if (oversubscribed_ && went_on()) {
         policy_.went_on(empty_turns_);
         empty_turns_ = 0;
-    } else if (oversubscribed_ && empty_turns_ > policy_.spins()) {
+    } else if (oversubscribed_ && empty_turns_ >= row_) {
         if (empty_turns_ % kLookForSleepersEvery == 0) {
             policy_.set_asleep(messages_.engine().peers.sleeping());
         }

@@ -88,8 +88,8 @@ public:
     progress::Step step(progress::Wait& wait) noexcept;
     /// Other threads wait while this one is in progress().
     void share() noexcept { shared_ = true; }
-    /// Progress does not sleep, while `on`.
-    void stay_awake(bool on) noexcept { stays_awake_ = on; }
+    /// What progress may do when nothing happens: FCI_ICL_MAY_SLEEP and the like.
+    void set_idle(int idle) noexcept { idle_ = idle; }
     /// Before sleeping on the device's descriptor: false when there is work. The next turn ends it,
     /// unless other threads share this object: then it lasts until disarm().
     bool arm() {
@@ -158,7 +158,8 @@ private:
     /// Whoever waits for what is not known here, a lock in shared memory say, is not woken. Asked
     /// only before a sleep: the answer counts what was probed for since it was asked before.
     bool is_woken() noexcept {
-        return !stays_awake_ && (shared_ || !waits_.empty() || messages_.is_waited_for());
+        return idle_ == FCI_ICL_MAY_SLEEP &&
+               (shared_ || !waits_.empty() || messages_.is_waited_for());
     }
     void follow(const progress::WaitStep& step, Nanoseconds most);
     void sleep(Nanoseconds timeout);
@@ -199,7 +200,8 @@ private:
     void* in_child_user_ = nullptr;
     progress::Host& host_;
     std::optional<ForkWatch> fork_watch_;  // until it begins to end
-    bool shared_ = false, stays_awake_ = false;
+    bool shared_ = false;
+    int idle_ = FCI_ICL_MAY_SLEEP;
     FinalReport final_report_;
     std::string kept_wait_policy_, kept_summary_;
     std::optional<group::Groups> groups_;

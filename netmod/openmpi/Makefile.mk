@@ -10,6 +10,7 @@ mca_pml_fci_la_SOURCES = \
 	%D%/counters.c \
 	%D%/data.c \
 	%D%/fork.c \
+	%D%/looks.c \
 	%D%/pml_fci.h \
 	%D%/probe.c \
 	%D%/receive.c \

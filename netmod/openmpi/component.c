@@ -144,6 +144,7 @@ static mca_pml_base_module_t *init(int *priority, bool enable_progress_threads,
     }
     fci_icl_on_fork(pml_fci.context, pml_fci_become_child, NULL);
     opal_progress_register(pml_fci_progress);
+    pml_fci_watch_looks();
     return &pml_fci_module;
 }
 
@@ -156,6 +157,7 @@ static int finalize(void)
     if (mca_pml_base_selected_component.pmlm_init == init)
         pml_fci_stop_btls();
     opal_progress_unregister(pml_fci_progress);
+    pml_fci_unwatch_looks();
     (void) fci_icl_close(pml_fci.context, FCI_ICL_LINGER);
     pml_fci.context = NULL;
     pml_fci_requests_fini();

@@ -49,6 +49,8 @@ typedef struct {
     ompi_request_t sent;            /* what a send answers that was complete at once */
     bool has_windows;               /* whose traffic comes by other ways than FCI, waking nobody */
     int windows_free;               /* places in Open MPI's table, when they were counted */
+    bool looks;                     /* now, in MPI_Test or the like (looks.c) */
+    bool computes;                  /* between its looks */
     /* parameters of MCA */
     int priority;
     unsigned copies_mib;            /* of short messages that their receivers do not take yet */
@@ -192,6 +194,21 @@ int pml_fci_pack(const void *buffer, size_t count, ompi_datatype_t *datatype, vo
                  size_t bytes);
 void pml_fci_unpack(pml_fci_packed *packed, size_t bytes);
 void pml_fci_free_packed(pml_fci_packed *packed);
+
+/* --- looks (looks.c) --- */
+
+void pml_fci_watch_looks(void);
+void pml_fci_unwatch_looks(void);
+/* Whether the program computes between its looks: then a turn of theirs does not sleep. */
+void pml_fci_set_computes(bool computes);
+
+/* Before turns: whoever does not only look waits. */
+static inline void pml_fci_begin_turn(void)
+{
+    if (OPAL_UNLIKELY(pml_fci.computes && !pml_fci.looks))
+        pml_fci_set_computes(false);
+    pml_fci_look_for_windows();
+}
 
 /* --- requests (request.c) --- */
 

@@ -143,7 +143,7 @@ static void turn_until_done(const struct fci_icl_status *status)
 {
     enum { QUICK_LOOKS = 4096, SELDOM = 256, OFTEN = 16 };
     unsigned looks = 0;
-    pml_fci_look_for_windows();
+    pml_fci_begin_turn();
     for (;;) {
         pml_fci_call();  /* before a turn in which this process may sleep */
         const int events = fci_icl_progress(pml_fci.context);

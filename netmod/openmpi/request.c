@@ -146,7 +146,7 @@ int pml_fci_progress(void)
     pml_fci_call();  /* before a turn in which this process may sleep */
     if (OPAL_UNLIKELY(opal_using_threads()) && pthread_mutex_trylock(&pml_fci.lock) != 0)
         return 0;
-    pml_fci_look_for_windows();
+    pml_fci_begin_turn();
     events = fci_icl_progress(pml_fci.context);
     pml_fci_exit();
     pml_fci_call();

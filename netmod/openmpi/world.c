@@ -94,12 +94,26 @@ static int find_all(ompi_communicator_t *comm, int size)
     return error;
 }
 
+static void set_idle(void)
+{
+    fci_icl_set_idle(pml_fci.context, pml_fci.computes ? FCI_ICL_KEEPS_CORE
+                     : pml_fci.has_windows ? FCI_ICL_MAY_YIELD : FCI_ICL_MAY_SLEEP);
+}
+
 void pml_fci_count_windows(void)
 {
     const opal_pointer_array_t *const windows = &ompi_mpi_windows;
     pml_fci.windows_free = windows->number_free;
     pml_fci.has_windows = windows->size - windows->number_free > 1;  /* MPI_WIN_NULL */
-    fci_icl_stay_awake(pml_fci.context, pml_fci.has_windows);
+    set_idle();
+}
+
+void pml_fci_set_computes(bool computes)
+{
+    if (computes == pml_fci.computes || pml_fci.context == NULL)
+        return;
+    pml_fci.computes = computes;
+    set_idle();
 }
 
 /* What was sent to this process on a communicator with this context id, and never received. */

@@ -17,8 +17,8 @@
  *   answer after U us         the slowest, from the end of its wait to what it answers
  *   rank R computed P %       compute only: of a core
  *
- * With `steps` nobody waits: all ranks take COUNT small steps and look for a message before each,
- * which the rank before them sends when it is through. Rank 0 prints
+ * With `steps` nobody waits: all ranks take COUNT small steps and look for messages before each, by
+ * MPI_Testany: all others send them one when they are through. Rank 0 prints
  *
  *   N steps in S s            of the slowest
  */
@@ -126,21 +126,26 @@ static void make_and_free_window(void) {
 }
 
 static void take_steps(long count) {
-    const int before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks;
-    int number = 0, done = 0;
+    MPI_Request requests[MOST];
+    int numbers[MOST], done = 0, at, others = 0;
     volatile double x = 1;
-    MPI_Request request;
-    MPI_Irecv(&number, 1, MPI_INT, before, TAG, MPI_COMM_WORLD, &request);
+    for (int other = 0; other < ranks; other++) {
+        if (other == rank) continue;
+        MPI_Irecv(&numbers[others], 1, MPI_INT, other, TAG, MPI_COMM_WORLD, &requests[others]);
+        others++;
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     double seconds = now();
     for (long step = 0; step < count; step++) {
-        if (!done) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        MPI_Testany(others, requests, &at, &done, MPI_STATUS_IGNORE);
         for (int i = 0; i < 20; i++) x = x * 1.0000001 + 1e-9;
     }
     seconds = now() - seconds;
-    MPI_Send(&rank, 1, MPI_INT, after, TAG, MPI_COMM_WORLD);
-    if (!done) MPI_Wait(&request, MPI_STATUS_IGNORE);
-    if (number != before) MPI_Abort(MPI_COMM_WORLD, 1);
+    for (int other = 0; other < ranks; other++)
+        if (other != rank) MPI_Send(&rank, 1, MPI_INT, other, TAG, MPI_COMM_WORLD);
+    MPI_Waitall(others, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < others; i++)
+        if (numbers[i] != (i < rank ? i : i + 1)) MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     if (rank == 0) printf("%ld steps in %.2f s\n", count, seconds);
 }

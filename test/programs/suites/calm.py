@@ -15,6 +15,8 @@ LIMIT = 60
 SECONDS = 2
 USED_MOST = 3.0   # percent of a core, by each rank that waits, from its second second on
 STEPS = 40000
+STEPS_BESIDE_STOCK = 400000
+STEPS_RATIO = 2
 STEPS_ALONE = 3000000  # with a core for each rank
 STOLEN_MOST = 0.05  # of the cores' time, by the hypervisor; figures taken meanwhile say nothing
 OTHERS_MOST = 0.2   # likewise, by all that is not the ranks, where these are to have a core each
@@ -22,10 +24,10 @@ ATTEMPTS = 4
 LATE_MOST = 0.5   # seconds; what wakes nobody is found out after 50 ms on a machine that is idle
 
 
-def start(settings, ranks, *words, options=(), env=None):
+def start(settings, ranks, *words, options=(), env=None, transport=None):
     where = settings.directory("calm")
     binary = built(settings, HERE / "calm.c", where / "calm", mpi=True, against_fci=False)
-    command, env = settings.mpirun(ranks, [binary, *words], options=options, env=env)
+    command, env = settings.mpirun(ranks, [binary, *words], transport, options, env)
     return run(command, cwd=where, env=env, timeout=LIMIT)
 
 
@@ -78,6 +80,25 @@ def steps(settings, ranks):
     if ran.code or ran.left or signal_named(ran.err) or not took:
         return failed(f"{ran.ended()}: {ran.last_line()}")
     return passed(f"{STEPS} steps in {took.group(1)} s")
+
+
+def steps_beside_stock(settings, ranks):
+    """The same, for as long as it takes over Open MPI's own shared memory, but for what differs from
+    one moment to the next."""
+    seconds = {}
+    for _ in range(ATTEMPTS):
+        for transport in ("stock", settings.transport):
+            ran = start(settings, ranks, "steps", STEPS_BESIDE_STOCK, transport=transport)
+            took = re.search(rf"^{STEPS_BESIDE_STOCK} steps in (\S+) s$", ran.out, re.M)
+            if ran.code or ran.left or signal_named(ran.err) or not took:
+                return failed(f"{transport}: {ran.ended()}: {ran.last_line()}")
+            seconds[transport] = float(took.group(1))
+        if seconds[settings.transport] <= STEPS_RATIO * seconds["stock"]:
+            break
+    said = ", ".join(f"{name} {value:.2f} s" for name, value in seconds.items())
+    if seconds[settings.transport] > STEPS_RATIO * seconds["stock"]:
+        return failed(f"{STEPS_BESIDE_STOCK} steps: {said}")
+    return passed(f"{STEPS_BESIDE_STOCK} steps: {said}")
 
 
 def wake_often(cpu):
@@ -137,4 +158,6 @@ def cases(settings):
         yield Case("window-8", lambda: calm(settings, "window", 8))
     yield Case("steps-2", lambda: steps_alone(settings))
     yield Case("steps-8", lambda: steps(settings, 8))
+    if settings.transport == "fci-openmpi":
+        yield Case("steps-4", lambda: steps_beside_stock(settings, 4))
     yield Case("barrier-64", lambda: calm(settings, "barrier", 64), ci=False)

@@ -1,0 +1,97 @@
+/* Looks: MPI_Test and its like. A program that does nothing but look waits, and is better off
+ * asleep where cores are short; one that looks before each small step of its own computes, and every
+ * sleep costs it a thousand steps. What Open MPI itself does in a look takes longer than many a
+ * step, so only the time from the end of one look to the begin of the next tells the two apart. */
+#include "netmod/openmpi/pml_fci.h"
+
+#include <x86intrin.h>
+
+enum {
+    LOOKS_EACH = 8,     /* of so many one is measured */
+    JUDGED = 8,         /* of so many that were measured the shortest counts: others lost a core */
+    STEP_TICKS = 120    /* of the processor's clock; a loop that only looks takes 10 to 60 */
+};
+
+static ompi_request_fns_t others;  /* what Open MPI had before */
+
+static struct {
+    unsigned until_measured;
+    unsigned measured;
+    uint64_t left;          /* when the last look ended; 0: it is not measured */
+    uint64_t shortest;
+} looks = { .until_measured = LOOKS_EACH, .shortest = UINT64_MAX };
+
+static PML_FCI_APART void measure(void)
+{
+    _mm_lfence();  /* what the step computes may still be under way */
+    const uint64_t step = __rdtsc() - looks.left;
+    looks.left = 0;
+    if (step < looks.shortest)
+        looks.shortest = step;
+    if (++looks.measured < JUDGED)
+        return;
+    pml_fci_set_computes(looks.shortest >= STEP_TICKS);
+    looks.measured = 0;
+    looks.shortest = UINT64_MAX;
+}
+
+static inline void begin_look(void)
+{
+    pml_fci.looks = true;
+    if (OPAL_UNLIKELY(looks.left != 0))
+        measure();
+}
+
+static inline int end_look(int answer)
+{
+    pml_fci.looks = false;
+    if (OPAL_UNLIKELY(--looks.until_measured == 0)) {
+        looks.until_measured = LOOKS_EACH;
+        looks.left = __rdtsc();
+    }
+    return answer;
+}
+
+static int test(ompi_request_t **request, int *completed, ompi_status_public_t *status)
+{
+    begin_look();
+    return end_look(others.req_test(request, completed, status));
+}
+
+static int test_any(size_t count, ompi_request_t **requests, int *index, int *completed,
+                    ompi_status_public_t *status)
+{
+    begin_look();
+    return end_look(others.req_test_any(count, requests, index, completed, status));
+}
+
+static int test_all(size_t count, ompi_request_t **requests, int *completed,
+                    ompi_status_public_t *statuses)
+{
+    begin_look();
+    return end_look(others.req_test_all(count, requests, completed, statuses));
+}
+
+static int test_some(size_t count, ompi_request_t **requests, int *completed, int *indices,
+                     ompi_status_public_t *statuses)
+{
+    begin_look();
+    return end_look(others.req_test_some(count, requests, completed, indices, statuses));
+}
+
+/* Not where several threads look at a time: their steps are not told apart. */
+void pml_fci_watch_looks(void)
+{
+    others = ompi_request_functions;
+    if (opal_using_threads())
+        return;
+    ompi_request_functions.req_test = test;
+    ompi_request_functions.req_test_any = test_any;
+    ompi_request_functions.req_test_all = test_all;
+    ompi_request_functions.req_test_some = test_some;
+}
+
+void pml_fci_unwatch_looks(void)
+{
+    ompi_request_functions = others;
+}
