@@ -33,7 +33,7 @@ extern "C" {
 #define FCI_ICL_API
 #endif
 
-#define FCI_ICL_VERSION 3u
+#define FCI_ICL_VERSION 4u
 
 typedef struct fci_icl_context fci_icl_context;
 typedef uint64_t fci_icl_order; /* a pending operation; 0 is never one */

@@ -1,7 +1,7 @@
 /* Looks: MPI_Test and its like. A program that does nothing but look waits, and is better off
- * asleep where cores are short; one that looks before each small step of its own computes, and every
- * sleep costs it a thousand steps. What Open MPI itself does in a look takes longer than many a
- * step, so only the time from the end of one look to the begin of the next tells the two apart. */
+ * asleep where cores are short; one that looks before each small step of its own computes, and
+ * every sleep costs it a thousand steps. What Open MPI itself does in a look takes longer than many
+ * a step, so only the time from the end of one look to the begin of the next tells them apart. */
 #include "netmod/openmpi/pml_fci.h"
 
 #include <x86intrin.h>

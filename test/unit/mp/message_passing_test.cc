@@ -223,6 +223,20 @@ TEST_P(messages, probe__finds_claims_and_leaves_order_alone) {
     EXPECT_EQ(p.ends[0]->engine().orders.used(), 0u);
 }
 
+TEST_P(messages, expected__are_those_who_were_asked_for_and_not_met) {
+    Pair p(*GetParam());
+    const Peers& peers = p.ends[0]->engine().peers;
+    EXPECT_EQ(peers.expected(), 0u);
+    std::vector<std::byte> none;
+    (void)p.send(0, 0, 1, none, 1);
+    EXPECT_EQ(peers.expected(), 1u);
+    (void)p.send(0, 0, 2, none, 2);
+    EXPECT_EQ(peers.expected(), 1u);
+    p.both(50);
+    EXPECT_EQ(peers.expected(), 0u);
+    EXPECT_EQ(peers.connected(), 1u);
+}
+
 TEST_P(messages, discard__of_all_that_match_ends_their_sends_and_leaves_the_others) {
     Pair p(*GetParam());
     p.attach();

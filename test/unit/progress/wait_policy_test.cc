@@ -63,6 +63,25 @@ TEST(WaitPolicy, automatic__spins_while_there_are_cores) {
     EXPECT_EQ(policy.wait(100, kMicrosecond).action, WaitAction::spin);
 }
 
+TEST(WaitPolicy, expected__who_meets_others_on_few_cores_sleeps_at_once_but_not_for_ever) {
+    WaitPolicy crowd("auto", 8, 2);
+    crowd.set_expected(5);
+    const Asked first = ask(crowd, 20, 200);
+    EXPECT_GT(first.sleeps, 4u);
+    EXPECT_LE(first.longest, 5'000 * kMicrosecond);
+    const Asked stuck = ask(crowd, 60, 200);  // nobody comes: it is a wait like others
+    EXPECT_LE(first.sleeps + stuck.sleeps, 10u);
+    crowd.set_expected(4);  // somebody came
+    EXPECT_GT(ask(crowd, 20, 200).sleeps, 4u);
+    crowd.set_expected(0);
+    EXPECT_EQ(ask(crowd, 60, 200).sleeps, 0u);
+    WaitPolicy alone("auto", 2, 2), yielding("yield", 8, 2);
+    for (WaitPolicy* policy : {&alone, &yielding}) {
+        policy->set_expected(5);
+        EXPECT_EQ(ask(*policy, 100, 200).sleeps, 0u);
+    }
+}
+
 TEST(WaitPolicy, automatic__a_long_wait_sleeps_even_with_a_core) {
     const WaitPolicy policy("auto", 2, 2);
     EXPECT_EQ(policy.wait(1'000'000, kSecond).action, WaitAction::sleep);
