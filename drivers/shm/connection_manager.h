@@ -15,8 +15,8 @@
 //    Tuning::answer_limit. It owes the answer in the very same turn.
 //  - Descriptors or memory do not suffice to send a Hello: no limit, while the peer lives; the user
 //    hears of it. To take one in: Tuning::short_untold; then who comes is refused.
-//  - Who came in and says nothing: kPatienceFirst. Who came in, has knocked, and does not go on: no
-//    limit, for it may compute; once its patience is over it makes room when another one comes.
+//  - Who came in and says nothing: patience_with(0). Who came in, has knocked, and does not go on:
+//    no limit, for it may compute; once its patience is over it makes room when another one comes.
 #pragma once
 
 #include <deque>
