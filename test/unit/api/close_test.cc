@@ -241,7 +241,9 @@ TEST_P(CloseUnnoticed, sender__to_one_that_has_gone) {
             });
         ASSERT_EQ(result, 0) << "run " << i;
     }
-    if (path == "shared") EXPECT_EQ(well, 0u);
+    if (path == "shared") {
+        EXPECT_EQ(well, 0u);
+    }
     RecordProperty("well", static_cast<int>(well));
 }
 
