@@ -7,7 +7,7 @@
 #include <x86intrin.h>
 
 enum {
-    LOOKS_EACH = 8,     /* of so many one is measured */
+    LOOKS_EACH = 64,    /* of so many one is measured */
     JUDGED = 8,         /* of so many that were measured the shortest counts: others lost a core */
     STEP_TICKS = 120    /* of the processor's clock; a loop that only looks takes 10 to 60 */
 };
