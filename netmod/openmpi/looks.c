@@ -91,7 +91,9 @@ void pml_fci_watch_looks(void)
     ompi_request_functions.req_test_some = test_some;
 }
 
+/* Also where it was never asked to watch: a start that failed before leaves all as it was. */
 void pml_fci_unwatch_looks(void)
 {
-    ompi_request_functions = others;
+    if (others.req_test != NULL)
+        ompi_request_functions = others;
 }
