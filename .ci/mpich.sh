@@ -8,8 +8,11 @@ place_mpich() {
     fci=$PWD/build/prefix mpich=$PWD/build/mpich
     exec 9>"$kept/lock"
     flock -n 9 || return 0
-    rm -rf "$kept/fci"
-    cp -a build/prefix "$kept/fci" && fci=$kept/fci mpich=$kept/mpich
+    rm -rf "$kept/fci" "$kept/core"
+    # libtool's file says where the original is, and a kept MPICH would say it on, to clones that
+    # have never seen it.
+    cp -a build/prefix "$kept/core" && rm -f "$kept/core/lib/"*.la &&
+        fci=$kept/core mpich=$kept/mpich
 }
 
 mpich_build() {  # title, log name, prefix, arguments...
