@@ -46,6 +46,7 @@ Status FaultDevice::connect(nhi::PeerId id) {
 }
 
 void FaultDevice::sleep(Nanoseconds timeout) noexcept {
+    network_.take_all_stores();
     const Nanoseconds due = network_.due();
     if (due != FaultInterface::kNever) {
         const Nanoseconds left = std::max<Nanoseconds>(due - now(), 0);

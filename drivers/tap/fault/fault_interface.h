@@ -83,6 +83,8 @@ public:
     void flush() noexcept;
     /// The process is gone, and what was on its way to it.
     void forget(nhi::PeerId id);
+    /// What was stored so far is on its way: before the process sleeps.
+    void take_all_stores() noexcept;
     /// It will be told to be unreachable, once.
     void refuse(nhi::PeerId id);
 
@@ -117,6 +119,8 @@ private:
     FaultOptions options_;
     Prng prng_;
     Nanoseconds now_ = 0;
+    Nanoseconds look_at_ = 0;  // when to look next for what was stored
+    unsigned polls_ = 0;       // since the last look
     std::size_t held_count_ = 0;
     std::vector<std::deque<Held>> held_;                // by id, in the order of issue
     std::vector<std::unique_ptr<StoreWatch>> watches_;  // by id; nullptr: no stores there
