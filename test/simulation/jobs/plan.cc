@@ -68,12 +68,13 @@ void Plan::choose_host(Prng& prng) {
     }
     for (unsigned i = 0; i < job.processes; ++i) shared.push_back(prng.chance(15));
     if (must_be_calm() && prng.chance(15)) {
-        long_wait = static_cast<Nanoseconds>(prng.between(2, 3)) * 1'000'000'000;
+        // Longer than what is judged, but each look of all of it is simulated.
+        long_wait = static_cast<Nanoseconds>(prng.between(16, 20)) * 100'000'000;
         // As a usual processor has it: who takes long from one look to the next seems to compute.
         host.call = scaled(prng, 15, 40);
         host.yield = scaled(prng, 200, 800);
         host.change = scaled(prng, 500, 2500);
-        look = scaled(prng, 30, 200);
+        look = scaled(prng, 60, 200);
     } else if (prng.chance(20)) {
         victim = drawn(prng, 0, job.processes - 1);
         forks = prng.chance(50);
