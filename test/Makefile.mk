@@ -77,6 +77,12 @@ test_base_SOURCES = \
 	test/unit/base/report_page_test.cc
 test_base_LDADD = libfci_base.la $(GTEST_LIBS)
 
+unit_tests += test_ddi
+test_ddi_SOURCES = \
+	test/unit/ddi/notices_test.cc \
+	test/unit/ddi/peer_table_test.cc
+test_ddi_LDADD = libfci_base.la $(GTEST_LIBS)
+
 unit_tests += test_drivers
 test_drivers_SOURCES = \
 	test/unit/drivers/shm_close_test.cc \
@@ -98,7 +104,10 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tap_fault_shm_test.cc \
 	test/unit/drivers/tap_fault_test.cc \
 	test/unit/drivers/tcp_device_test.cc \
+	test/unit/drivers/tcp_door_test.cc \
 	test/unit/drivers/tcp_frame_test.cc \
+	test/unit/drivers/tcp_party.h \
+	test/unit/drivers/tcp_pulse_test.cc \
 	test/unit/steps.h
 test_drivers_LDADD = libfci_tap.la libfci_sim.la libfci_shm.la libfci_tcp.la libfci_base.la $(GTEST_LIBS)
 

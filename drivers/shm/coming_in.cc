@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "drivers/shm/connection_manager.h"
+#include "fci_core/ddi/crossing.h"
 
 namespace fci::shm {
 
@@ -101,7 +102,7 @@ void ConnectionManager::on_knock(int fd, const Hello& hello, Objection objection
     if (known && !peers_[id].peer->links.empty()) {
         const int own = peers_[id].peer->links.front();
         if (link_of(own).step != Step::knocked ||
-            is_own_way(own_.card.incarnation, hello.card.incarnation)) {
+            ddi::is_own_way(own_.card.incarnation, hello.card.incarnation)) {
             (void)send_word(fd, Kind::crossed);
             return drop(fd);
         }
@@ -164,7 +165,9 @@ void ConnectionManager::on_met(int fd) {
     Answered& visitor = found.mapped();
     Peer& peer = *peers_[visitor.id].peer;
     Link& link = link_of(fd);
-    if (peer.gone || (peer.connected && peer.incarnation != visitor.hello.card.incarnation)) {
+    const bool is_another =
+        peer.connected && peer.copies.incarnation != visitor.hello.card.incarnation;
+    if (peer.gone || is_another) {
         return drop(fd);
     }
     FCI_ASSERT(link.id == nhi::kNoPeer && visitor.id != nhi::kSelf);
@@ -194,8 +197,8 @@ nhi::PeerId ConnectionManager::seat(int fd, const Hello& hello) {
         // died for us.
         if (peers_[before].peer) hear(before);
         const bool met = peers_[before].peer && peers_[before].peer->connected;
-        lose(before, met ? Status::lost : Status::unreachable,
-             describe(before) + " has exited; another process took its place");
+        lose({before, met ? Status::lost : Status::unreachable,
+             describe(before) + " has exited; another process took its place"});
     }
     return peers_.add(hello.card);
 }

@@ -106,8 +106,9 @@ void ConnectionManager::on_record(int fd, Received& received) {
     }
     if (ours && prologue.kind == Kind::refusal) return on_refusal(fd, received);
     if (ours && prologue.kind == Kind::bye) return on_closed(fd, true);
-    lose(link.id, Status::mismatch,
-         describe(link.id) + " does not speak the protocol of this driver; is it another program?");
+    lose({link.id, Status::mismatch,
+         describe(link.id) +
+              " does not speak the protocol of this driver; is it another program?"});
 }
 
 void ConnectionManager::on_hello(int fd, Received& received) {
@@ -134,8 +135,8 @@ void ConnectionManager::on_refusal(int fd, const Received& received) {
         !read_refusal(received.bytes.data(), received.length, &refusal)) {
         return;
     }
-    lose(id, objection_status(refusal.objection),
-         objection_text(refusal, own_.settings, describe(id)));
+    lose({id, objection_status(refusal.objection),
+         objection_text(refusal, own_.settings, describe(id))});
 }
 
 void ConnectionManager::refuse(int fd, Objection objection) {
@@ -191,8 +192,8 @@ void ConnectionManager::attach(nhi::PeerId id, const Hello& hello, Arrival arriv
     peer.communication_bytes = peer.its_header.size() - kSharedHeaderBytes;
     peer.wake_fd = peer.wake.get();
     peer.fence = peer.header->senders_fence != 0 || peers_[nhi::kSelf].peer->fence;
-    peer.incarnation = hello.card.incarnation;
-    peer.guard_address = hello.guard_address;
+    peer.copies.incarnation = hello.card.incarnation;
+    peer.copies.guard_address = hello.guard_address;
     peer.connected = true;
     settle(peer);
     // What else was begun is not needed, and it costs a descriptor at either end.
@@ -202,7 +203,7 @@ void ConnectionManager::attach(nhi::PeerId id, const Hello& hello, Arrival arriv
     FCI_ASSERT(!peer.links.empty());  // its end is noticed there
     peer.own_block_fd.close();
     peer.ended = !watch_process_of(id, identity.pid);
-    notices_.push_back({id, Status::ok, {}});
+    notices_.add({id, Status::ok, {}});
 }
 
 }  // namespace fci::shm

@@ -91,7 +91,7 @@ ConnectionManager::~ConnectionManager() {
 
 Status ConnectionManager::attach_self(bool fence, std::string* error) {
     Entry& entry = peers_[nhi::kSelf];
-    FCI_ASSERT(entry.state == State::known && own_.header.size() >= kSharedHeaderBytes);
+    FCI_ASSERT(entry.state() == State::known && own_.header.size() >= kSharedHeaderBytes);
     Peer& self = peer_of(entry);
     const Status status =
         Region::create_private(own_.settings.block_bytes, &self.own_block, error);
@@ -106,10 +106,10 @@ Status ConnectionManager::attach_self(bool fence, std::string* error) {
     self.wake_fd = own_.waker.get();
     self.fence = fence;
     self.pid = owner_;
-    self.incarnation = own_.card.incarnation;
-    self.guard_address = reinterpret_cast<std::uint64_t>(own_.guard.data());
+    self.copies.incarnation = own_.card.incarnation;
+    self.copies.guard_address = reinterpret_cast<std::uint64_t>(own_.guard.data());
     self.connected = true;
-    entry.state = State::attached;
+    self.state = State::attached;
     return Status::ok;
 }
 
@@ -180,7 +180,7 @@ void ConnectionManager::set_timer() noexcept {
     Nanoseconds first = kNever;
     for (const nhi::PeerId id : waiting_) {
         FCI_ASSERT(peers_[id].peer != nullptr);
-        first = std::min(first, peers_[id].peer->call.next_try);
+        first = std::min(first, peers_[id].peer->call.patience.due());
     }
     if (!door_open_) {
         const bool full = guests_.size() >= share().guests;
@@ -213,33 +213,27 @@ unsigned ConnectionManager::handle(std::uint64_t what) noexcept {
     return 0;
 }
 
-/// The listener may connect, transfer and add peers; what comes of it waits for the next turn.
 unsigned ConnectionManager::tell() noexcept {
-    unsigned told = 0;
-    for (std::size_t count = notices_.size(); count != 0; --count, ++told) {
-        const Notice notice = std::move(notices_.front());
-        notices_.pop_front();
-        Entry& entry = peers_[notice.id];
-        FCI_ASSERT(entry.peer != nullptr && entry.state != State::lost);  // that was the last word
+    return notices_.tell(listener_, [&](const ddi::Notice& notice) {
+        FCI_ASSERT(peers_[notice.id].peer != nullptr);
+        Peer& peer = *peers_[notice.id].peer;
+        FCI_ASSERT(peer.state != State::lost);  // that was the last word
         if (notice.why == Status::ok) {
-            FCI_ASSERT(entry.state != State::attached && entry.peer->connected);
-            entry.state = State::attached;
-            if (listener_ != nullptr) listener_->peer_attached(notice.id);
-            continue;
+            FCI_ASSERT(peer.state != State::attached && peer.connected);
+            peer.state = State::attached;
+            return;
         }
-        FCI_ASSERT(entry.peer->gone && entry.peer->links.empty());
-        entry.state = State::lost;
-        entry.peer->wake_fd = -1;
-        entry.peer->wake.close();
-        if (!entry.peer->connected && entry.peer->own_block.data() != nullptr) {
+        FCI_ASSERT(peer.gone && peer.links.empty());
+        peer.state = State::lost;
+        peer.wake_fd = -1;
+        peer.wake.close();
+        if (!peer.connected && peer.own_block.data() != nullptr) {
             FCI_ASSERT(peers_memory_.shared_peers >= block_first_bytes());
             peers_memory_.shared_peers -= block_first_bytes();
-            entry.peer->own_block = Region();
-            entry.peer->own_block_fd.close();
+            peer.own_block = Region();
+            peer.own_block_fd.close();
         }
-        if (listener_ != nullptr) listener_->peer_lost(notice.id, notice.why, notice.reason);
-    }
-    return told;
+    });
 }
 
 void ConnectionManager::sleep(Nanoseconds timeout) noexcept {
@@ -325,14 +319,16 @@ void ConnectionManager::settle(Peer& peer) noexcept {
     peer.call.asked = false;
 }
 
-void ConnectionManager::lose(nhi::PeerId id, Status why, std::string reason) {
+void ConnectionManager::lose(ddi::Notice notice) {
+    const nhi::PeerId id = notice.id;
+    const Status why = notice.why;
     Entry& entry = peers_[id];
     Peer& peer = peer_of(entry);
     if (peer.gone) return;
     FCI_ASSERT(id != nhi::kSelf && why != Status::ok && why != Status::again);
     peer.gone = true;
     // Few MPIs show what they are told of an error, and this one the user can mend.
-    if (why == Status::exhausted) log::line(shortage_.is_news(), reason);
+    if (why == Status::exhausted) log::line(shortage_.is_news(), notice.reason);
     settle(peer);
     while (!peer.links.empty()) drop(peer.links.back());
     const pid_t pid = peer.pid;
@@ -340,7 +336,7 @@ void ConnectionManager::lose(nhi::PeerId id, Status why, std::string reason) {
     peer.pid = pid;  // for messages
     std::erase(waiting_, id);
     FCI_ASSERT(!peer.call.asked && peer.links.empty());
-    notices_.push_back({id, why, std::move(reason)});
+    notices_.add(std::move(notice));
 }
 
 void ConnectionManager::on_closed(int fd, bool in_order) {
@@ -355,12 +351,7 @@ void ConnectionManager::on_closed(int fd, bool in_order) {
         hear(id);
         if (peers_[id].peer->connected) return;  // and goes by the link on which it was met
     }
-    // In good order: whoever waits for others only need not hear of it.
-    if (in_order) {
-        return lose(id, Status::not_found, describe(id) + " has closed its connection");
-    }
-    lose(id, Status::lost,
-         describe(id) + " has died: it was killed, crashed, or ended without closing");
+    lose(in_order ? ddi::closed(id, describe(id)) : ddi::died(id, describe(id)));
 }
 
 void ConnectionManager::on_exit(nhi::PeerId id) {

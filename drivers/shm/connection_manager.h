@@ -3,7 +3,7 @@
 //
 // Two meet by five records (handshake.h), and before the last one either may let the link go:
 // whoever connected says so by a Bye, and tries again. Where two connect to each other at the same
-// time one way goes on (meeting_rules.h), and the other one is told so; where that comes too late
+// time one way goes on (ddi/crossing.h), and the other one is told so; where that comes too late
 // there are two links, and the first that comes to its end attaches. A process is dead when a link
 // on which it was met ends without a Bye, or when the kernel says so, also of one that has only
 // knocked: a child that it forked may keep its sockets open.
@@ -34,7 +34,7 @@
 #include "drivers/shm/socket.h"
 #include "fci_core/base/assert.h"
 #include "fci_core/base/prng.h"
-#include "fci_core/ddi/device.h"
+#include "fci_core/ddi/notices.h"
 
 namespace fci::shm {
 
@@ -110,11 +110,6 @@ private:
         Hello hello;
         Arrival arrival;
     };
-    struct Notice {
-        nhi::PeerId id;
-        Status why;  // ok: attached
-        std::string reason;
-    };
 
     [[nodiscard]] bool due(Nanoseconds now) noexcept;
     unsigned handle(std::uint64_t what) noexcept;
@@ -166,7 +161,7 @@ private:
     void on_exit(nhi::PeerId id);
 
     // Going away.
-    void lose(nhi::PeerId id, Status why, std::string reason);
+    void lose(ddi::Notice notice);
     void drop(int link);
     void forget_process(Peer& peer) noexcept;
     void watch(int fd, Source source, std::uint32_t detail, bool edge = false) noexcept;
@@ -191,7 +186,7 @@ private:
     ddi::PeerListener* listener_ = nullptr;
     std::vector<Link> links_;          // by descriptor
     std::vector<nhi::PeerId> waiting_;  // to try again
-    std::deque<Notice> notices_;
+    ddi::Notices notices_;
     std::deque<int> invited_;          // links that wait for a place among awaited_
     std::map<int, Answered> answered_; // by link
     host::Descriptor timer_;           // for whatever comes next of all that

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "drivers/shm/connection_manager.h"
+#include "fci_core/ddi/crossing.h"
 
 namespace fci::shm {
 
@@ -30,8 +31,8 @@ Peer& ConnectionManager::peer_of(Entry& entry) {
 Status ConnectionManager::connect(nhi::PeerId id) {
     if (id >= peers_.size()) return Status::invalid;
     Entry& entry = peers_[id];
-    if (entry.state == State::lost) return Status::lost;
-    if (entry.state != State::known ||
+    if (entry.state() == State::lost) return Status::lost;
+    if (entry.state() != State::known ||
         (entry.peer && (entry.peer->connected || entry.peer->gone))) {
         return Status::ok;
     }
@@ -42,8 +43,8 @@ Status ConnectionManager::connect(nhi::PeerId id) {
         error = "that is no address of this host, and this driver reaches no other; use one that "
                 "does, or start all processes on one host";
     }
-    entry.state = State::connecting;
     Peer& peer = *entry.peer;
+    peer.state = State::connecting;
     FCI_ASSERT(id != nhi::kSelf && !peer.call.asked);
     peer.call.asked = true;
     if (unsettled_++ == 0) look_at_ = monotonic_now() + tuning_.answer_limit / kLooksPerLimit;
@@ -51,15 +52,17 @@ Status ConnectionManager::connect(nhi::PeerId id) {
         if (status == Status::exhausted) {
             error += "; raise the limit of open files (ulimit -n) or make FCI_RING_BYTES smaller";
         }
-        lose(id, status, "cannot connect to " + describe(id) + ": " + error);
+        lose({id, status, "cannot connect to " + describe(id) + ": " + error});
         return Status::ok;
     }
-    peer.call.give_up = monotonic_now() +
-                   (entry.card.incarnation == 0 ? tuning_.patience_typed : tuning_.patience_given);
-    peer.call.pause = kPauseFirst;
-    if (unsettled_ > kManyAtOnce && !is_own_way(own_.card.incarnation, entry.card.incarnation)) {
+    peer.call.patience.begin(
+        monotonic_now(),
+        entry.card.incarnation == 0 ? tuning_.patience_typed : tuning_.patience_given, kPauseFirst,
+        kPauseMost);
+    if (unsettled_ > kManyAtOnce &&
+        !ddi::is_own_way(own_.card.incarnation, entry.card.incarnation)) {
         later(id);
-        peer.call.next_try = monotonic_now() + kCallExpected;
+        peer.call.patience.again_at(monotonic_now() + kCallExpected);
         peer.call.gives_way = true;
     } else {
         reach(id);
@@ -75,7 +78,7 @@ void ConnectionManager::reach(nhi::PeerId id) {
     if (!socket) return (void)nobody_there(id, errno);
     Identity identity;
     if (!identify(socket.get(), &identity) || !is_own_user(identity)) {
-        return lose(id, Status::unreachable, describe(id) + " " + user_text(identity));
+        return lose({id, Status::unreachable, describe(id) + " " + user_text(identity)});
     }
     if (!watch_process_of(id, identity.pid)) {
         // It died, but a child of it holds the name.
@@ -98,39 +101,36 @@ bool ConnectionManager::nobody_there(nhi::PeerId id, int error) {
     const bool none_left = error == EMFILE || error == ENFILE || error == ENOBUFS ||
                            error == ENOMEM;
     if (!full && error != ECONNREFUSED && error != EINTR && !none_left) {
-        lose(id, Status::unreachable,
-             host::system_text("cannot connect to " + describe(id), error));
+        lose({id, Status::unreachable,
+             host::system_text("cannot connect to " + describe(id), error)});
         return false;
     }
-    if (full || monotonic_now() < peer.call.give_up) {
+    if (full || !peer.call.patience.is_over(monotonic_now())) {
         later(id);
         return true;
     }
     if (none_left) {
-        lose(id, Status::exhausted,
+        lose({id, Status::exhausted,
              host::system_text("cannot connect to " + describe(id), error) +
-                 "; raise the limit of open files (ulimit -n)");
+                 "; raise the limit of open files (ulimit -n)"});
         return false;
     }
     const Nanoseconds waited =
         entry.card.incarnation == 0 ? tuning_.patience_typed : tuning_.patience_given;
-    lose(id, Status::unreachable,
+    lose({id, Status::unreachable,
          "no process of user " + std::to_string(geteuid()) + " listens at " +
              host::place_text(entry.card) + " (tried for " + std::to_string(waited / 1'000'000) +
              " ms" + (entry.card.incarnation == 0 ? ", FCI_CONNECT_MS" : "") +
              "): it has exited, or runs in another container or network namespace, or as "
              "another user; start all processes of the job in one container and as one user, or "
-             "use a driver that reaches between them");
+             "use a driver that reaches between them"});
     return false;
 }
 
 void ConnectionManager::later(nhi::PeerId id) {
     Peer& peer = *peers_[id].peer;
     FCI_ASSERT(!peer.connected && !peer.gone);  // of those nobody is met
-    Call& call = peer.call;
-    call.next_try = monotonic_now() + call.pause / 2 +
-                    static_cast<Nanoseconds>(prng_.below(static_cast<std::uint64_t>(call.pause)));
-    call.pause = std::min(2 * call.pause, kPauseMost);
+    peer.call.patience.again_later(monotonic_now(), prng_);
     if (std::find(waiting_.begin(), waiting_.end(), id) == waiting_.end()) {
         waiting_.push_back(id);
     }
@@ -143,7 +143,7 @@ void ConnectionManager::await_call(int fd) {
     const nhi::PeerId id = link_of(fd).id;
     drop(fd);
     later(id);
-    peers_[id].peer->call.next_try = monotonic_now() + kCallAwaited;
+    peers_[id].peer->call.patience.again_at(monotonic_now() + kCallAwaited);
 }
 
 /// Lets a meeting go that has not come to its end, and begins it again later.
@@ -162,7 +162,7 @@ void ConnectionManager::on_unmet(nhi::PeerId id) {
     Peer& peer = *entry.peer;
     const bool ended = is_readable(peer.pidfd.get());
     if (ended && entry.card.incarnation != 0) {
-        return lose(id, Status::lost, describe(id) + " ended before it answered");
+        return lose({id, Status::lost, describe(id) + " ended before it answered"});
     }
     // Whoever was there has gone; the one that is meant may still come.
     if (ended) forget_process(peer);
@@ -178,7 +178,7 @@ unsigned ConnectionManager::retry() noexcept {
         Peer& peer = *peers_[id].peer;
         if (peer.connected || peer.gone) return true;
         const bool begins = peer.call.gives_way && under_way + ready.size() < kManyAtOnce;
-        if (peer.call.next_try > now && !begins) return false;
+        if (!peer.call.patience.is_due(now) && !begins) return false;
         peer.call.gives_way = false;
         ready.push_back(id);
         return true;
@@ -242,7 +242,7 @@ void ConnectionManager::on_reply(int fd, Received& received, const Hello& hello,
         const Status status = examine(hello, received, &arrival, &error);
         if (status == Status::exhausted && !shortage_.lasts(monotonic_now())) return retreat(fd);
         if (status != Status::ok) {
-            return lose(link.id, status, describe(link.id) + ": " + error);
+            return lose({link.id, status, describe(link.id) + ": " + error});
         }
         if (!send_word(fd, Kind::met)) {
             if (is_shortage(errno)) return retreat(fd);
@@ -259,9 +259,9 @@ void ConnectionManager::on_reply(int fd, Received& received, const Hello& hello,
     Refusal theirs = make_refusal(own_.settings, objection);
     theirs.version = hello.prologue.version;
     theirs.layout_digest = hello.layout_digest;
-    lose(link.id, objection_status(objection),
+    lose({link.id, objection_status(objection),
          objection_text(theirs, own_.settings,
-                        objection == Objection::resources ? "this process" : describe(link.id)));
+                        objection == Objection::resources ? "this process" : describe(link.id))});
 }
 
 /// Who does not look leaves unread what it was sent. Who has read it answers in the same turn, or
@@ -278,11 +278,11 @@ void ConnectionManager::look_for_silence() {
         } else if (link.read_at == 0) {
             link.read_at = now;
         } else if (now - link.read_at >= tuning_.answer_limit) {
-            lose(link.id, Status::unreachable,
+            lose({link.id, Status::unreachable,
                  describe(link.id) + " has read what it was told " +
                      std::to_string((now - link.read_at) / 1'000'000) +
                      " ms ago and does not answer: it hangs, or is stopped in the midst of it; "
-                     "look at it with a debugger, or end it");
+                     "look at it with a debugger, or end it"});
         }
     }
 }

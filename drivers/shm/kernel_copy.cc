@@ -48,9 +48,9 @@ bool copy_word(pid_t pid, Direction direction, std::uint64_t address,
 /// what it says already.
 Status reach(const Peer& peer, Direction direction) noexcept {
     if (peer.pid <= 0) return Status::unsupported;
-    std::uint64_t word = direction == Direction::write ? peer.incarnation : 0;
-    if (copy_word(peer.pid, direction, peer.guard_address, &word)) {
-        return word == peer.incarnation ? Status::ok : Status::lost;
+    std::uint64_t word = direction == Direction::write ? peer.copies.incarnation : 0;
+    if (copy_word(peer.pid, direction, peer.copies.guard_address, &word)) {
+        return word == peer.copies.incarnation ? Status::ok : Status::lost;
     }
     return errno == EFAULT || errno == ESRCH ? Status::lost : Status::unsupported;
 }
@@ -58,12 +58,12 @@ Status reach(const Peer& peer, Direction direction) noexcept {
 /// In each call the guard comes first (guard.h). What is written there is what it says already.
 Status copy_guarded(const Peer& peer, Direction direction, std::uint64_t remote, std::byte* local,
                     std::size_t bytes) noexcept {
-    FCI_ASSERT(peer.incarnation != 0 && peer.pid > 0);
+    FCI_ASSERT(peer.copies.incarnation != 0 && peer.pid > 0);
     while (bytes != 0) {
         const std::size_t piece = std::min(bytes, kCallBytes);
-        std::uint64_t word = direction == Direction::write ? peer.incarnation : 0;
+        std::uint64_t word = direction == Direction::write ? peer.copies.incarnation : 0;
         const iovec here[] = {{&word, sizeof word}, {local, piece}};
-        const iovec there[] = {range(peer.guard_address, sizeof word), range(remote, piece)};
+        const iovec there[] = {range(peer.copies.guard_address, sizeof word), range(remote, piece)};
         const ssize_t done = call(peer.pid, direction, here, there);
         if (done < 0) {
             if (errno == ESRCH) return Status::lost;
@@ -75,7 +75,7 @@ Status copy_guarded(const Peer& peer, Direction direction, std::uint64_t remote,
             return errno == ENOMEM ? Status::exhausted : Status::unsupported;
         }
         const auto copied = static_cast<std::size_t>(done);
-        if (copied < sizeof word || word != peer.incarnation) return Status::lost;
+        if (copied < sizeof word || word != peer.copies.incarnation) return Status::lost;
         if (copied == sizeof word) return Status::invalid;
         remote += copied - sizeof word;
         local += copied - sizeof word;
@@ -119,8 +119,8 @@ bool ShmInterface::kernel_copies(std::string* why) {
 }
 
 Status ShmInterface::check_copying(Entry& entry, Direction direction) noexcept {
-    FCI_ASSERT(entry.state == State::attached && entry.peer != nullptr);
-    Copying& known = entry.peer->copying[static_cast<unsigned>(direction)];
+    FCI_ASSERT(entry.state() == State::attached && entry.peer != nullptr);
+    Copying& known = entry.peer->copies.leave[static_cast<unsigned>(direction)];
     if (known == Copying::untried) {
         const bool may = kernel_copies_ || direction == Direction::write;
         const Status reached = may ? reach(*entry.peer, direction) : Status::unsupported;
@@ -134,18 +134,18 @@ Status ShmInterface::copy(nhi::PeerId id, Direction direction, std::uint64_t rem
                           std::size_t bytes) noexcept {
     if (id >= peers_.size()) return Status::invalid;
     Entry& entry = peers_[id];
-    if (entry.state == State::lost) return Status::lost;
-    if (entry.state != State::attached) return Status::again;
+    if (entry.state() == State::lost) return Status::lost;
+    if (entry.state() != State::attached) return Status::again;
     const Status allowed = check_copying(entry, direction);
     if (allowed != Status::ok) return allowed;
     if (bytes == 0) return Status::ok;
     Peer& peer = *entry.peer;
-    flag::store_release(header_.copying, peer.incarnation);
+    flag::store_release(header_.copying, peer.copies.incarnation);
     const Status status =
         copy_guarded(peer, direction, remote, static_cast<std::byte*>(local), bytes);
     flag::store_release(header_.copying, std::uint64_t{0});
     if (status == Status::unsupported) [[unlikely]] {
-        peer.copying[static_cast<unsigned>(direction)] = Copying::refused;
+        peer.copies.leave[static_cast<unsigned>(direction)] = Copying::refused;
     }
     return status;
 }

@@ -11,13 +11,6 @@
 
 namespace fci::shm {
 
-/// Of two processes that have connected to each other, both choose the same way: the own one, or
-/// that of the peer. By the last bits of the incarnations each has its own way with about half of
-/// the others, so that where all meet all nobody does the work of all.
-[[nodiscard]] constexpr bool is_own_way(std::uint64_t own, std::uint64_t peer) noexcept {
-    return (own > peer) == (((own ^ peer) & 1) != 0);
-}
-
 /// Before one that does not go on makes room for others that wait. It grows with each try: where so
 /// many share a core that nobody comes back in time, all would turn each other away for ever.
 [[nodiscard]] constexpr Nanoseconds patience_with(std::uint64_t tries) noexcept {

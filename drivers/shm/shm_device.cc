@@ -125,12 +125,12 @@ const ddi::Card* ShmDevice::card_of(nhi::PeerId id) const noexcept {
 }
 
 std::uint64_t ShmDevice::sizes(nhi::PeerId id) const noexcept {
-    const bool known = id < peers_.size() && peers_[id].state >= State::attached;
+    const bool known = id < peers_.size() && peers_[id].state() >= State::attached;
     return known && peers_[id].peer != nullptr ? peers_[id].peer->sizes : 0;
 }
 
 std::span<std::byte> ShmDevice::block(nhi::PeerId id) noexcept {
-    if (id >= peers_.size() || peers_[id].state < State::attached) return {};
+    if (id >= peers_.size() || peers_[id].state() < State::attached) return {};
     const Peer* const peer = peers_[id].peer.get();
     if (peer == nullptr || !peer->connected) return {};
     FCI_ASSERT(peer->own_block.size() >= own_.settings.block_bytes);

@@ -58,8 +58,8 @@ std::byte* locate(const Peer& peer, std::uint64_t address, std::uint64_t bytes) 
 }
 
 Status status_of(const Entry& entry) noexcept {
-    return entry.state == State::attached ? Status::ok
-           : entry.state == State::lost   ? Status::lost
+    return entry.state() == State::attached ? Status::ok
+           : entry.state() == State::lost   ? Status::lost
                                           : Status::again;
 }
 
@@ -200,7 +200,7 @@ Status ShmInterface::initiate_transfer(const nhi::Transfer& transfer) noexcept {
     const nhi::GroupId destination = transfer.destination();
     if (destination >= peers_.size()) [[unlikely]] return transfer_to_group(transfer);
     const Entry& entry = peers_[destination];
-    if (entry.state != State::attached) [[unlikely]] return status_of(entry);
+    if (entry.state() != State::attached) [[unlikely]] return status_of(entry);
     const Peer& peer = *entry.peer;
     std::byte* to[nhi::Transfer::kPartsMax];
     if (const Status status = resolve(peer, transfer, to); status != Status::ok) return status;
@@ -275,7 +275,7 @@ Status ShmInterface::destroy_group(nhi::GroupId group) noexcept { return groups_
 }
 
 std::byte* ShmInterface::map(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept {
-    if (id >= peers_.size() || peers_[id].state < State::attached) return nullptr;
+    if (id >= peers_.size() || peers_[id].state() < State::attached) return nullptr;
     const Peer* const peer = peers_[id].peer.get();
     if (peer == nullptr || peer->header == nullptr) return nullptr;
     return locate(*peer, static_cast<std::uint64_t>(address), bytes);
@@ -298,7 +298,7 @@ Status ShmInterface::provide(nhi::PeerId id, nhi::LcsAddress address, std::size_
 }
 
 nhi::Link ShmInterface::link(nhi::PeerId id) noexcept {
-    if (id >= peers_.size() || peers_[id].state != State::attached) return {};
+    if (id >= peers_.size() || peers_[id].state() != State::attached) return {};
     const Peer& peer = *peers_[id].peer;
     FCI_ASSERT(peer.connected && peer.block != nullptr && peer.header != nullptr);
     nhi::Link link{.block_bytes = peer.block_bytes, .mapped = true, .same_host = true};

@@ -2,5 +2,9 @@
 noinst_HEADERS += \
 	%D%/agreement.h \
 	%D%/card.h \
+	%D%/crossing.h \
 	%D%/device.h \
-	%D%/driver.h
+	%D%/driver.h \
+	%D%/notices.h \
+	%D%/patience.h \
+	%D%/peer_table.h

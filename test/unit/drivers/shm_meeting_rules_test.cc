@@ -1,4 +1,5 @@
 #include "drivers/shm/meeting_rules.h"
+#include "fci_core/ddi/crossing.h"
 
 #include <gtest/gtest.h>
 
@@ -21,8 +22,8 @@ TEST(ShmMeetingRules, is_own_way__of_exactly_one_of_two_and_of_half_of_them) {
         unsigned ways = 0;
         for (const std::uint64_t other : all) {
             if (own == other) continue;
-            EXPECT_NE(is_own_way(own, other), is_own_way(other, own));
-            ways += is_own_way(own, other);
+            EXPECT_NE(ddi::is_own_way(own, other), ddi::is_own_way(other, own));
+            ways += ddi::is_own_way(own, other);
         }
         EXPECT_GT(ways, kProcesses / 8);
         EXPECT_LT(ways, kProcesses - kProcesses / 8);

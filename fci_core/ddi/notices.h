@@ -1,0 +1,58 @@
+// Notices: what the listener of a device is to hear, kept until it may.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fci_core/ddi/device.h"
+
+namespace fci::ddi {
+
+/// Of a peer: attached (ok), or lost, and why (PeerListener::peer_lost).
+struct Notice {
+    nhi::PeerId id;
+    Status why;
+    std::string reason;
+};
+
+/// Its end where it said goodbye: that concerns only who waits for it.
+inline Notice closed(nhi::PeerId id, const std::string& name) {
+    return {id, Status::not_found, name + " has closed its connection"};
+}
+/// Its end where it did not. `sign`: how that showed, if it is not the usual one.
+inline Notice died(nhi::PeerId id, const std::string& name, const std::string& sign = "") {
+    const char* const usual = " has died: it was killed, crashed, or ended without closing";
+    return {id, Status::lost, sign.empty() ? name + usual : name + ": " + sign};
+}
+
+class Notices {
+public:
+    [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
+    /// Memory for one more, which may throw bad_alloc; then add() does not.
+    void reserve() { queue_.reserve(queue_.size() + 1); }
+    void add(Notice notice) { queue_.push_back(std::move(notice)); }
+
+    /// Says what is there. The listener may connect, transfer and add peers; what comes of that
+    /// waits for the next time. `settle(notice)` comes before the listener hears of each.
+    template <class Settle>
+    unsigned tell(PeerListener* listener, Settle settle) {
+        std::vector<Notice> now;
+        now.swap(queue_);
+        for (const Notice& notice : now) {
+            settle(notice);
+            if (listener == nullptr) continue;
+            if (notice.why == Status::ok) {
+                listener->peer_attached(notice.id);
+            } else {
+                listener->peer_lost(notice.id, notice.why, notice.reason);
+            }
+        }
+        return static_cast<unsigned>(now.size());
+    }
+
+private:
+    std::vector<Notice> queue_;
+};
+
+}  // namespace fci::ddi
