@@ -44,17 +44,33 @@ noinst_LTLIBRARIES += libfci_tcp.la
 libfci_tcp_la_SOURCES = \
 	drivers/tcp/connection.cc \
 	drivers/tcp/connection.h \
-	drivers/tcp/events.cc \
+	drivers/tcp/connections.cc \
+	drivers/tcp/connections.h \
+	drivers/tcp/door.cc \
+	drivers/tcp/door.h \
 	drivers/tcp/frame.h \
 	drivers/tcp/frame_decoder.cc \
 	drivers/tcp/frame_decoder.h \
+	drivers/tcp/hello.cc \
+	drivers/tcp/hello.h \
 	drivers/tcp/meeting.cc \
+	drivers/tcp/meeting.h \
+	drivers/tcp/own.h \
 	drivers/tcp/pages.h \
 	drivers/tcp/peers.h \
+	drivers/tcp/poller.cc \
+	drivers/tcp/poller.h \
+	drivers/tcp/pulse.h \
+	drivers/tcp/socket.cc \
+	drivers/tcp/socket.h \
 	drivers/tcp/tcp.cc \
 	drivers/tcp/tcp.h \
 	drivers/tcp/tcp_device.cc \
-	drivers/tcp/tcp_device.h
+	drivers/tcp/tcp_device.h \
+	drivers/tcp/tcp_network.cc \
+	drivers/tcp/tcp_network.h \
+	drivers/tcp/turn.cc \
+	drivers/tcp/turn.h
 
 # Around another one, for tests.
 noinst_LTLIBRARIES += libfci_tap.la

@@ -1,6 +1,8 @@
 #include "drivers/tcp/connection.h"
 
 #include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -35,34 +37,55 @@ bool Connection::fits(const nhi::Transfer& transfer) const noexcept {
 }
 
 void Connection::reserve(const nhi::Transfer& transfer) {
-    waiting_.reserve(waiting_.size() + bytes_of(transfer));
+    const std::size_t needed = waiting_.size() + bytes_of(transfer);
+    if (needed > waiting_.capacity()) waiting_.reserve(std::max(needed, 2 * waiting_.capacity()));
+}
+
+/// How many bytes the kernel takes at once.
+std::size_t Connection::give(const iovec* ranges, std::size_t count) noexcept {
+    ssize_t sent;
+    if (count == 1) {
+        sent = ::send(socket_.get(), ranges->iov_base, ranges->iov_len,
+                      MSG_DONTWAIT | MSG_NOSIGNAL);
+    } else {
+        msghdr message{};
+        message.msg_iov = const_cast<iovec*>(ranges);
+        message.msg_iovlen = count;
+        sent = ::sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    if (sent < 0 && !is_for_now(errno)) broken_ = true;
+    return sent > 0 ? static_cast<std::size_t>(sent) : 0;
 }
 
 void Connection::write(const nhi::Transfer& transfer) noexcept {
     FCI_ASSERT(fits(transfer));
-    std::array<std::byte, kHeadsMost> heads;
+    // A short transfer in one piece is cheaper for the kernel than its parts.
+    constexpr std::size_t kShort = 512;
+    std::array<std::byte, kHeadsMost + kShort> front;
     const FrameHead head{FrameKind::transfer, static_cast<std::uint8_t>(transfer.parts()), 0,
                          transfer.events()};
-    std::memcpy(heads.data(), &head, sizeof head);
-    std::array<iovec, 1 + nhi::Transfer::kPartsMax> ranges;
-    std::size_t count = 1, head_bytes = sizeof head;
+    std::memcpy(front.data(), &head, sizeof head);
+    std::size_t bytes = sizeof head, payload = 0;
     for (unsigned i = 0; i < transfer.parts(); ++i) {
         const nhi::Transfer::Part& part = transfer.part(i);
         const PartHead told{part.address, part.bytes | (part.indirect ? PartHead::kIndirect : 0)};
-        std::memcpy(heads.data() + head_bytes, &told, sizeof told);
-        head_bytes += sizeof told;
-        ranges[count++] = {const_cast<void*>(part.from), part.bytes};
+        std::memcpy(front.data() + bytes, &told, sizeof told);
+        bytes += sizeof told;
+        payload += part.bytes;
     }
-    ranges[0] = {heads.data(), head_bytes};
-    std::size_t written = 0;
-    if (!has_waiting() && !broken_) {
-        msghdr message{};
-        message.msg_iov = ranges.data();
-        message.msg_iovlen = count;
-        const ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (sent >= 0) written = static_cast<std::size_t>(sent);
-        if (sent < 0 && !is_for_now(errno)) broken_ = true;
+    std::array<iovec, 1 + nhi::Transfer::kPartsMax> ranges;
+    std::size_t count = 1;
+    for (unsigned i = 0; i < transfer.parts(); ++i) {
+        const nhi::Transfer::Part& part = transfer.part(i);
+        if (payload > kShort) {
+            ranges[count++] = {const_cast<void*>(part.from), part.bytes};
+        } else if (part.bytes != 0) {
+            std::memcpy(front.data() + bytes, part.from, part.bytes);
+            bytes += part.bytes;
+        }
     }
+    ranges[0] = {front.data(), bytes};
+    std::size_t written = has_waiting() || broken_ ? 0 : give(ranges.data(), count);
     if (broken_) return;  // reading finds out why
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t skipped = std::min(written, ranges[i].iov_len);
@@ -73,6 +96,7 @@ void Connection::write(const nhi::Transfer& transfer) noexcept {
 
 /// There is room for it.
 void Connection::keep(const void* bytes, std::size_t count) {
+    FCI_ASSERT(first_ <= waiting_.size());
     const auto* const from = static_cast<const std::byte*>(bytes);
     waiting_.insert(waiting_.end(), from, from + count);
 }
@@ -87,15 +111,13 @@ void Connection::say_goodbye() noexcept try {
 
 bool Connection::flush() noexcept {
     while (has_waiting() && !broken_) {
-        const ssize_t sent = ::send(socket_.get(), waiting_.data() + first_,
-                                    waiting_.size() - first_, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (sent < 0 && is_for_now(errno)) {
-            const auto written = waiting_.begin() + static_cast<std::ptrdiff_t>(first_);
-            if (first_ >= kWaitingMost) waiting_.erase(waiting_.begin(), written), first_ = 0;
-            return false;
-        }
-        if (sent < 0) broken_ = true;
-        if (sent > 0) first_ += static_cast<std::size_t>(sent);
+        const iovec rest{waiting_.data() + first_, waiting_.size() - first_};
+        const std::size_t sent = give(&rest, 1);
+        first_ += sent;
+        if (sent != 0 || broken_) continue;
+        const auto written = waiting_.begin() + static_cast<std::ptrdiff_t>(first_);
+        if (first_ >= kWaitingMost) waiting_.erase(waiting_.begin(), written), first_ = 0;
+        return false;
     }
     waiting_.clear();
     first_ = 0;
@@ -108,18 +130,37 @@ bool Connection::is_idle() const noexcept {
     return !has_waiting() && (ioctl(socket_.get(), SIOCOUTQ, &unread) != 0 || unread == 0);
 }
 
+Connection::Beat Connection::feel(Nanoseconds now) noexcept {
+    tcp_info told{};
+    socklen_t bytes = sizeof told;
+    if (broken_ || getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &told, &bytes) != 0) {
+        return Beat::idle;  // reading finds out
+    }
+    const bool is_owed = told.tcpi_unacked != 0 || told.tcpi_probes != 0;
+    const Nanoseconds heard_ago = Nanoseconds{told.tcpi_last_ack_recv} * 1'000'000;
+    if (!pulse_.look(now, {is_owed, heard_ago})) return Beat::silent;
+    return is_idle() ? Beat::idle : Beat::alive;
+}
+
 // --- in ---
 
 Connection::Reading Connection::read() noexcept {
     std::size_t taken = 0;
     while (taken < kReadMost) {
         iovec ranges[2];
-        msghdr message{};
-        message.msg_iov = ranges;
-        message.msg_iovlen = decoder_.room(ranges);
+        const unsigned count = decoder_.room(ranges);
+        FCI_ASSERT(count == 1 || count == 2);
         std::size_t room = 0;
-        for (std::size_t i = 0; i < message.msg_iovlen; ++i) room += ranges[i].iov_len;
-        const ssize_t got = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT);
+        for (unsigned i = 0; i < count; ++i) room += ranges[i].iov_len;
+        ssize_t got;
+        if (count == 1) {
+            got = ::recv(socket_.get(), ranges[0].iov_base, room, MSG_DONTWAIT);
+        } else {
+            msghdr message{};
+            message.msg_iov = ranges;
+            message.msg_iovlen = count;
+            got = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT);
+        }
         if (got < 0 && is_for_now(errno)) break;
         if (got <= 0) {
             error_ = got == 0 ? 0 : errno;

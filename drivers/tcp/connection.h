@@ -9,14 +9,15 @@
 
 #include "drivers/host/descriptor.h"
 #include "drivers/tcp/frame_decoder.h"
+#include "drivers/tcp/pulse.h"
 #include "fci_core/nhi/transfer.h"
 
 namespace fci::tcp {
 
 class Connection {
 public:
-    Connection(host::Descriptor socket, FrameDecoder::Target& target)
-        : socket_(std::move(socket)), decoder_(target) {}
+    Connection(host::Descriptor socket, FrameDecoder decoder)
+        : socket_(std::move(socket)), decoder_(decoder) {}
 
     [[nodiscard]] int socket() const noexcept { return socket_.get(); }
     /// Its other end hears nothing of it while another process has the socket as well.
@@ -40,6 +41,13 @@ public:
     [[nodiscard]] bool is_idle() const noexcept;
     [[nodiscard]] bool has_waiting() const noexcept { return first_ != waiting_.size(); }
 
+    /// What a look at its pulse says, once in Pulse::kLookEvery while something is under way.
+    enum class Beat : std::uint8_t { idle, alive, silent };
+    Beat feel(Nanoseconds now) noexcept;
+    /// Somebody looks at it (Connections).
+    [[nodiscard]] bool is_felt() const noexcept { return is_felt_; }
+    void set_felt(bool felt) noexcept { is_felt_ = felt; }
+
     // --- in ---
 
     enum class Reading : std::uint8_t {
@@ -54,6 +62,7 @@ public:
     [[nodiscard]] std::string why_ended() const;
 
 private:
+    [[nodiscard]] std::size_t give(const iovec* ranges, std::size_t count) noexcept;
     void keep(const void* bytes, std::size_t count);
 
     static constexpr std::size_t kWaitingMost = 256 * 1024;  // unless it is one transfer alone
@@ -61,6 +70,8 @@ private:
 
     host::Descriptor socket_;
     FrameDecoder decoder_;
+    Pulse pulse_;
+    bool is_felt_ = false;
     std::vector<std::byte> waiting_;
     std::size_t first_ = 0;  // of waiting_, that is not written
     int error_ = 0;          // of the socket; 0: the stream ended

@@ -1,5 +1,5 @@
-// What goes over a connection: a hello each way, then frames. All numbers are as the processor has
-// them; the magic number differs on one that has them the other way round.
+// What goes over a connection: a hello each way (hello.h), then frames. All numbers are as the
+// processor has them; the hello's magic differs on one that has them the other way round.
 //
 //   hello    80 bytes      who, and what both ends must agree on; the answer says how it went
 //   frame    8 bytes, then
@@ -10,34 +10,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "fci_core/ddi/card.h"
 #include "fci_core/nhi/transfer.h"
 
 namespace fci::tcp {
-
-enum class Verdict : std::uint32_t {
-    welcome,   // also of who calls
-    crossing,  // both call: this connection goes, the answerer's own one comes
-    mismatch,  // in what the hello says
-    gone,      // the caller was given up before, and does not come back under this card
-};
-inline constexpr std::uint32_t kVerdicts = 4;
-
-/// Written by both ends, believed by neither.
-struct Hello {
-    static constexpr std::uint64_t kMagic = 0x0100'7063'7449'4346;  // "FCItcp", version 1
-
-    std::uint64_t magic;
-    std::uint64_t job;
-    std::uint64_t layout_digest;
-    std::uint64_t sizes;
-    std::uint64_t block_bytes;  // that its writer keeps for the reader
-    ddi::Card from;             // the writer's
-    ddi::Card to;               // the reader's, as far as the writer knows it
-    std::uint32_t pid;
-    Verdict verdict;
-};
-static_assert(sizeof(Hello) == 80 && std::has_unique_object_representations_v<Hello>);
 
 enum class FrameKind : std::uint8_t {
     transfer = 1,

@@ -9,14 +9,8 @@
 namespace fci::tcp {
 
 unsigned FrameDecoder::room(iovec (&ranges)[2]) noexcept {
-    FCI_ASSERT(state_ != State::broken && begin_ <= end_ && end_ <= kStagedMost);
-    if (begin_ == end_) {
-        begin_ = end_ = 0;
-    } else if (begin_ != 0) {
-        std::memmove(staged_.get(), staged_.get() + begin_, here());
-        end_ -= std::exchange(begin_, 0);
-    }
-    FCI_ASSERT(end_ < kStagedMost);  // a step never waits for that much
+    FCI_ASSERT(state_ != State::broken && begin_ == 0 && end_ <= left_.size());
+    std::memcpy(staged_.data(), left_.data(), end_);
     unsigned count = 0;
     direct_ = 0;
     if (state_ == State::bytes && end_ == 0 && done_ + kDirectLeast <= last_) {
@@ -25,7 +19,7 @@ unsigned FrameDecoder::room(iovec (&ranges)[2]) noexcept {
             ranges[count++] = {at + done_, direct_};
         }
     }
-    ranges[count++] = {staged_.get() + end_, kStagedMost - end_};
+    ranges[count++] = {staged_.data() + end_, staged_.size() - end_};
     return count;
 }
 
@@ -34,10 +28,14 @@ bool FrameDecoder::take(std::size_t bytes) noexcept {
     done_ += directly;
     direct_ = 0;
     end_ += bytes - directly;
-    FCI_ASSERT(end_ <= kStagedMost);
+    FCI_ASSERT(end_ <= staged_.size());
     while (step()) {
     }
-    return state_ != State::broken;
+    if (state_ == State::broken) return false;
+    FCI_ASSERT(here() <= left_.size());  // a step never waits for that much
+    std::memcpy(left_.data(), staged_.data() + begin_, here());
+    end_ -= std::exchange(begin_, 0);
+    return true;
 }
 
 /// False: more of the stream is needed, or nothing follows.
@@ -60,7 +58,7 @@ bool FrameDecoder::step() noexcept {
 
 bool FrameDecoder::read_head() noexcept {
     if (here() < sizeof head_) return false;
-    std::memcpy(&head_, staged_.get() + begin_, sizeof head_);
+    std::memcpy(&head_, staged_.data() + begin_, sizeof head_);
     begin_ += sizeof head_;
     const bool transfers = head_.kind == FrameKind::transfer;
     const bool is_possible = (transfers || head_.kind == FrameKind::goodbye) &&
@@ -73,7 +71,7 @@ bool FrameDecoder::read_head() noexcept {
 bool FrameDecoder::read_parts() noexcept {
     const std::size_t bytes = head_.parts * sizeof(PartHead);
     if (here() < bytes) return false;
-    std::memcpy(parts_.data(), staged_.get() + begin_, bytes);
+    std::memcpy(parts_.data(), staged_.data() + begin_, bytes);
     begin_ += bytes;
     for (unsigned i = 0; i < head_.parts; ++i) {
         if (parts_[i].indirect() && parts_[i].address >= nhi::kIndicesMax) {
@@ -84,7 +82,7 @@ bool FrameDecoder::read_parts() noexcept {
     part_ = 0;
     state_ = State::bytes;
     begin_part();
-    return true;
+    return state_ != State::broken;
 }
 
 void FrameDecoder::begin_part() noexcept {
@@ -92,6 +90,8 @@ void FrameDecoder::begin_part() noexcept {
     const PartHead& part = parts_[part_];
     address_ = part.indirect() ? target_.address_of(part.address) : part.address;
     bytes_ = part.bytes();
+    // One length that is wrong would swallow the stream in silence.
+    if (!target_.is_possible(writer_, address_, bytes_)) state_ = State::broken;
     done_ = 0;
     last_ = 0;
     if (bytes_ <= kShort) return;
@@ -101,7 +101,7 @@ void FrameDecoder::begin_part() noexcept {
 
 std::byte* FrameDecoder::place() noexcept {
     const std::uint64_t end = address_ + bytes_;
-    return end < address_ ? nullptr : target_.locate(address_, bytes_);
+    return end < address_ ? nullptr : target_.locate(writer_, address_, bytes_);
 }
 
 bool FrameDecoder::read_bytes() noexcept {
@@ -121,14 +121,14 @@ bool FrameDecoder::read_bytes() noexcept {
     FCI_ASSERT(done_ == bytes_);
     ++part_;
     begin_part();
-    return true;
+    return state_ != State::broken;
 }
 
 /// The next bytes of the part, which are here. Nobody but this thread sees them half done.
 void FrameDecoder::store(std::uint64_t bytes) noexcept {
     FCI_ASSERT(bytes <= here() && bytes <= bytes_ - done_);
     std::byte* const at = bytes == 0 ? nullptr : place();
-    if (at != nullptr) std::memcpy(at + done_, staged_.get() + begin_, bytes);
+    if (at != nullptr) std::memcpy(at + done_, staged_.data() + begin_, bytes);
     begin_ += bytes;
     done_ += bytes;
 }

@@ -11,29 +11,36 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "drivers/tcp/frame.h"
+#include "fci_core/nhi/types.h"
 
 namespace fci::tcp {
 
+/// Where a stream is read to. One serves all decoders of a device, one after the other: between
+/// room() and take() it belongs to the one that was asked.
+using Staging = std::array<std::byte, 64 * 1024>;
+
 class FrameDecoder {
 public:
-    /// Memory that the frames are for.
+    /// Memory that the frames of all peers are for.
     class Target {
     public:
         virtual ~Target() = default;
         /// The address that an index below nhi::kIndicesMax names.
         [[nodiscard]] virtual std::uint64_t address_of(std::uint64_t index) const noexcept = 0;
+        /// A writer that is in order may name it, whether anything is there just now or not.
+        [[nodiscard]] virtual bool is_possible(nhi::PeerId writer, std::uint64_t address,
+                                               std::uint64_t bytes) const noexcept = 0;
         /// Where these bytes lie; nullptr: nowhere, and they have no effect.
-        [[nodiscard]] virtual std::byte* locate(std::uint64_t address,
+        [[nodiscard]] virtual std::byte* locate(nhi::PeerId writer, std::uint64_t address,
                                                 std::uint64_t bytes) noexcept = 0;
         /// A transfer is complete.
         virtual void raise(std::uint32_t events) noexcept = 0;
     };
 
-    explicit FrameDecoder(Target& target)
-        : target_(target), staged_(std::make_unique<std::byte[]>(kStagedMost)) {}
+    FrameDecoder(Target& target, nhi::PeerId writer, Staging& staging)
+        : target_(target), writer_(writer), staged_(staging) {}
 
     /// Where the next bytes must be put, in this order; how many ranges.
     unsigned room(iovec (&ranges)[2]) noexcept;
@@ -42,9 +49,9 @@ public:
     [[nodiscard]] bool said_goodbye() const noexcept { return state_ == State::goodbye; }
 
 private:
-    static constexpr std::size_t kStagedMost = 64 * 1024;
     static constexpr std::uint64_t kShort = 256;         // such parts are stored at once
     static constexpr std::uint64_t kDirectLeast = 4096;  // of a long one, straight to its place
+    static_assert(kHeadsMost <= kShort, "heads are left over, too");
 
     enum class State : std::uint8_t { head, parts, bytes, goodbye, broken };
 
@@ -58,8 +65,10 @@ private:
     [[nodiscard]] std::byte* place() noexcept;
 
     Target& target_;
-    std::unique_ptr<std::byte[]> staged_;
-    std::size_t begin_ = 0, end_ = 0;  // what is there of the stream
+    const nhi::PeerId writer_;
+    Staging& staged_;
+    std::array<std::byte, kShort + sizeof(PartHead)> left_;  // over from the last take()
+    std::size_t begin_ = 0, end_ = 0;  // what is there of the stream: in left_, or in staged_
     State state_ = State::head;
     FrameHead head_{};
     std::array<PartHead, nhi::Transfer::kPartsMax> parts_{};

@@ -1,336 +1,323 @@
-// How processes meet: who calls, who answers, and what becomes of those who do neither.
-#include <arpa/inet.h>
+#include "drivers/tcp/meeting.h"
+
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
+#include <cerrno>
 #include <new>
+#include <utility>
 
 #include "drivers/host/place.h"
-#include "drivers/tcp/tcp_device.h"
+#include "drivers/tcp/socket.h"
 #include "fci_core/base/assert.h"
-#include "fci_core/base/clock.h"
+#include "fci_core/base/log.h"
 #include "fci_core/ddi/agreement.h"
+#include "fci_core/ddi/crossing.h"
 
 namespace fci::tcp {
 
 namespace {
 
-constexpr Nanoseconds kSecond = 1'000'000'000;
-constexpr Nanoseconds kAnswerLimit = 10 * kSecond;  // of who listens
-constexpr Nanoseconds kHelloLimit = 5 * kSecond;    // of who calls
-constexpr Nanoseconds kCallEvery = kSecond / 50;    // while nobody listens at a typed place
-constexpr std::size_t kCallersMost = 256;           // more wait at the kernel's door
+constexpr Nanoseconds kMillisecond = 1'000'000;
+constexpr Nanoseconds kPatience = 10'000 * kMillisecond;
+constexpr Nanoseconds kPauseFirst = 10 * kMillisecond, kPauseMost = 1000 * kMillisecond;
+// Who has called, too, comes by that way. Nobody relies on that for ever.
+constexpr Nanoseconds kCallAwaited = 500 * kMillisecond;
+constexpr unsigned kRefusalsMost = 8;  // in 1 to 2 s
+static_assert(kPauseFirst << kRefusalsMost < kPatience && kPauseMost < kPatience);
 
-sockaddr_in address_of(const ddi::Card& card) noexcept {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = card.port;
-    address.sin_addr.s_addr = card.host;
-    return address;
-}
-
-/// Small things leave at once, and a peer whose host falls silent is noticed within 11 s.
-void tune(int socket) noexcept {
-    const auto set = [&](int level, int name, int value) {
-        (void)setsockopt(socket, level, name, &value, sizeof value);
-    };
-    set(IPPROTO_TCP, TCP_NODELAY, 1);
-    set(IPPROTO_TCP, TCP_USER_TIMEOUT, 10'000);
-    set(SOL_SOCKET, SO_KEEPALIVE, 1);
-    set(IPPROTO_TCP, TCP_KEEPIDLE, 5);
-    set(IPPROTO_TCP, TCP_KEEPINTVL, 2);
-    set(IPPROTO_TCP, TCP_KEEPCNT, 3);
-}
-
-bool say(int socket, const Hello& hello) noexcept {
-    return ::send(socket, &hello, sizeof hello, MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof hello;
-}
-
-enum class Heard : std::uint8_t { all, part, closed };
-
-Heard hear(int socket, Hello* hello, std::size_t* heard) noexcept {
-    const ssize_t got = ::recv(socket, reinterpret_cast<char*>(hello) + *heard,
-                               sizeof *hello - *heard, MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Heard::part;
-    if (got <= 0) return Heard::closed;
-    *heard += static_cast<std::size_t>(got);
-    return *heard == sizeof *hello ? Heard::all : Heard::part;
-}
-
-ddi::Settings settings_of(const Hello& hello) {
-    ddi::Settings settings;
-    settings.job = hello.job;
-    settings.layout_digest = hello.layout_digest;
-    return settings;
-}
+bool is_typed(const ddi::Card& card) noexcept { return card.incarnation == 0; }
 
 }  // namespace
 
-Hello TcpDevice::hello_to(const ddi::Card& to, Verdict verdict) const noexcept {
-    return {Hello::kMagic,
-            settings_.job,
-            settings_.layout_digest,
-            settings_.sizes,
-            settings_.block_bytes,
-            card_,
-            to,
-            static_cast<std::uint32_t>(getpid()),
-            verdict};
+void Meeting::remind(Nanoseconds when) noexcept {
+    if (due_ == 0 || when < due_) due_ = when;
+}
+
+/// What is needed once the two have met, so that then nothing can fail. False: it is not to be had.
+bool Meeting::prepare(Peers::Entry& entry) noexcept try {
+    if (entry.peer == nullptr) entry.peer = std::make_unique<Peer>();
+    if (entry.peer->block.span().empty()) entry.peer->block = Pages(own_.settings.block_bytes);
+    calling_.reserve(calling_.size() + 1);
+    connections_.reserve();
+    notices_.reserve();
+    return true;
+} catch (const std::bad_alloc&) {
+    return false;
 }
 
 // --- calling ---
 
-Status TcpDevice::connect(nhi::PeerId id) {
+Status Meeting::connect(nhi::PeerId id, Nanoseconds now) {
     if (id >= peers_.size()) return Status::invalid;
     Peers::Entry& entry = peers_[id];
-    if (entry.state >= State::ending) return Status::lost;
-    if (entry.state != State::known) return Status::ok;
-    calling_.reserve(calling_.size() + 1);
+    if (entry.state() >= PeerState::ending) return Status::lost;
+    if (entry.state() != PeerState::known) return Status::ok;
     if (entry.peer == nullptr) entry.peer = std::make_unique<Peer>();
-    entry.state = State::connecting;
-    const bool typed = entry.card.incarnation == 0;
-    entry.peer->give_up =
-        monotonic_now() + (typed ? Nanoseconds{settings_.connect_ms} * 1'000'000 : kAnswerLimit);
+    calling_.reserve(calling_.size() + 1);
     calling_.push_back(id);
-    call(id);
+    entry.peer->state = PeerState::connecting;
+    Call& call = entry.peer->call;
+    call.began = now;
+    call.patience.begin(
+        now,
+        is_typed(entry.card) ? own_.settings.connect_ms * kMillisecond : kPatience,
+        kPauseFirst, kPauseMost);
+    call_again(id, now);
     return Status::ok;
 }
 
-void TcpDevice::call(nhi::PeerId id) noexcept {
+void Meeting::call_again(nhi::PeerId id, Nanoseconds now) noexcept {
+    Peers::Entry& entry = peers_[id];
+    Call& going = entry.peer->call;
+    FCI_ASSERT(entry.state() == PeerState::connecting && !going.socket);
+    going.patience.tried();
+    going.said_hello = false;
+    going.answer = {};
+    if (!prepare(entry)) return failed(id, ENOMEM, now);
+    going.socket = call(own_.card, entry.card);
+    if (!going.socket) return failed(id, errno, now);
+    poller_.watch(going.socket.get(), Poller::Source::peer, id, EPOLLOUT);
+    remind(std::min(going.patience.give_up(), now + kPatience));
+}
+
+void Meeting::go_on(nhi::PeerId id, Nanoseconds now) noexcept {
     Peer& peer = *peers_[id].peer;
-    peer.call_at = 0;
-    peer.said_hello = false;
-    peer.heard = 0;
-    peer.calling =
-        host::Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!peer.calling) return call_again(id, errno);
-    tune(peer.calling.get());
-    ddi::Card here = card_;
-    here.port = 0;
-    const sockaddr_in from = address_of(here), to = address_of(peers_[id].card);
-    if (bind(peer.calling.get(), reinterpret_cast<const sockaddr*>(&from), sizeof from) != 0) {
-        return call_again(id, errno);
-    }
-    if (::connect(peer.calling.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0 &&
-        errno != EINPROGRESS) {
-        return call_again(id, errno);
-    }
-    watch(peer.calling.get(), id, EPOLLOUT);
+    FCI_ASSERT(peer.state == PeerState::connecting);
+    if (!peer.call.socket) return;
+    if (peer.call.said_hello) return hear_answer(id, now);
+    say_hello(id, now);
 }
 
 /// The call went through, or failed.
-void TcpDevice::go_on_calling(nhi::PeerId id) noexcept {
-    Peer& peer = *peers_[id].peer;
-    if (!peer.calling) return;
-    if (peer.said_hello) return hear_answer(id);
+void Meeting::say_hello(nhi::PeerId id, Nanoseconds now) noexcept {
+    Call& going = peers_[id].peer->call;
+    FCI_ASSERT(going.socket && !going.said_hello);
+    const int socket = going.socket.get();
     int error = 0;
     socklen_t bytes = sizeof error;
-    (void)getsockopt(peer.calling.get(), SOL_SOCKET, SO_ERROR, &error, &bytes);
-    if (error != 0) return call_again(id, error);
-    if (!say(peer.calling.get(), hello_to(peers_[id].card, Verdict::welcome))) {
-        return call_again(id, errno);
+    (void)getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &bytes);
+    if (error != 0) return failed(id, error, now);
+    if (!say(socket, own_.hello_to(peers_[id].card, Verdict::welcome))) {
+        return failed(id, errno, now);
     }
-    peer.said_hello = true;
-    watch(peer.calling.get(), id, EPOLLIN);
+    going.said_hello = true;
+    poller_.watch(socket, Poller::Source::peer, id, EPOLLIN);
 }
 
-/// Later, where a process may still be on its way to a typed place; else it is lost.
-void TcpDevice::call_again(nhi::PeerId id, int error) noexcept {
+/// Later, where a process may still be on its way to a typed place, or what is short may be back;
+/// else the peer is lost.
+void Meeting::failed(nhi::PeerId id, int error, Nanoseconds now) noexcept {
     Peers::Entry& entry = peers_[id];
-    const Nanoseconds now = monotonic_now();
-    entry.peer->calling.close();
-    const bool shortage = error == EMFILE || error == ENFILE || error == ENOBUFS ||
-                          error == ENOMEM || error == EADDRNOTAVAIL || error == EAGAIN;
-    const bool may_come = entry.card.incarnation == 0 && error == ECONNREFUSED;
-    if ((may_come || shortage) && now < entry.peer->give_up) {
-        entry.peer->call_at = now + kCallEvery;
-        return;
+    Call& going = entry.peer->call;
+    const bool hung_up = going.said_hello && error == ECONNRESET;
+    going.socket.close();
+    if (hung_up) return refused(id, now);
+    const bool may_come = is_typed(entry.card) && error == ECONNREFUSED;
+    if ((may_come || is_shortage(error)) && !going.patience.is_over(now)) {
+        going.patience.again_later(now, prng_);
+        return remind(going.patience.due());
     }
     const std::string place = host::place_text(entry.card);
-    lose(id, Status::unreachable,
+    lose(id, is_shortage(error) ? Status::exhausted : Status::unreachable,
          error == ECONNREFUSED
              ? "nobody listens at " + place + "; has the process ended, or never started?"
              : host::system_text("cannot connect to " + place, error) +
-                   "; is it the right address, and does a firewall let TCP through?");
+                   (is_shortage(error)
+                        ? "; raise the limit of open files (ulimit -n), or start fewer processes"
+                        : "; is it the right address (FCI_NET), and does a firewall let TCP "
+                          "through?"));
 }
 
-void TcpDevice::hear_answer(nhi::PeerId id) noexcept try {
+/// Who listens there hung up without a word: it has no room for now, or is somebody else.
+void Meeting::refused(nhi::PeerId id, Nanoseconds now) noexcept {
     Peers::Entry& entry = peers_[id];
-    Peer& peer = *entry.peer;
-    const std::string place = host::place_text(entry.card);
-    switch (hear(peer.calling.get(), &peer.answer, &peer.heard)) {
-        case Heard::part:
-            return;
-        case Heard::closed:
-            return lose(id, Status::unreachable,
-                        "who listens at " + place + " hung up without a word; is it of this job?");
-        case Heard::all:
-            break;
+    Call& going = entry.peer->call;
+    going.socket.close();
+    if (++going.refusals < kRefusalsMost) {
+        going.patience.again_later(now, prng_);
+        return remind(going.patience.due());
     }
-    const Hello& answer = peer.answer;
-    if (answer.magic != Hello::kMagic) {
-        return lose(id, Status::mismatch,
-                    "who listens at " + place +
-                        " speaks another language or version of it; start "
-                        "all processes with the same FCI library");
+    lose(id, Status::unreachable,
+         "who listens at " + host::place_text(entry.card) + " hung up without a word: " +
+             (is_typed(entry.card)
+                  ? "it answers only who has its whole card, unless it is started with "
+                    "FCI_ANSWER=typed"
+                  : "it is another process than the one that is looked for, which has ended, or "
+                    "has the same address on another network (FCI_NET)"));
+}
+
+void Meeting::hear_answer(nhi::PeerId id, Nanoseconds now) noexcept try {
+    Call& going = peers_[id].peer->call;
+    switch (going.answer.hear(going.socket.get())) {
+        case HelloReader::Heard::part: return;
+        case HelloReader::Heard::closed: return refused(id, now);
+        case HelloReader::Heard::all: return judge_answer(id, now);
     }
-    peer.pid = answer.pid;
-    const std::string why = ddi::difference(settings_, settings_of(answer));
-    if (!why.empty()) {
-        return lose(id, Status::mismatch,
-                    "This process and " + describe(id) + " " + why +
-                        "; start them by one launcher, with the same FCI_ options");
-    }
-    if (!entry.card.names(answer.from)) {
-        return lose(id, Status::unreachable, "another process is at " + place + " now");
-    }
-    if (answer.verdict == Verdict::crossing) {
-        peer.calling.close();
-        peer.give_up = monotonic_now() + kAnswerLimit;
-        return;
-    }
-    if (answer.verdict != Verdict::welcome) {
-        return lose(id, Status::unreachable, describe(id) + " gave this process up");
-    }
-    attach(id, std::move(peer.calling), answer);
 } catch (const std::bad_alloc&) {
     lose(id, Status::exhausted, "out of memory");
 }
 
+void Meeting::judge_answer(nhi::PeerId id, Nanoseconds now) {
+    Peers::Entry& entry = peers_[id];
+    Call& going = entry.peer->call;
+    const Hello& answer = going.answer.hello();
+    const std::string place = host::place_text(entry.card);
+    if (answer.magic != Hello::kMagic) {
+        return lose(id, Status::mismatch,
+                    "who listens at " + place + " speaks another language or version of it; start "
+                    "all processes with the same FCI library");
+    }
+    entry.peer->pid = answer.pid;
+    const std::string why = ddi::difference(own_.settings, answer.settings());
+    if (!why.empty()) {
+        return lose(id, Status::mismatch,
+                    "This process and " + name_of(peers_, id) + " " + why +
+                        "; start them by one launcher, with the same FCI_ options");
+    }
+    // It says where it listens as it sees that; behind a translation of addresses it is another
+    // place than the one that was called.
+    const ddi::Card& card = entry.card;
+    const bool is_it = is_typed(card) ? answer.from.same_place(card)
+                                      : answer.from.incarnation == card.incarnation;
+    if (!is_it || is_typed(answer.from) || answer.block_bytes == 0 ||
+        answer.block_bytes > nhi::kPairLimit) {
+        return lose(id, Status::unreachable, "another process is at " + place + " now");
+    }
+    if (answer.verdict == Verdict::crossing) {
+        going.socket.close();
+        going.patience.again_at(now + kCallAwaited);
+        return remind(going.patience.due());
+    }
+    if (answer.verdict != Verdict::welcome) {
+        return lose(id, Status::unreachable, name_of(peers_, id) + " gave this process up");
+    }
+    attach(id, std::move(going.socket), answer);
+}
+
 // --- answering ---
 
-void TcpDevice::accept_callers() noexcept try {
-    while (callers_.size() < kCallersMost) {
-        host::Descriptor socket(
-            ::accept4(listening_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-        if (!socket) return;
-        tune(socket.get());
-        const int name = socket.get();
-        callers_.push_back({std::move(socket), {}, 0, monotonic_now() + kHelloLimit});
-        watch(name, kCaller | static_cast<std::uint32_t>(name), EPOLLIN);
-    }
+void Meeting::hear(int socket) noexcept try {
+    if (auto visitor = door_.hear(socket)) answer(*std::move(visitor));
 } catch (const std::bad_alloc&) {
-    // Who called calls again.
+    // He hears nothing, and calls again.
 }
 
-void TcpDevice::hear_caller(std::list<Caller>::iterator caller) noexcept {
-    const Heard heard = hear(caller->socket.get(), &caller->hello, &caller->heard);
-    if (heard == Heard::part) return;
-    const Hello& hello = caller->hello;
-    sockaddr_in there{};
-    socklen_t bytes = sizeof there;
-    const bool is_known =
-        heard == Heard::all && hello.magic == Hello::kMagic && hello.from.incarnation != 0 &&
-        hello.from.port != 0 && hello.verdict == Verdict::welcome && hello.block_bytes != 0 &&
-        hello.block_bytes <= nhi::kPairLimit &&
-        getpeername(caller->socket.get(), reinterpret_cast<sockaddr*>(&there), &bytes) == 0 &&
-        there.sin_addr.s_addr == hello.from.host;
-    if (is_known) {
-        answer(*caller);
-    } else if (listener_ != nullptr) {
-        listener_->stranger_came();
-    }
-    callers_.erase(caller);
+/// He knows whom he calls, and says what a peer would say.
+bool Meeting::is_welcome(const Hello& hello) const noexcept {
+    const bool is_known = hello.to.incarnation == own_.card.incarnation ||
+                          (is_typed(hello.to) && own_.settings.answers_typed);
+    return is_known && hello.magic == Hello::kMagic && !is_typed(hello.from) &&
+           hello.from.incarnation != own_.card.incarnation && hello.from.port != 0 &&
+           hello.verdict == Verdict::welcome && hello.block_bytes != 0 &&
+           hello.block_bytes <= nhi::kPairLimit;
 }
 
-void TcpDevice::answer(Caller& caller) noexcept try {
-    const Hello& hello = caller.hello;
+void Meeting::answer(Visitor visitor) {
+    const Hello& hello = visitor.hello;
+    if (!is_welcome(hello)) return door_.note_stranger();
     const auto reply = [&](Verdict verdict) {
-        return say(caller.socket.get(), hello_to(hello.from, verdict));
+        return say(visitor.socket.get(), own_.hello_to(hello.from, verdict));
     };
-    if (!ddi::difference(settings_, settings_of(hello)).empty()) {
+    if (!ddi::difference(own_.settings, hello.settings()).empty()) {
         return static_cast<void>(reply(Verdict::mismatch));
     }
-    if (!hello.to.names(card_)) return static_cast<void>(reply(Verdict::gone));
     ddi::Card card = hello.from;
     card.family = AF_INET;
     const nhi::PeerId id = peers_.find_or_add(card);
     Peers::Entry& entry = peers_[id];
-    switch (entry.state) {
-        case State::known:
-            break;
-        case State::connecting:
-            if (entry.peer->calling && card_.incarnation > card.incarnation) {
+    switch (entry.state()) {
+        case PeerState::known: break;
+        case PeerState::connecting:
+            if (entry.peer->call.socket &&
+                ddi::is_own_way(own_.card.incarnation, card.incarnation)) {
                 return static_cast<void>(reply(Verdict::crossing));
             }
             break;
-        case State::joined:
-        case State::attached:
-            return;  // it has a connection
-        case State::ending:
-        case State::lost:
-            return static_cast<void>(reply(Verdict::gone));
+        case PeerState::joined:
+        case PeerState::attached: return;  // it has a connection
+        case PeerState::ending:
+        case PeerState::lost: return static_cast<void>(reply(Verdict::gone));
     }
-    if (entry.peer == nullptr) entry.peer = std::make_unique<Peer>();
-    if (!reply(Verdict::welcome)) return;
-    attach(id, std::move(caller.socket), hello);
-} catch (const std::bad_alloc&) {
-    // The caller hears nothing, and gives up.
+    if (prepare(entry) && reply(Verdict::welcome)) attach(id, std::move(visitor.socket), hello);
 }
 
 // --- both ---
 
-void TcpDevice::attach(nhi::PeerId id, host::Descriptor socket, const Hello& hello) {
+/// All that it needs is there (prepare).
+void Meeting::attach(nhi::PeerId id, host::Descriptor socket, const Hello& hello) noexcept {
     Peers::Entry& entry = peers_[id];
     Peer& peer = *entry.peer;
-    FCI_ASSERT(entry.state <= State::connecting && !peer.connection);
-    Pages block(settings_.block_bytes);
-    auto memory = std::make_unique<Memory>(*this, id);
-    connected_.reserve(connected_.size() + 1);
-    notices_.push_back({id, Status::ok, {}});
-    peer.block = std::move(block);
-    peer.memory = std::move(memory);
-    peer.calling.close();
-    peer.connection.emplace(std::move(socket), *peer.memory);
+    FCI_ASSERT(peer.state <= PeerState::connecting && !peer.connection && id != nhi::kSelf);
+    FCI_ASSERT(!peer.block.span().empty() && hello.block_bytes <= nhi::kPairLimit);
+    tune(socket.get());
+    peer.call.socket.close();
     peer.sizes = hello.sizes;
     peer.block_bytes = hello.block_bytes;
     peer.pid = hello.pid;
-    entry.card = hello.from;
-    entry.state = State::joined;
+    peer.state = PeerState::joined;
+    entry.card.incarnation = hello.from.incarnation;
     std::erase(calling_, id);
-    connected_.push_back(id);
-    // Nothing is read before the listener knows of it.
-    (void)epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, peer.connection->socket(), nullptr);
+    connections_.add(id, std::move(socket));
+    notices_.add({id, Status::ok, {}});
 }
 
-void TcpDevice::lose(nhi::PeerId id, Status why, std::string reason) noexcept try {
-    Peers::Entry& entry = peers_[id];
-    FCI_ASSERT(entry.state < State::ending && id != nhi::kSelf);
-    entry.state = State::ending;
+void Meeting::lose(nhi::PeerId id, Status why, std::string reason) noexcept try {
+    Peer& peer = *peers_[id].peer;
+    FCI_ASSERT(peer.state == PeerState::connecting);
+    peer.call.socket.close();
+    peer.state = PeerState::ending;
     std::erase(calling_, id);
-    std::erase(connected_, id);
-    std::erase(waiting_, id);
-    entry.peer->calling.close();
-    entry.peer->connection.reset();
-    notices_.push_back({id, why, std::move(reason)});
-    eventfd_write(bell_.get(), 1);  // perhaps outside of poll()
+    poller_.ring();  // perhaps outside of poll()
+    notices_.add({id, why, std::move(reason)});
 } catch (const std::bad_alloc&) {
     // The listener never hears of it, and transfers say that it is lost.
 }
 
-void TcpDevice::look_at_clock(Nanoseconds now) noexcept {
-    callers_.remove_if([&](const Caller& caller) {
-        const bool gives_up = caller.give_up < now;
-        if (gives_up && listener_ != nullptr) listener_->stranger_came();
-        return gives_up;
-    });
-    for (std::size_t i = calling_.size(); i-- > 0;) {
-        const nhi::PeerId id = calling_[i];
-        Peer& peer = *peers_[id].peer;
-        if (peer.give_up < now) {
-            lose(id, Status::unreachable,
-                 host::place_text(peers_[id].card) +
-                     " does not answer; is its host down, or does a firewall drop TCP?");
-        } else if (peer.call_at != 0 && peer.call_at <= now) {
-            call(id);
-        }
+// --- by time ---
+
+/// One that is connecting.
+void Meeting::look_at(nhi::PeerId id, Nanoseconds now) noexcept {
+    FCI_ASSERT(peers_[id].state() == PeerState::connecting);
+    Call& going = peers_[id].peer->call;
+    const ddi::Card& card = peers_[id].card;
+    if (going.patience.is_due(now)) return call_again(id, now);
+    if (going.patience.due() != 0) return remind(going.patience.due());
+    const bool is_silent = going.patience.is_over(now);
+    if (is_silent && (!going.said_hello || is_typed(card))) {
+        return lose(id, Status::unreachable,
+                    host::place_text(card) +
+                        " does not answer; is its host down, or does a firewall drop TCP?");
     }
+    if (!is_silent) return remind(going.patience.give_up());
+    if (std::exchange(going.told, true)) return;
+    log::line(true, name_of(peers_, id) + " has not answered for " +
+                        std::to_string((now - going.began) / (1000 * kMillisecond)) +
+                        " s. Its host has: it computes, or is stopped");
+}
+
+void Meeting::tend(Nanoseconds now) noexcept {
+    if (const Nanoseconds door = door_.due(); door != 0 && now >= door) door_.tend(now);
+    if (due_ == 0 || now < due_) return;
+    due_ = 0;
+    for (std::size_t i = calling_.size(); i-- > 0;) {
+        if (i < calling_.size()) look_at(calling_[i], now);
+    }
+}
+
+Nanoseconds Meeting::due() const noexcept {
+    const Nanoseconds door = door_.due();
+    if (door == 0 || due_ == 0) return door + due_;
+    return std::min(door, due_);
+}
+
+void Meeting::close() noexcept {
+    door_.close();
+    for (const nhi::PeerId id : calling_) peers_[id].peer->call.socket.close();
+    calling_.clear();
+    due_ = 0;
 }
 
 }  // namespace fci::tcp

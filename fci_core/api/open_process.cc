@@ -143,6 +143,7 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
     settings.wanted = options.card;
     settings.connect_ms = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(parameters.connect_ms, 0x7fffffff));
+    settings.answers_typed = parameters.answer == "typed";
     std::unique_ptr<ddi::Device> device = driver->open(settings, status, error);
     if (device == nullptr) return nullptr;
     auto process = Process::make(std::move(device), driver->name, *protocol, limits,

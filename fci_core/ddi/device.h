@@ -49,6 +49,7 @@ struct Settings {
     std::uint64_t incarnation = 0;        // likewise; 0: drawn
     Card wanted{};                        // port 0: any free one
     std::uint32_t connect_ms = 30'000;    // for which a typed place is tried where nobody listens
+    bool answers_typed = false;           // over a network also who knows no more than the place
     std::uint64_t seed = 1;               // of a simulated network's chance
 };
 

@@ -1,202 +1,15 @@
-// A tcp device and those who come to its door: raw sockets that say what they like.
-#include <arpa/inet.h>
-#include <gtest/gtest.h>
-#include <netinet/in.h>
+// A tcp device and its peers: how they come, go, and take what is sent.
 #include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include <chrono>
 #include <cstring>
-#include <memory>
-#include <vector>
+#include <thread>
 
-#include "drivers/host/descriptor.h"
 #include "drivers/tcp/frame.h"
-#include "drivers/tcp/tcp.h"
-#include "fci_core/nhi/transfer.h"
-#include "test/conformance/world.h"
-#include "test/unit/limit.h"
+#include "test/unit/drivers/tcp_party.h"
 
 namespace fci::tcp {
 namespace {
-
-constexpr std::size_t kBlockBytes = 256 * 1024;
-
-ddi::Settings settings() {
-    ddi::Settings settings;
-    settings.block_bytes = kBlockBytes;
-    settings.layout_digest = 0x1234;
-    settings.job = 77;
-    settings.communication_bytes = 4096;
-    settings.connect_ms = 200;
-    return settings;
-}
-
-struct Listener final : ddi::PeerListener {
-    void peer_attached(nhi::PeerId id) override { attached.push_back(id); }
-    void peer_lost(nhi::PeerId id, Status why, const std::string& reason) override {
-        lost.push_back({id, why, reason});
-    }
-    void stranger_came() noexcept override { ++strangers; }
-
-    std::vector<nhi::PeerId> attached;
-    std::vector<conformance::Ear::Loss> lost;
-    unsigned strangers = 0;
-};
-
-struct Party {
-    explicit Party(const ddi::Settings& wanted = settings()) {
-        Status status = Status::ok;
-        device = open_tcp(wanted, &status, &error);
-        EXPECT_EQ(status, Status::ok) << error;
-        device->set_listener(&listener);
-    }
-    void turn() { device->network().poll(device->now()); }
-    template <class Reached>
-    bool until(Reached reached) {
-        for (Limit limit("what is waited for"); limit.holds(); turn()) {
-            if (reached()) return true;
-        }
-        return false;
-    }
-    void turns(unsigned count = 500) {
-        for (unsigned i = 0; i < count; ++i) turn();
-    }
-
-    std::string error;
-    std::unique_ptr<ddi::Device> device;
-    Listener listener;
-};
-
-/// Somebody with a socket.
-struct Caller {
-    explicit Caller(const ddi::Card& to) : socket(::socket(AF_INET, SOCK_STREAM, 0)) {
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_port = to.port;
-        address.sin_addr.s_addr = to.host;
-        EXPECT_EQ(::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address),
-                  0);
-    }
-    void say(const void* bytes, std::size_t count) const {
-        EXPECT_EQ(::send(socket.get(), bytes, count, MSG_NOSIGNAL), static_cast<ssize_t>(count));
-    }
-    /// False: nothing is to be had, or the end.
-    bool hear(Party& party, Hello* hello) const {
-        std::size_t heard = 0;
-        return party.until([&] {
-            const ssize_t got = ::recv(socket.get(), reinterpret_cast<char*>(hello) + heard,
-                                       sizeof *hello - heard, MSG_DONTWAIT);
-            if (got > 0) heard += static_cast<std::size_t>(got);
-            is_closed = got == 0 || (got < 0 && errno == ECONNRESET);
-            return heard == sizeof *hello || is_closed;
-        }) && heard == sizeof *hello;
-    }
-
-    host::Descriptor socket;
-    mutable bool is_closed = false;
-};
-
-Hello hello_to(const Party& party) {
-    Hello hello{};
-    hello.magic = Hello::kMagic;
-    hello.job = 77;
-    hello.layout_digest = 0x1234;
-    hello.block_bytes = kBlockBytes;
-    hello.from = {AF_INET, htons(4711), htonl(INADDR_LOOPBACK), 99};
-    hello.to = party.device->card();
-    hello.pid = 12345;
-    return hello;
-}
-
-/// One who was taken for a peer.
-struct Impostor : Caller {
-    explicit Impostor(Party& party) : Caller(party.device->card()) {
-        const Hello mine = hello_to(party);
-        say(&mine, sizeof mine);
-        Hello answer{};
-        EXPECT_TRUE(hear(party, &answer));
-        EXPECT_EQ(answer.verdict, Verdict::welcome);
-        EXPECT_TRUE(party.until([&] { return party.listener.attached.size() == 1; }));
-        id = party.listener.attached.at(0);
-    }
-    nhi::PeerId id = 0;
-};
-
-TEST(tcp_device, strangers__are_counted_and_not_answered) {
-    Party party;
-    const auto turned_away = [&](Hello hello, std::size_t bytes = sizeof(Hello)) {
-        const unsigned before = party.listener.strangers;
-        Caller caller(party.device->card());
-        caller.say(&hello, bytes);
-        if (bytes < sizeof hello) ::shutdown(caller.socket.get(), SHUT_WR);
-        Hello answer;
-        EXPECT_FALSE(caller.hear(party, &answer));
-        EXPECT_TRUE(caller.is_closed);
-        EXPECT_EQ(party.listener.strangers, before + 1);
-    };
-    const Hello good = hello_to(party);
-    const auto with = [&](auto change) {
-        Hello hello = good;
-        change(hello);
-        return hello;
-    };
-    turned_away(with([](Hello& h) { h.magic ^= 1; }));
-    turned_away(with([](Hello& h) { h.from.incarnation = 0; }));
-    turned_away(with([](Hello& h) { h.from.port = 0; }));
-    turned_away(with([](Hello& h) { h.from.host = htonl(0x7f000002); }));  // speaks for another
-    turned_away(with([](Hello& h) { h.block_bytes = nhi::kPairLimit + 1; }));
-    turned_away(with([](Hello& h) { h.block_bytes = 0; }));
-    turned_away(with([](Hello& h) { h.verdict = Verdict{7}; }));
-    turned_away(good, 40);
-    turned_away(good, 1);
-    EXPECT_EQ(party.device->peers(), 1u);
-}
-
-TEST(tcp_device, callers__that_disagree_hear_why) {
-    Party party;
-    for (const bool job : {true, false}) {
-        Hello hello = hello_to(party);
-        if (job) hello.job = 78;
-        if (!job) hello.layout_digest = 5;
-        const Caller caller(party.device->card());
-        caller.say(&hello, sizeof hello);
-        Hello answer;
-        ASSERT_TRUE(caller.hear(party, &answer));
-        EXPECT_EQ(answer.verdict, Verdict::mismatch);
-        EXPECT_EQ(answer.layout_digest, 0x1234u);
-    }
-    Hello hello = hello_to(party);
-    hello.to.incarnation ^= 1;  // for a process that was here before
-    const Caller caller(party.device->card());
-    caller.say(&hello, sizeof hello);
-    Hello answer;
-    ASSERT_TRUE(caller.hear(party, &answer));
-    EXPECT_EQ(answer.verdict, Verdict::gone);
-    EXPECT_TRUE(party.listener.attached.empty());
-}
-
-TEST(tcp_device, callers__who_say_nothing_keep_nobody_out) {
-    Party party;
-    std::vector<std::unique_ptr<Caller>> silent;
-    for (int i = 0; i < 100; ++i) {
-        silent.push_back(std::make_unique<Caller>(party.device->card()));
-        party.turn();
-    }
-    const Impostor one(party);
-    EXPECT_EQ(party.listener.strangers, 0u);
-}
-
-TEST(tcp_device, hello__in_pieces) {
-    Party party;
-    const Hello mine = hello_to(party);
-    const Caller caller(party.device->card());
-    for (std::size_t i = 0; i < sizeof mine; ++i) {
-        caller.say(reinterpret_cast<const char*>(&mine) + i, 1);
-        party.turns(70);
-    }
-    EXPECT_TRUE(party.until([&] { return party.listener.attached.size() == 1; }));
-}
 
 TEST(tcp_device, peer__that_dies_is_lost_and_one_that_says_goodbye_has_closed) {
     for (const bool says : {true, false}) {
@@ -240,6 +53,80 @@ TEST(tcp_device, peer__that_sends_nonsense_is_given_up_for_good) {
     Hello answer;
     ASSERT_TRUE(caller.hear(party, &answer));
     EXPECT_EQ(answer.verdict, Verdict::gone);
+}
+
+TEST(tcp_device, peer__that_names_no_place_is_given_up) {
+    Party party;
+    const Impostor peer(party);
+    const FrameHead transfer{FrameKind::transfer, 1, 0, 0};
+    const PartHead part{kBlockBytes, 8};
+    peer.say(&transfer, sizeof transfer);
+    peer.say(&part, sizeof part);
+    ASSERT_TRUE(party.until([&] { return party.listener.lost.size() == 1; }));
+    EXPECT_NE(party.listener.lost[0].reason.find("no frame"), std::string::npos);
+}
+
+/// A stranger listens there, who says nothing and hangs up.
+struct Mute {
+    Mute() : listening(::socket(AF_INET, SOCK_STREAM, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t bytes = sizeof address;
+        auto* const generic = reinterpret_cast<sockaddr*>(&address);
+        EXPECT_EQ(bind(listening.get(), generic, bytes), 0);
+        EXPECT_EQ(::listen(listening.get(), 50), 0);
+        EXPECT_EQ(getsockname(listening.get(), generic, &bytes), 0);
+        card = {AF_INET, address.sin_port, address.sin_addr.s_addr, 4711};
+    }
+    bool hang_up() {
+        const host::Descriptor one(accept4(listening.get(), nullptr, nullptr, SOCK_NONBLOCK));
+        if (one) ++calls;
+        return static_cast<bool>(one);
+    }
+    host::Descriptor listening;
+    ddi::Card card;
+    unsigned calls = 0;
+};
+
+TEST(tcp_device, connect__to_one_who_hangs_up_is_tried_again_and_ends_with_a_sentence) {
+    Party party;
+    Mute mute;
+    nhi::PeerId id = 0;
+    ASSERT_EQ(party.device->add_peer(mute.card, &id), Status::ok);
+    ASSERT_EQ(party.device->connect(id), Status::ok);
+    ASSERT_TRUE(party.until([&] {
+        pollfd waits{mute.listening.get(), POLLIN, 0};
+        if (::poll(&waits, 1, 0) > 0) (void)mute.hang_up();
+        return party.listener.lost.size() == 1;
+    }));
+    EXPECT_GE(mute.calls, 4u);
+    EXPECT_NE(party.listener.lost[0].reason.find("hung up without a word"), std::string::npos);
+    EXPECT_EQ(party.listener.lost[0].why, Status::unreachable);
+}
+
+TEST(tcp_device, close__what_was_accepted_arrives_though_the_peer_computes) {
+    constexpr std::size_t kBytes = 3 * kBlockBytes;
+    auto party = std::make_unique<Party>();
+    const Impostor peer(*party);
+    const std::vector<std::byte> data(kBlockBytes, std::byte{1});
+    nhi::Transfer transfer(peer.id);
+    transfer.put(nhi::LcsAddress{0}, data.data(), data.size());
+    std::size_t sent = 0;
+    for (; party->device->network().initiate_transfer(transfer) == Status::ok; ++sent) continue;
+    ASSERT_GE(sent * kBlockBytes, kBytes);
+    std::size_t heard = 0;
+    std::thread reads([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+        std::vector<char> here(1 << 16);
+        for (ssize_t got; (got = ::recv(peer.socket.get(), here.data(), here.size(), 0)) > 0;) {
+            heard += static_cast<std::size_t>(got);
+        }
+    });
+    party.reset();
+    reads.join();
+    EXPECT_EQ(heard, sent * (kBlockBytes + sizeof(FrameHead) + sizeof(PartHead)) +
+                         sizeof(FrameHead));
 }
 
 TEST(tcp_device, transfer__to_a_peer_that_does_not_read_ends_with_again) {
@@ -303,7 +190,7 @@ TEST(tcp_device, open__says_what_is_wrong_with_a_place) {
     EXPECT_NE(error.find("no interface of this host"), std::string::npos) << error;
 }
 
-TEST(tcp_device, crossing__whoever_is_larger) {
+TEST(tcp_device, crossing__one_of_the_calls_goes_on) {
     for (unsigned i = 0; i < 30; ++i) {
         ddi::Settings first = settings(), second = settings();
         first.incarnation = i % 2 != 0 ? 5 : 50;

@@ -14,10 +14,17 @@ namespace {
 
 constexpr std::uint64_t kBytes = 64 * 1024;
 
-/// Memory at addresses from 0 on.
+constexpr nhi::PeerId kWriter = 3;
+
+/// Memory at addresses from 0 on, and as much behind it that may be named but is not there.
 struct Memory final : FrameDecoder::Target {
     std::uint64_t address_of(std::uint64_t index) const noexcept override { return 8 * index; }
-    std::byte* locate(std::uint64_t address, std::uint64_t bytes) noexcept override {
+    bool is_possible(nhi::PeerId writer, std::uint64_t address,
+                     std::uint64_t bytes) const noexcept override {
+        EXPECT_EQ(writer, kWriter);
+        return address <= 2 * kBytes && bytes <= kBytes;
+    }
+    std::byte* locate(nhi::PeerId, std::uint64_t address, std::uint64_t bytes) noexcept override {
         const bool fits = address <= kBytes && bytes <= kBytes - address;
         return fits ? reinterpret_cast<std::byte*>(words.data()) + address : nullptr;
     }
@@ -26,6 +33,7 @@ struct Memory final : FrameDecoder::Target {
         ++transfers;
     }
 
+    Staging staging{};
     std::vector<std::uint64_t> words = std::vector<std::uint64_t>(kBytes / 8);
     std::uint32_t events = 0;
     unsigned transfers = 0;
@@ -79,7 +87,7 @@ TEST(frame_decoder, take__any_cut_gives_the_same_memory) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         Prng prng(seed);
         Memory memory;
-        FrameDecoder decoder(memory);
+        FrameDecoder decoder(memory, kWriter, memory.staging);
         std::vector<std::byte> expected(kBytes);
         Stream stream;
         std::uint32_t events = 0;
@@ -120,7 +128,7 @@ TEST(frame_decoder, take__any_cut_gives_the_same_memory) {
 TEST(frame_decoder, take__words_are_whole_and_the_last_one_comes_last) {
     for (const std::uint64_t words : {1, 2, 8, 31, 32, 33, 64, 1000, 4000}) {
         Memory memory;
-        FrameDecoder decoder(memory);
+        FrameDecoder decoder(memory, kWriter, memory.staging);
         Prng prng(words);
         std::uint64_t round = 0;
         for (unsigned i = 0; i < 20; ++i) {
@@ -148,7 +156,7 @@ TEST(frame_decoder, take__what_no_peer_sends_is_refused) {
         Stream stream;
         write(&stream);
         Memory memory;
-        FrameDecoder decoder(memory);
+        FrameDecoder decoder(memory, kWriter, memory.staging);
         const bool well = feed(decoder, stream);
         EXPECT_EQ(memory.transfers, 0u);
         return !well;
@@ -167,19 +175,56 @@ TEST(frame_decoder, take__what_no_peer_sends_is_refused) {
     }));
 }
 
-TEST(frame_decoder, take__lengths_without_end_have_no_effect) {
+TEST(frame_decoder, take__what_names_no_place_is_refused_before_it_swallows_the_stream) {
     for (const std::uint64_t address : {0ull, 64ull, ~0ull - 100, ~0ull}) {
         for (const std::uint64_t bytes : {kBytes + 1, 1ul << 40, (1ul << 63) - 1}) {
-            Memory memory;
-            FrameDecoder decoder(memory);
-            Stream stream;
-            head(&stream, FrameKind::transfer, 1, 1);
-            part(&stream, address, bytes);
-            stream.resize(stream.size() + 50'000, std::byte{1});
-            EXPECT_TRUE(feed(decoder, stream));
-            EXPECT_EQ(memory.transfers, 0u);
-            EXPECT_EQ(std::ranges::count(memory.words, 0u), kBytes / 8);
+            for (const std::uint8_t parts : {1, 2}) {
+                Memory memory;
+                FrameDecoder decoder(memory, kWriter, memory.staging);
+                Stream stream;
+                head(&stream, FrameKind::transfer, parts, 1);
+                if (parts == 2) part(&stream, 0, 8);
+                part(&stream, address, bytes);
+                stream.resize(stream.size() + 50'000, std::byte{0});
+                EXPECT_FALSE(feed(decoder, stream));
+                EXPECT_EQ(memory.transfers, 0u);
+                EXPECT_EQ(std::ranges::count(memory.words, 0u), kBytes / 8);
+            }
         }
+    }
+}
+
+TEST(frame_decoder, take__several_streams_through_one_staging) {
+    Memory memory;
+    constexpr unsigned kStreams = 5;
+    std::vector<FrameDecoder> decoders(kStreams, FrameDecoder(memory, kWriter, memory.staging));
+    std::vector<Stream> streams(kStreams);
+    constexpr std::uint64_t kPart = kBytes / kStreams / 8 * 8;
+    for (unsigned i = 0; i < kStreams; ++i) {
+        head(&streams[i], FrameKind::transfer, 1);
+        part(&streams[i], i * kPart, kPart);
+        streams[i].resize(streams[i].size() + kPart, static_cast<std::byte>(i + 1));
+    }
+    Prng prng(3);
+    std::vector<std::size_t> at(kStreams);
+    for (bool goes_on = true; goes_on;) {
+        goes_on = false;
+        for (unsigned i = 0; i < kStreams; ++i) {
+            const std::size_t some =
+                std::min<std::size_t>(streams[i].size() - at[i], prng.between(1, 300));
+            const auto from = streams[i].begin() + static_cast<std::ptrdiff_t>(at[i]);
+            const Stream piece(from, from + static_cast<std::ptrdiff_t>(some));
+            ASSERT_TRUE(feed(decoders[i], piece));
+            at[i] += some;
+            goes_on = goes_on || at[i] != streams[i].size();
+        }
+    }
+    EXPECT_EQ(memory.transfers, kStreams);
+    for (unsigned i = 0; i < kStreams; ++i) {
+        const auto* const bytes = reinterpret_cast<const std::byte*>(memory.words.data());
+        EXPECT_EQ(std::count(bytes + i * kPart, bytes + (i + 1) * kPart,
+                             static_cast<std::byte>(i + 1)),
+                  static_cast<std::ptrdiff_t>(kPart));
     }
 }
 
@@ -187,7 +232,7 @@ TEST(frame_decoder, take__random_bytes) {
     for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
         Prng prng(seed);
         Memory memory;
-        FrameDecoder decoder(memory);
+        FrameDecoder decoder(memory, kWriter, memory.staging);
         Stream stream(prng.below(4000));
         for (std::byte& byte : stream) {
             byte = static_cast<std::byte>(prng.chance(60) ? prng.below(5) : prng.next());
@@ -198,7 +243,7 @@ TEST(frame_decoder, take__random_bytes) {
 
 TEST(frame_decoder, said_goodbye__after_all_that_came_before) {
     Memory memory;
-    FrameDecoder decoder(memory);
+    FrameDecoder decoder(memory, kWriter, memory.staging);
     const std::uint64_t word = 7;
     Stream stream;
     head(&stream, FrameKind::transfer, 1, 4);

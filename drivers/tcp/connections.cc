@@ -1,0 +1,169 @@
+#include "drivers/tcp/connections.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "fci_core/base/assert.h"
+#include "fci_core/base/clock.h"
+#include "fci_core/base/log.h"
+
+namespace fci::tcp {
+
+namespace {
+
+constexpr Nanoseconds kSecond = 1'000'000'000;
+// Who closes waits so long for hosts that answer and processes that take nothing.
+constexpr Nanoseconds kFarewell = 60 * kSecond;
+constexpr Nanoseconds kFarewellUntold = 3 * kSecond;
+static_assert(kFarewell > Pulse::kSilenceMost, "a host that is silent ends it earlier");
+
+}  // namespace
+
+void Connections::reserve() {
+    for (std::vector<nhi::PeerId>* list : {&connected_, &waiting_, &busy_}) {
+        if (list->capacity() == connected_.size()) list->reserve(2 * connected_.size() + 4);
+    }
+}
+
+void Connections::add(nhi::PeerId id, host::Descriptor socket) noexcept {
+    FCI_ASSERT(connected_.capacity() > connected_.size() && id != nhi::kSelf);
+    FCI_ASSERT(!peers_[id].peer->connection);
+    poller_.forget(socket.get());
+    peers_[id].peer->connection.emplace(std::move(socket), FrameDecoder(target_, id, *staging_));
+    connected_.push_back(id);
+}
+
+void Connections::begin(nhi::PeerId id) noexcept {
+    FCI_ASSERT(peers_[id].state() == PeerState::attached && peers_[id].peer->connection);
+    poller_.watch(peers_[id].peer->connection->socket(), Poller::Source::peer, id, EPOLLIN);
+}
+
+void Connections::reserve(nhi::PeerId id, const nhi::Transfer& transfer) {
+    peers_[id].peer->connection->reserve(transfer);
+}
+
+void Connections::write(nhi::PeerId id, const nhi::Transfer& transfer) noexcept {
+    Connection& connection = *peers_[id].peer->connection;
+    const bool waited = connection.has_waiting();
+    FCI_ASSERT(waiting_.capacity() > waiting_.size() || waited);
+    connection.write(transfer);
+    if (!connection.is_felt()) {
+        FCI_ASSERT(busy_.size() < connected_.size());
+        connection.set_felt(true);
+        busy_.push_back(id);
+        if (due_ == 0) due_ = monotonic_now() + Pulse::kLookEvery;
+    }
+    if (waited || !connection.has_waiting()) return;
+    waiting_.push_back(id);
+    poller_.watch(connection.socket(), Poller::Source::peer, id, EPOLLIN | EPOLLOUT);
+}
+
+void Connections::flush() noexcept {
+    std::erase_if(waiting_, [&](nhi::PeerId id) {
+        Connection& connection = *peers_[id].peer->connection;
+        if (!connection.flush()) return false;
+        begin(id);
+        return true;
+    });
+}
+
+bool Connections::is_idle() const noexcept {
+    return std::ranges::all_of(
+        connected_, [&](nhi::PeerId id) { return peers_[id].peer->connection->is_idle(); });
+}
+
+unsigned Connections::read(nhi::PeerId id) noexcept {
+    Connection& connection = *peers_[id].peer->connection;
+    switch (connection.read()) {
+        case Connection::Reading::nothing: return 0;
+        case Connection::Reading::some: return 1;
+        case Connection::Reading::goodbye: end(id, ddi::closed(id, name_of(peers_, id))); break;
+        case Connection::Reading::end:
+            end(id, ddi::died(id, name_of(peers_, id), connection.why_ended()));
+            break;
+        case Connection::Reading::nonsense:
+            end(id, ddi::died(id, name_of(peers_, id),
+                              "it sent what is no frame: its memory is damaged, or something "
+                              "between changes what is sent"));
+            break;
+    }
+    return 1;
+}
+
+unsigned Connections::read_all() noexcept {
+    unsigned work = 0;
+    for (std::size_t i = connected_.size(); i-- > 0;) {
+        const nhi::PeerId id = connected_[i];
+        if (peers_[id].state() == PeerState::attached) work += read(id);
+    }
+    return work;
+}
+
+void Connections::tend(Nanoseconds now) noexcept {
+    if (due_ == 0 || now < due_) return;
+    for (std::size_t i = busy_.size(); i-- > 0;) {
+        const nhi::PeerId id = busy_[i];
+        FCI_ASSERT(peers_[id].state() == PeerState::attached);
+        Connection& connection = *peers_[id].peer->connection;
+        const Connection::Beat beat = connection.feel(now);
+        if (beat == Connection::Beat::silent) {
+            end(id, ddi::died(id, name_of(peers_, id),
+                              "its host has not answered for 10 s; is it down, or cut off?"));
+        } else if (beat == Connection::Beat::idle) {
+            connection.set_felt(false);
+            busy_.erase(busy_.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+    }
+    due_ = busy_.empty() ? 0 : now + Pulse::kLookEvery;
+}
+
+void Connections::end(nhi::PeerId id, ddi::Notice notice) noexcept try {
+    FCI_ASSERT(peers_[id].state() == PeerState::attached && id != nhi::kSelf);
+    for (std::vector<nhi::PeerId>* list : {&connected_, &waiting_, &busy_}) std::erase(*list, id);
+    peers_[id].peer->state = PeerState::ending;
+    peers_[id].peer->connection.reset();
+    poller_.ring();  // perhaps outside of poll()
+    notices_.add(std::move(notice));
+} catch (const std::bad_alloc&) {
+    // The listener never hears of it, and transfers say that it is lost.
+}
+
+// --- closing ---
+
+void Connections::say_goodbye() noexcept {
+    for (const nhi::PeerId id : connected_) peers_[id].peer->connection->say_goodbye();
+    const Nanoseconds began = monotonic_now();
+    Nanoseconds look_at = began + Pulse::kLookEvery;
+    bool told = false;
+    for (Nanoseconds now = began; now < began + kFarewell; now = monotonic_now()) {
+        const bool looks = now >= look_at;
+        if (looks) look_at = now + Pulse::kLookEvery;
+        std::erase_if(connected_, [&](nhi::PeerId id) {
+            Connection& connection = *peers_[id].peer->connection;
+            if (connection.flush()) (void)shutdown(connection.socket(), SHUT_WR);
+            // What is left unread would make the kernel throw away what is unsent.
+            return connection.read() >= Connection::Reading::goodbye || connection.is_idle() ||
+                   (looks && connection.feel(now) == Connection::Beat::silent);
+        });
+        if (connected_.empty()) return;
+        if (!told && now >= began + kFarewellUntold) {
+            told = true;
+            log::line(true, "closing waits for " + name_of(peers_, connected_.front()) +
+                                ", which does not take what was sent to it");
+        }
+        const bool is_short = now < began + kSecond / 100;
+        usleep(is_short ? 100 : 1000);
+    }
+}
+
+void Connections::close() noexcept {
+    for (const nhi::PeerId id : connected_) peers_[id].peer->connection->close();
+    for (std::vector<nhi::PeerId>* list : {&connected_, &waiting_, &busy_}) list->clear();
+    due_ = 0;
+}
+
+}  // namespace fci::tcp

@@ -1,0 +1,69 @@
+// Connections: those to all peers that have been met, what waits for them, and their ends.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "drivers/host/descriptor.h"
+#include "drivers/tcp/frame_decoder.h"
+#include "drivers/tcp/peers.h"
+#include "drivers/tcp/poller.h"
+#include "fci_core/ddi/notices.h"
+#include "fci_core/nhi/transfer.h"
+
+namespace fci::tcp {
+
+class Connections {
+public:
+    Connections(Peers& peers, Poller& poller, ddi::Notices& notices, FrameDecoder::Target& target)
+        : peers_(peers),
+          poller_(poller),
+          notices_(notices),
+          target_(target),
+          staging_(std::make_unique<Staging>()) {}
+
+    /// For one more; may throw bad_alloc.
+    void reserve();
+    /// There was room for it. Nothing is read before begin().
+    void add(nhi::PeerId id, host::Descriptor socket) noexcept;
+    /// The listener knows of it.
+    void begin(nhi::PeerId id) noexcept;
+    [[nodiscard]] std::size_t size() const noexcept { return connected_.size(); }
+
+    /// For what of a transfer the kernel does not take; may throw bad_alloc. Then write() is sure.
+    void reserve(nhi::PeerId id, const nhi::Transfer& transfer);
+    void write(nhi::PeerId id, const nhi::Transfer& transfer) noexcept;
+    /// Gives the kernel what waits.
+    void flush() noexcept;
+    [[nodiscard]] bool is_idle() const noexcept;
+
+    /// Takes what a peer has sent. How much work that was.
+    unsigned read(nhi::PeerId id) noexcept;
+    unsigned read_all() noexcept;
+
+    /// Looks for hosts that have fallen silent.
+    void tend(Nanoseconds now) noexcept;
+    /// When to do so; 0: nothing is under way.
+    [[nodiscard]] Nanoseconds due() const noexcept { return due_; }
+
+    /// What was written gets to all whose hosts answer, and who reads on hears that this was no
+    /// death.
+    void say_goodbye() noexcept;
+    /// In a child of fork(): they would outlive the parent in it.
+    void close() noexcept;
+
+private:
+    void end(nhi::PeerId id, ddi::Notice notice) noexcept;
+
+    Peers& peers_;
+    Poller& poller_;
+    ddi::Notices& notices_;
+    FrameDecoder::Target& target_;
+    std::unique_ptr<Staging> staging_;
+    std::vector<nhi::PeerId> connected_;
+    std::vector<nhi::PeerId> waiting_;  // those for which something waits
+    std::vector<nhi::PeerId> busy_;     // those to which something may be under way
+    Nanoseconds due_ = 0;
+};
+
+}  // namespace fci::tcp

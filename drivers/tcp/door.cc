@@ -1,0 +1,139 @@
+#include "drivers/tcp/door.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+#include "drivers/host/place.h"
+#include "fci_core/base/assert.h"
+
+namespace fci::tcp {
+
+namespace {
+
+constexpr int kBacklog = 4096;
+constexpr Nanoseconds kMillisecond = 1'000'000;
+constexpr Nanoseconds kHelloLimit = 5'000 * kMillisecond;
+// So long nobody is sent away for the next one, however many knock.
+constexpr Nanoseconds kHelloLeast = 50 * kMillisecond;
+// After one was: so that knocking costs this process a few percent at most.
+constexpr Nanoseconds kRestFromStrangers = 5 * kMillisecond;
+constexpr Nanoseconds kRestWithoutDescriptors = 50 * kMillisecond;
+static_assert(kHelloLeast < kHelloLimit && kRestFromStrangers < kHelloLeast);
+
+}  // namespace
+
+Status Door::open(ddi::Card* card, std::string* error) {
+    callers_.reserve(kCallersMost);
+    listening_ = host::Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!listening_) {
+        *error = host::system_text("no socket");
+        return Status::exhausted;
+    }
+    const int on = 1;
+    (void)setsockopt(listening_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = card->port;
+    address.sin_addr.s_addr = card->host;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    socklen_t bytes = sizeof address;
+    if (bind(listening_.get(), generic, bytes) != 0 || ::listen(listening_.get(), kBacklog) != 0 ||
+        getsockname(listening_.get(), generic, &bytes) != 0) {
+        const int failed = errno;
+        *error = host::system_text("cannot listen at " + host::place_text(*card), failed);
+        if (failed == EADDRINUSE) *error += "; another process has this port";
+        if (failed == EADDRNOTAVAIL) *error += "; no interface of this host has that address";
+        return failed == EADDRINUSE ? Status::exhausted : Status::invalid;
+    }
+    card->port = address.sin_port;
+    FCI_ASSERT(card->port != 0);
+    poller_.watch(listening_.get(), Poller::Source::door, 0, EPOLLIN);
+    return Status::ok;
+}
+
+void Door::close() noexcept {
+    listening_.close();
+    callers_.clear();
+}
+
+/// False: all who are here have just come.
+bool Door::make_room(Nanoseconds now) noexcept {
+    if (callers_.size() < kCallersMost) return true;
+    FCI_ASSERT(callers_.front().came <= callers_.back().came);
+    const Nanoseconds until = callers_.front().came + kHelloLeast;
+    if (now < until) return rest(until), false;
+    ++strangers_;
+    callers_.erase(callers_.begin());
+    rest(now + kRestFromStrangers);
+    return true;
+}
+
+void Door::answer(Nanoseconds now) noexcept {
+    constexpr unsigned kAtOnce = 32;
+    for (unsigned i = 0; i < kAtOnce && make_room(now); ++i) {
+        host::Descriptor socket(
+            ::accept4(listening_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (!socket) {
+            // Whoever waits at an open door lets nobody sleep.
+            const bool is_shortage = errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+                                     errno == ENOMEM;
+            if (is_shortage) rest(now + kRestWithoutDescriptors);
+            return;
+        }
+        const int fd = socket.get();
+        FCI_ASSERT(callers_.size() < kCallersMost && callers_.capacity() >= kCallersMost);
+        callers_.push_back({std::move(socket), {}, now});
+        poller_.watch(fd, Poller::Source::caller, static_cast<std::uint32_t>(fd), EPOLLIN);
+    }
+}
+
+std::optional<Visitor> Door::hear(int socket) noexcept {
+    const auto caller = std::ranges::find_if(
+        callers_, [&](const Caller& one) { return one.socket.get() == socket; });
+    if (caller == callers_.end()) return {};
+    const HelloReader::Heard heard = caller->reader.hear(socket);
+    if (heard == HelloReader::Heard::part) return {};
+    std::optional<Visitor> visitor;
+    if (heard == HelloReader::Heard::all) {
+        visitor = Visitor{std::move(caller->socket), caller->reader.hello()};
+    } else {
+        ++strangers_;
+    }
+    callers_.erase(caller);
+    return visitor;
+}
+
+void Door::tend(Nanoseconds now) noexcept {
+    const auto gone = std::erase_if(
+        callers_, [&](const Caller& one) { return now >= one.came + kHelloLimit; });
+    strangers_ += static_cast<unsigned>(gone);
+    if (rest_until_ != 0 && now >= rest_until_) {
+        rest_until_ = 0;
+        set_open(true);
+    }
+}
+
+Nanoseconds Door::due() const noexcept {
+    if (callers_.empty()) return rest_until_;
+    const Nanoseconds limit = callers_.front().came + kHelloLimit;
+    return rest_until_ != 0 ? std::min(rest_until_, limit) : limit;
+}
+
+unsigned Door::take_strangers() noexcept { return std::exchange(strangers_, 0); }
+
+void Door::rest(Nanoseconds until) noexcept {
+    rest_until_ = until;
+    set_open(false);
+}
+
+void Door::set_open(bool open) noexcept {
+    if (std::exchange(is_open_, open) == open) return;
+    poller_.watch(listening_.get(), Poller::Source::door, 0, open ? std::uint32_t{EPOLLIN} : 0u);
+}
+
+}  // namespace fci::tcp

@@ -1,0 +1,68 @@
+// Door: where others call, and those who have not yet said who they are. Whoever reaches this host
+// may knock, as often as he likes: a bounded number stands here, each for a bounded time, and one
+// who says nothing makes room for the next. Nobody hears a word from here.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drivers/host/descriptor.h"
+#include "drivers/tcp/hello.h"
+#include "drivers/tcp/poller.h"
+#include "fci_core/base/status.h"
+#include "fci_core/ddi/card.h"
+
+namespace fci::tcp {
+
+/// Who has said who he is.
+struct Visitor {
+    host::Descriptor socket;
+    Hello hello;
+};
+
+class Door {
+public:
+    static constexpr std::size_t kCallersMost = 256;  // more wait in the kernel's queue
+
+    explicit Door(Poller& poller) noexcept : poller_(poller) {}
+
+    /// At the place of `card`, which gets its port if it has none.
+    Status open(ddi::Card* card, std::string* error);
+    /// In a child of fork(), which must not keep its parent's callers.
+    void close() noexcept;
+
+    /// Somebody calls.
+    void answer(Nanoseconds now) noexcept;
+    /// He at this socket has said something, or left.
+    std::optional<Visitor> hear(int socket) noexcept;
+    /// What is due by time.
+    void tend(Nanoseconds now) noexcept;
+    /// When that is; 0: nothing.
+    [[nodiscard]] Nanoseconds due() const noexcept;
+    [[nodiscard]] bool is_empty() const noexcept { return callers_.empty(); }
+    /// One whose hello was none for this process.
+    void note_stranger() noexcept { ++strangers_; }
+    /// How many there were, and others who left without a hello, since this was asked last.
+    unsigned take_strangers() noexcept;
+
+private:
+    struct Caller {
+        host::Descriptor socket;
+        HelloReader reader;
+        Nanoseconds came = 0;
+    };
+
+    [[nodiscard]] bool make_room(Nanoseconds now) noexcept;
+    void set_open(bool open) noexcept;
+    void rest(Nanoseconds until) noexcept;
+
+    Poller& poller_;
+    host::Descriptor listening_;
+    std::vector<Caller> callers_;  // who came first stands first
+    bool is_open_ = true;          // the kernel says when somebody calls
+    Nanoseconds rest_until_ = 0;   // before then it does not
+    unsigned strangers_ = 0;
+};
+
+}  // namespace fci::tcp

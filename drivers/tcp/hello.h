@@ -1,0 +1,61 @@
+// Hello: what both ends of a connection say first: who, and what they must agree on. Written by
+// both, believed by neither. The wire is in clear: what keeps strangers out is that nobody knows
+// the incarnation of a process but those who have its card.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "fci_core/ddi/agreement.h"
+#include "fci_core/ddi/card.h"
+
+namespace fci::tcp {
+
+enum class Verdict : std::uint32_t {
+    welcome,   // also of who calls
+    crossing,  // both call: this connection goes, the answerer's own one comes
+    mismatch,  // in what the hello says
+    gone,      // the caller was given up before, and does not come back under this card
+};
+
+struct Hello {
+    static constexpr std::uint64_t kMagic = 0x0200'7063'7449'4346;  // "FCItcp", version 2
+
+    std::uint64_t magic;
+    std::uint64_t job;
+    std::uint64_t layout_digest;
+    std::uint64_t sizes;
+    std::uint64_t block_bytes;  // that its writer keeps for the reader
+    ddi::Card from;             // the writer's
+    ddi::Card to;               // the reader's, as far as the writer knows it
+    std::uint32_t pid;
+    Verdict verdict;
+
+    /// What the two must have in common, as ddi::difference() compares it.
+    [[nodiscard]] ddi::Settings settings() const {
+        ddi::Settings told;
+        told.job = job;
+        told.layout_digest = layout_digest;
+        return told;
+    }
+};
+static_assert(sizeof(Hello) == 80 && std::has_unique_object_representations_v<Hello>);
+
+/// False: the connection does not take it, and errno says why.
+bool say(int socket, const Hello& hello) noexcept;
+
+/// The hello of the other end, as it comes.
+class HelloReader {
+public:
+    enum class Heard : std::uint8_t { part, all, closed };
+
+    Heard hear(int socket) noexcept;
+    [[nodiscard]] const Hello& hello() const noexcept { return hello_; }
+
+private:
+    Hello hello_{};
+    std::size_t bytes_ = 0;  // that are here
+};
+
+}  // namespace fci::tcp

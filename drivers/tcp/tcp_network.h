@@ -1,0 +1,59 @@
+// TcpNetwork: transfers over connections. A peer's block here is written as its frames come.
+#pragma once
+
+#include <span>
+
+#include "drivers/tcp/connections.h"
+#include "drivers/tcp/frame_decoder.h"
+#include "drivers/tcp/peers.h"
+#include "drivers/tcp/turn.h"
+#include "fci_core/nhi/bookkeeping.h"
+
+namespace fci::tcp {
+
+class TcpNetwork final : public nhi::Bookkeeping, private FrameDecoder::Target {
+public:
+    /// `memory`: of the device, for windows. What it is given is used from the first transfer on.
+    TcpNetwork(Peers& peers, Connections& connections, Turn& turn, std::span<std::byte> memory)
+        : Bookkeeping(memory),
+          peers_(peers),
+          connections_(connections),
+          turn_(turn),
+          memory_bytes_(memory.size()) {}
+
+    [[nodiscard]] FrameDecoder::Target& target() noexcept { return *this; }
+
+    Status initiate_transfer(const nhi::Transfer& transfer) noexcept override;
+    nhi::Link link(nhi::PeerId id) noexcept override;
+    bool is_idle() const noexcept override { return connections_.is_idle(); }
+    unsigned poll(Nanoseconds now) noexcept override { return turn_.poll(now); }
+    std::byte* map(nhi::PeerId, nhi::LcsAddress, std::size_t) noexcept override { return nullptr; }
+    Status copy(nhi::PeerId, Direction, std::uint64_t, void*, std::size_t) noexcept override {
+        return Status::unsupported;
+    }
+
+private:
+    nhi::PeerId known_peers() const noexcept override { return peers_.size(); }
+    [[nodiscard]] Status check(const nhi::Transfer& transfer,
+                               std::span<const nhi::PeerId> targets) const noexcept;
+    void write_here(const nhi::Transfer& transfer) noexcept;
+
+    // --- FrameDecoder::Target ---
+    std::uint64_t address_of(std::uint64_t index) const noexcept override {
+        return windows().address(index);
+    }
+    bool is_possible(nhi::PeerId writer, std::uint64_t address,
+                     std::uint64_t bytes) const noexcept override;
+    std::byte* locate(nhi::PeerId writer, std::uint64_t address,
+                      std::uint64_t bytes) noexcept override;
+    void raise(std::uint32_t events) noexcept override {
+        if (take_events(events)) turn_.wake();
+    }
+
+    Peers& peers_;
+    Connections& connections_;
+    Turn& turn_;
+    const std::size_t memory_bytes_;
+};
+
+}  // namespace fci::tcp

@@ -1,0 +1,79 @@
+#include "drivers/tcp/turn.h"
+
+#include <algorithm>
+
+#include "fci_core/base/assert.h"
+#include "fci_core/base/clock.h"
+
+namespace fci::tcp {
+
+namespace {
+
+// So few peers are read without asking the kernel first who has something.
+constexpr std::size_t kReadAtOnce = 2;
+constexpr unsigned kLookEvery = 64;  // turns, for all others
+
+}  // namespace
+
+unsigned Turn::poll(Nanoseconds now) noexcept {
+    const bool few = connections_.size() <= kReadAtOnce && !meeting_.is_busy();
+    const bool looks = !few || ++turns_ % kLookEvery == 0;
+    const unsigned work = looks ? look(now) : connections_.read_all();
+    connections_.flush();
+    tend(now);
+    return work + tell();
+}
+
+unsigned Turn::look(Nanoseconds now) noexcept {
+    unsigned work = 0;
+    poller_.look([&](Poller::Source source, std::uint32_t detail) {
+        if (source == Poller::Source::door) return meeting_.door().answer(now);
+        if (source == Poller::Source::caller) return meeting_.hear(static_cast<int>(detail));
+        FCI_ASSERT(source == Poller::Source::peer && detail < peers_.size());
+        if (peers_[detail].state() == PeerState::connecting) meeting_.go_on(detail, now);
+        if (peers_[detail].state() == PeerState::attached) work += connections_.read(detail);
+    });
+    return work;
+}
+
+/// What is due by time; and whoever sleeps, or watches Device::wait_fd(), comes back for the rest.
+void Turn::tend(Nanoseconds now) noexcept {
+    meeting_.tend(now);
+    connections_.tend(now);
+    const Nanoseconds one = meeting_.due(), other = connections_.due();
+    poller_.ring_at(one == 0 || other == 0 ? one + other : std::min(one, other));
+    for (unsigned i = meeting_.door().take_strangers(); i != 0; --i) {
+        if (listener_ != nullptr) listener_->stranger_came();
+    }
+}
+
+unsigned Turn::tell() noexcept {
+    return notices_.tell(listener_, [&](const ddi::Notice& notice) {
+        Peer& peer = *peers_[notice.id].peer;
+        if (notice.why == Status::ok) {
+            FCI_ASSERT(peer.state == PeerState::joined);
+            peer.state = PeerState::attached;
+            connections_.begin(notice.id);
+        } else {
+            FCI_ASSERT(peer.state == PeerState::ending);
+            peer.state = PeerState::lost;
+        }
+    });
+}
+
+void Turn::sleep(Nanoseconds timeout) noexcept {
+    const Nanoseconds end = timeout < 0 ? INT64_MAX : monotonic_now() + timeout;
+    while (!is_woken_ && notices_.empty()) {
+        Nanoseconds now = monotonic_now();
+        if (now >= end) break;
+        tend(now);
+        if (!poller_.wait(timeout < 0 ? -1 : end - now)) break;
+        now = monotonic_now();
+        (void)look(now);
+        connections_.flush();
+        tend(now);
+    }
+    is_woken_ = false;
+}
+
+}  // namespace fci::tcp

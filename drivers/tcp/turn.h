@@ -1,0 +1,45 @@
+// Turn: what a device does when it is polled, and its sleep.
+#pragma once
+
+#include "drivers/tcp/connections.h"
+#include "drivers/tcp/meeting.h"
+#include "drivers/tcp/peers.h"
+#include "drivers/tcp/poller.h"
+#include "fci_core/ddi/notices.h"
+
+namespace fci::tcp {
+
+class Turn {
+public:
+    Turn(Peers& peers, Poller& poller, Connections& connections, Meeting& meeting,
+         ddi::Notices& notices)
+        : peers_(peers),
+          poller_(poller),
+          connections_(connections),
+          meeting_(meeting),
+          notices_(notices) {}
+
+    void set_listener(ddi::PeerListener* listener) noexcept { listener_ = listener; }
+    /// NetworkInterface::poll.
+    unsigned poll(Nanoseconds now) noexcept;
+    /// Device::sleep.
+    void sleep(Nanoseconds timeout) noexcept;
+    /// An event has come for which it must not sleep.
+    void wake() noexcept { is_woken_ = true; }
+
+private:
+    unsigned look(Nanoseconds now) noexcept;
+    void tend(Nanoseconds now) noexcept;
+    unsigned tell() noexcept;
+
+    Peers& peers_;
+    Poller& poller_;
+    Connections& connections_;
+    Meeting& meeting_;
+    ddi::Notices& notices_;
+    ddi::PeerListener* listener_ = nullptr;
+    bool is_woken_ = false;
+    unsigned turns_ = 0;
+};
+
+}  // namespace fci::tcp
