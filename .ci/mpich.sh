@@ -44,7 +44,7 @@ over_mpich() {
     if [ "$full" = yes ]; then quick=--lines=20; fi
     [ -x "$mpich/bin/mpirun.fci" ] || return
     counted "Debian's MPICH programs" mpich-programs test/programs/run --transport fci-mpich \
-        --mpich "$mpich" netpipe mpich flood spawn crowd ordinary protocols leftover \
+        --mpich "$mpich" netpipe mpich flood spawn crowd ordinary protocols leftover deaf \
         'calm/barrier*' calm/steps-2
     counted "instructions of MPICH's calls" mpich-instructions test/instructions/calls mpich \
         "$mpich"
