@@ -221,7 +221,7 @@ unsigned ConnectionManager::tell() noexcept {
         if (notice.why == Status::ok) {
             FCI_ASSERT(peer.state != State::attached && peer.connected);
             peer.state = State::attached;
-            return;
+            return true;
         }
         FCI_ASSERT(peer.gone && peer.links.empty());
         peer.state = State::lost;
@@ -233,6 +233,7 @@ unsigned ConnectionManager::tell() noexcept {
             peer.own_block = Region();
             peer.own_block_fd.close();
         }
+        return true;
     });
 }
 

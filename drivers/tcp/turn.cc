@@ -58,6 +58,7 @@ unsigned Turn::tell() noexcept {
             FCI_ASSERT(peer.state == PeerState::ending);
             peer.state = PeerState::lost;
         }
+        return true;
     });
 }
 

@@ -34,14 +34,14 @@ public:
     void add(Notice notice) { queue_.push_back(std::move(notice)); }
 
     /// Says what is there. The listener may connect, transfer and add peers; what comes of that
-    /// waits for the next time. `settle(notice)` comes before the listener hears of each.
+    /// waits for the next time. Before it hears of each `settle(notice)` is called; false: of this
+    /// one it does not.
     template <class Settle>
     unsigned tell(PeerListener* listener, Settle settle) {
         std::vector<Notice> now;
         now.swap(queue_);
         for (const Notice& notice : now) {
-            settle(notice);
-            if (listener == nullptr) continue;
+            if (!settle(notice) || listener == nullptr) continue;
             if (notice.why == Status::ok) {
                 listener->peer_attached(notice.id);
             } else {

@@ -96,24 +96,16 @@ unsigned Station::poll(Nanoseconds now) noexcept {
     } else {
         world.turn(now);
     }
-    unsigned work = std::exchange(arrivals, 0);
+    const unsigned work = std::exchange(arrivals, 0);
     // A listener may connect, and die; what comes in meanwhile waits for the next turn.
-    for (std::size_t count = notices.size(); count != 0; --count, ++work) {
-        const Notice notice = std::move(notices.front());
-        notices.pop_front();
+    return work + notices.tell(listener, [&](const ddi::Notice& notice) {
         FCI_ASSERT(notice.id < peers.size() && notice.why != Status::again);
         Peer& peer = *peers[notice.id];
-        if (peer.state == Peer::State::lost) continue;
+        if (peer.state == Peer::State::lost) return false;
         FCI_ASSERT(notice.why != Status::ok || peer.joined);
         peer.state = notice.why == Status::ok ? Peer::State::attached : Peer::State::lost;
-        if (listener == nullptr) continue;
-        if (notice.why == Status::ok) {
-            listener->peer_attached(notice.id);
-        } else {
-            listener->peer_lost(notice.id, notice.why, notice.reason);
-        }
-    }
-    return work;
+        return true;
+    });
 }
 
 void Station::sleep(Nanoseconds timeout) noexcept {

@@ -4,14 +4,13 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "drivers/sim/ideal/world.h"
-#include "fci_core/ddi/device.h"
+#include "fci_core/ddi/notices.h"
 #include "fci_core/nhi/bookkeeping.h"
 
 namespace fci::sim {
@@ -57,11 +56,6 @@ public:
         bool joined = false;  // the world made both blocks
         Pages block;
     };
-    struct Notice {
-        nhi::PeerId id;
-        Status why;  // ok: attached
-        std::string reason;
-    };
 
     [[nodiscard]] nhi::PeerId id_of(const ddi::Card& card) const noexcept;
     nhi::PeerId add(const ddi::Card& card);
@@ -87,7 +81,7 @@ public:
     std::vector<std::unique_ptr<Peer>> peers;  // by id
     std::vector<nhi::PeerId> id_of_process;  // by process number, kNoPeer: not known
     std::vector<Nanoseconds> last_to;          // by process number: the pair's newest action
-    std::deque<Notice> notices;
+    ddi::Notices notices;
     unsigned arrivals = 0;  // since the last poll
     std::array<unsigned, 2> copies_left{kUnlimited, kUnlimited};  // by direction
     Pages own_memory;

@@ -205,7 +205,7 @@ void World::apply(Action& action) noexcept {
         case Action::Kind::attach: apply_attach(action); break;
         case Action::Kind::notice_attached:
         case Action::Kind::notice_lost:
-            to.notices.push_back(
+            to.notices.add(
                 {static_cast<nhi::PeerId>(action.address), action.why, std::move(action.reason)});
             break;
         case Action::Kind::die: kill(action.to); break;

@@ -35,6 +35,7 @@ TEST(notices, tell__in_order_each_settled_before_and_what_comes_of_it_next_time)
     const auto settle = [&](const Notice& notice) {
         EXPECT_EQ(settled.size(), listener.heard.size());
         settled.push_back(notice.id);
+        return true;
     };
     EXPECT_EQ(notices.tell(&listener, settle), 2u);
     EXPECT_EQ(listener.heard, (std::vector<nhi::PeerId>{3, 4}));
@@ -46,11 +47,19 @@ TEST(notices, tell__in_order_each_settled_before_and_what_comes_of_it_next_time)
     EXPECT_EQ(notices.tell(&listener, settle), 0u);
 }
 
+TEST(notices, tell__what_is_stale_is_not_told) {
+    Notices notices;
+    Listener listener(notices);
+    notices.add(died(4, "pid 8"));
+    EXPECT_EQ(notices.tell(&listener, [](const Notice&) { return false; }), 1u);
+    EXPECT_TRUE(listener.heard.empty());
+}
+
 TEST(notices, tell__without_a_listener) {
     Notices notices;
     notices.add({1, Status::ok, {}});
     unsigned settled = 0;
-    EXPECT_EQ(notices.tell(nullptr, [&](const Notice&) { ++settled; }), 1u);
+    EXPECT_EQ(notices.tell(nullptr, [&](const Notice&) { return ++settled != 0; }), 1u);
     EXPECT_EQ(settled, 1u);
 }
 
