@@ -37,7 +37,7 @@ static void sends(int has_long) {
     free(data);
 }
 
-static int receives(double seconds, int has_long) {
+static int receives(int seconds, int has_long) {
     unsigned char* const data = malloc(kLong);
     MPI_Request request = MPI_REQUEST_NULL;
     int right = 1, done = 0;
@@ -46,7 +46,7 @@ static int receives(double seconds, int has_long) {
         MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     }
     /* To the network it is the same as computing. */
-    const struct timespec away = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    const struct timespec away = {(time_t)seconds, 0};
     nanosleep(&away, NULL);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     if (has_long) right = is_right(data, kLong, kShorts);
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    const double seconds = argc > 1 ? atof(argv[1]) : 15;
+    const int seconds = argc > 1 ? atoi(argv[1]) : 15;
     const int has_long = argc < 3 || strcmp(argv[2], "finalizes") != 0;
     int right = 1;
     MPI_Barrier(MPI_COMM_WORLD);
