@@ -80,7 +80,8 @@ void Meeting::call_again(nhi::PeerId id, Nanoseconds now) noexcept {
     going.socket = call(own_.card, entry.card);
     if (!going.socket) return failed(id, errno, now);
     poller_.watch(going.socket.get(), Poller::Source::peer, id, EPOLLOUT);
-    remind(std::min(going.patience.give_up(), now + kPatience));
+    going.silent_at = is_typed(entry.card) ? going.patience.give_up() : now + kPatience;
+    remind(going.silent_at);
 }
 
 void Meeting::go_on(nhi::PeerId id, Nanoseconds now) noexcept {
@@ -112,9 +113,8 @@ void Meeting::say_hello(nhi::PeerId id, Nanoseconds now) noexcept {
 void Meeting::failed(nhi::PeerId id, int error, Nanoseconds now) noexcept {
     Peers::Entry& entry = peers_[id];
     Call& going = entry.peer->call;
-    const bool hung_up = going.said_hello && error == ECONNRESET;
     going.socket.close();
-    if (hung_up) return refused(id, now);
+    if (error == ECONNRESET || error == EPIPE) return refused(id, now);
     const bool may_come = is_typed(entry.card) && error == ECONNREFUSED;
     if ((may_come || is_shortage(error)) && !going.patience.is_over(now)) {
         going.patience.again_later(now, prng_);
@@ -285,13 +285,13 @@ void Meeting::look_at(nhi::PeerId id, Nanoseconds now) noexcept {
     const ddi::Card& card = peers_[id].card;
     if (going.patience.is_due(now)) return call_again(id, now);
     if (going.patience.due() != 0) return remind(going.patience.due());
-    const bool is_silent = going.patience.is_over(now);
+    const bool is_silent = now >= going.silent_at;
     if (is_silent && (!going.said_hello || is_typed(card))) {
         return lose(id, Status::unreachable,
                     host::place_text(card) +
                         " does not answer; is its host down, or does a firewall drop TCP?");
     }
-    if (!is_silent) return remind(going.patience.give_up());
+    if (!is_silent) return remind(going.silent_at);
     if (std::exchange(going.told, true)) return;
     log::line(true, name_of(peers_, id) + " has not answered for " +
                         std::to_string((now - going.began) / (1000 * kMillisecond)) +

@@ -24,6 +24,7 @@ struct Call {
     HelloReader answer{};
     ddi::Patience patience{};
     Nanoseconds began = 0;
+    Nanoseconds silent_at = 0;  // when it has waited long for a word on this socket
     unsigned refusals = 0;  // times that who listens there hung up without a word
     bool told = false;      // the user has heard that there is no answer
 };
