@@ -1,7 +1,10 @@
 #include "fci_core/base/launcher.h"
 
+#include <arpa/inet.h>
+
 #include <initializer_list>
 #include <sstream>
+#include <string_view>
 
 #include "fci_core/base/environment.h"
 #include "fci_core/base/parse.h"
@@ -90,6 +93,38 @@ unsigned ranks_on_host(const Lookup& variable) {
         if (const unsigned ranks = slurm_tasks_on_node(variable(name), node)) return ranks;
     }
     return 0;
+}
+
+std::vector<std::uint32_t> numeric_addresses(const std::string& text) {
+    constexpr std::size_t kMost = 64;
+    std::vector<std::uint32_t> addresses;
+    const auto add_list = [&](std::size_t begin) {
+        std::istringstream list(text.substr(begin, text.find_first_of(":;", begin) - begin));
+        for (std::string item; addresses.size() < kMost && std::getline(list, item, ',');) {
+            in_addr address{};
+            if (inet_pton(AF_INET, item.c_str(), &address) != 1) continue;
+            const bool is_loopback = ntohl(address.s_addr) >> 24 == 127;
+            if (!is_loopback && address.s_addr != 0) addresses.push_back(address.s_addr);
+        }
+    };
+    static constexpr std::string_view kScheme = "://";
+    std::size_t at = text.find(kScheme);
+    if (at == std::string::npos) add_list(0);
+    for (; at != std::string::npos; at = text.find(kScheme, at)) add_list(at += kScheme.size());
+    return addresses;
+}
+
+std::vector<std::uint32_t> launcher_addresses(const Lookup& variable) {
+    // Open MPI 4; the daemons of Open MPI 5; PMIx, whose server is the daemon of this host; Slurm;
+    // Hydra.
+    for (const char* name :
+         {"OMPI_MCA_orte_hnp_uri", "PRTE_MCA_prte_hnp_uri", "PMIX_SERVER_URI41", "PMIX_SERVER_URI4",
+          "PMIX_SERVER_URI3", "PMIX_SERVER_URI21", "PMIX_SERVER_URI2", "PMIX_SERVER_URI",
+          "SLURM_LAUNCH_NODE_IPADDR", "PMI_PORT"}) {
+        auto addresses = numeric_addresses(variable(name));
+        if (!addresses.empty()) return addresses;
+    }
+    return {};
 }
 
 bool was_bound_at_launch(const Lookup& variable) {

@@ -1,8 +1,10 @@
 // Launcher: which process of which job a process is, as its launcher tells in the environment.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace fci {
 
@@ -26,6 +28,12 @@ int rank_on_host(const Lookup& variable);
 unsigned ranks_on_host(const Lookup& variable);
 /// "2(x3),1": tasks on the `node`-th node; 0 where the text does not say.
 unsigned slurm_tasks_on_node(const std::string& text, unsigned node);
+
+/// The launcher's IPv4 addresses, in network byte order, without loopback; none: it told none. Of
+/// those who tell the first counts, and names are left alone: nothing is resolved.
+std::vector<std::uint32_t> launcher_addresses(const Lookup& variable);
+/// "7.0;tcp://10.0.0.1,172.17.0.1:4711;tcp6://[fe80::1]:4711", or "10.0.0.1:4711".
+std::vector<std::uint32_t> numeric_addresses(const std::string& text);
 
 /// The launcher has bound this process to a part of the host's cores, where it binds only while
 /// there are cores for all.

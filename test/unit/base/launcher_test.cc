@@ -1,5 +1,6 @@
 #include "fci_core/base/launcher.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -54,6 +55,54 @@ TEST(Launcher, rank_on_host__who_tells) {
     EXPECT_EQ(rank_on_host(in({{"SLURM_LOCALID", "3"}})), 3);
     EXPECT_EQ(rank_on_host(in({{"MPI_LOCALRANKID", "three"}})), -1);
     EXPECT_EQ(rank_on_host(in({{"MPI_LOCALRANKID", ""}})), -1);
+}
+
+std::vector<std::string> texts(const std::vector<std::uint32_t>& addresses) {
+    std::vector<std::string> texts;
+    for (const std::uint32_t address : addresses) {
+        char text[INET_ADDRSTRLEN];
+        texts.emplace_back(inet_ntop(AF_INET, &address, text, sizeof text));
+    }
+    return texts;
+}
+
+TEST(Launcher, numeric_addresses__names_and_loopback_are_left_alone) {
+    using Texts = std::vector<std::string>;
+    const auto found = [](const std::string& text) { return texts(numeric_addresses(text)); };
+    EXPECT_EQ(found("2034237440.0;tcp://10.0.0.1:44435;tcp6://[fd00::2]:40585"),
+              Texts{"10.0.0.1"});
+    EXPECT_EQ(found("7.0;tcp://10.0.0.1,172.17.0.1:4711:24,16"), (Texts{"10.0.0.1", "172.17.0.1"}));
+    EXPECT_EQ(found("7.0;tcp4://127.0.0.1:57847"), Texts{});
+    EXPECT_EQ(found("7.0;tcp4://127.0.0.1:1;tcp4://10.0.0.9:2"), Texts{"10.0.0.9"});
+    EXPECT_EQ(found("10.0.0.3"), Texts{"10.0.0.3"});
+    EXPECT_EQ(found("10.0.0.3:4711"), Texts{"10.0.0.3"});
+    for (const char* bad :
+         {"", "node7:4711", "localhost", "0.0.0.0", "10.0.0", "10.0.0.1.2", "file:/tmp/uri", "://",
+          "tcp://", "tcp://:1", "7;tcp://,,:", "tcp6://[::ffff:10.0.0.1]:1", "://://", "010.0.0.1",
+          "\xff"}) {
+        EXPECT_EQ(found(bad), Texts{}) << bad;
+    }
+    std::string many = "tcp://";
+    for (int i = 0; i < 10'000; ++i) many += "10.0.0.1,";
+    EXPECT_EQ(found(many).size(), 64u);
+}
+
+TEST(Launcher, launcher_addresses__the_first_who_tells) {
+    const auto found = [](std::map<std::string, std::string> environment) {
+        const auto addresses = texts(launcher_addresses(in(std::move(environment))));
+        return addresses.empty() ? "" : addresses.front();
+    };
+    EXPECT_EQ(found({}), "");
+    using Variable = std::pair<const std::string, std::string>;
+    const Variable slurm{"SLURM_LAUNCH_NODE_IPADDR", "10.0.0.3"};
+    const Variable hydra{"PMI_PORT", "10.0.0.4:4711"};
+    const Variable pmix{"PMIX_SERVER_URI2", "1;tcp4://127.0.0.1:5"};
+    const Variable orte{"OMPI_MCA_orte_hnp_uri", "1;tcp://10.0.0.1:6"};
+    EXPECT_EQ(found({hydra}), "10.0.0.4");
+    EXPECT_EQ(found({hydra, slurm}), "10.0.0.3");
+    EXPECT_EQ(found({pmix, slurm}), "10.0.0.3") << "the daemon of this host tells nothing";
+    EXPECT_EQ(found({pmix, orte, slurm}), "10.0.0.1");
+    EXPECT_EQ(found({{"PMI_PORT", "node7:4711"}}), "");
 }
 
 TEST(Launcher, own_variable__is_empty_where_it_is_not_set) {
