@@ -7,14 +7,29 @@ libfci_sim_la_SOURCES = \
 	drivers/sim/ideal/world.cc \
 	drivers/sim/ideal/world.h
 
+# What drivers need of the operating system.
+noinst_LTLIBRARIES += libfci_host.la
+libfci_host_la_SOURCES = \
+	drivers/host/descriptor.h \
+	drivers/host/draw.h \
+	drivers/host/interface.h \
+	drivers/host/interfaces.cc \
+	drivers/host/interfaces.h \
+	drivers/host/nature.cc \
+	drivers/host/nature.h \
+	drivers/host/network_choice.cc \
+	drivers/host/network_choice.h \
+	drivers/host/network_pattern.cc \
+	drivers/host/network_pattern.h \
+	drivers/host/networks.cc \
+	drivers/host/networks.h \
+	drivers/host/place.h
+
 noinst_LTLIBRARIES += libfci_shm.la
 libfci_shm_la_SOURCES = \
 	drivers/shm/connection_manager.cc \
 	drivers/shm/connection_manager.h \
 	drivers/shm/coming_in.cc \
-	drivers/host/descriptor.h \
-	drivers/host/draw.h \
-	drivers/host/place.h \
 	drivers/shm/going_out.cc \
 	drivers/shm/handshake.cc \
 	drivers/shm/handshake.h \

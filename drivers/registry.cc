@@ -1,6 +1,7 @@
 // The one explicit table of drivers, declared in ddi/driver.h: nothing above includes a driver.
 #include <iterator>
 
+#include "drivers/host/networks.h"
 #include "drivers/shm/shm.h"
 #include "drivers/tcp/tcp.h"
 #include "fci_core/ddi/driver.h"
@@ -19,5 +20,7 @@ constexpr Driver kDrivers[] = {
 const Driver* driver(unsigned i) noexcept {
     return i < std::size(kDrivers) ? &kDrivers[i] : nullptr;
 }
+
+Networks networks(const NetworkRequest& request) { return host::networks_here(request); }
 
 }  // namespace fci::ddi

@@ -89,6 +89,9 @@ test_drivers_SOURCES = \
 	test/unit/drivers/shm_handshake_test.cc \
 	test/unit/drivers/calls.cc \
 	test/unit/drivers/calls.h \
+	test/unit/drivers/invented_interfaces.h \
+	test/unit/drivers/network_choice_test.cc \
+	test/unit/drivers/network_pattern_test.cc \
 	test/unit/drivers/shm_door_test.cc \
 	test/unit/drivers/shm_meeting_rules_test.cc \
 	test/unit/drivers/shm_hostile_test.cc \
@@ -109,7 +112,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tcp_party.h \
 	test/unit/drivers/tcp_pulse_test.cc \
 	test/unit/steps.h
-test_drivers_LDADD = libfci_tap.la libfci_sim.la libfci_shm.la libfci_tcp.la libfci_base.la $(GTEST_LIBS)
+test_drivers_LDADD = libfci_tap.la libfci_sim.la libfci_shm.la libfci_tcp.la libfci_host.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_progress
 test_progress_SOURCES = \
@@ -176,7 +179,7 @@ test/conformance/loopback.h: $(srcdir)/docs/drivers.md
 	{ echo '#pragma once'; awk '/^```cpp/ {code = 1; next} /^```/ {code = 0} code' \
 	$(srcdir)/docs/drivers.md; } >$@.new && \
 	test $$(grep -vc '^#pragma\|^ *$$' $@.new) -lt 200 && mv $@.new $@
-test_conformance_LDADD = libfci_tap.la libfci_sim.la libfci_shm.la libfci_tcp.la libfci_base.la $(GTEST_LIBS)
+test_conformance_LDADD = libfci_tap.la libfci_sim.la libfci_shm.la libfci_tcp.la libfci_host.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_api
 test_api_SOURCES = \
@@ -184,6 +187,7 @@ test_api_SOURCES = \
 	test/unit/api/context.h \
 	test/unit/api/faults_test.cc \
 	test/unit/api/group_test.cc \
+	test/unit/api/network_test.cc \
 	test/unit/api/pool_test.cc \
 	test/unit/api/post_test.cc \
 	test/unit/api/take_test.cc \

@@ -9,11 +9,16 @@
 
 namespace fci::host {
 
+/// "127.0.0.1".
+inline std::string address_text(std::uint32_t host) {
+    char text[INET_ADDRSTRLEN] = "?";
+    inet_ntop(AF_INET, &host, text, sizeof text);
+    return text;
+}
+
 /// "127.0.0.1:40001".
 inline std::string place_text(const ddi::Card& card) {
-    char host[INET_ADDRSTRLEN] = "?";
-    inet_ntop(AF_INET, &card.host, host, sizeof host);
-    return std::string(host) + ":" + std::to_string(ntohs(card.port));
+    return address_text(card.host) + ":" + std::to_string(ntohs(card.port));
 }
 
 }  // namespace fci::host

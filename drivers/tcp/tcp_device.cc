@@ -1,11 +1,11 @@
 #include "drivers/tcp/tcp_device.h"
 
-#include <arpa/inet.h>
 #include <unistd.h>
 
 #include <new>
 
 #include "drivers/host/draw.h"
+#include "drivers/host/networks.h"
 #include "fci_core/base/assert.h"
 #include "fci_core/base/clock.h"
 
@@ -20,7 +20,12 @@ std::unique_ptr<ddi::Device> TcpDevice::open(const ddi::Settings& settings, Stat
     }
     Own own{settings, settings.wanted};
     own.card.family = AF_INET;
-    if (own.card.host == 0) own.card.host = htonl(INADDR_LOOPBACK);
+    ddi::NetworkChoice choice = host::place_to_listen(own.card.host, settings.network, error);
+    own.card.host = choice.host;
+    if (choice.host == 0) {
+        *status = Status::invalid;
+        return nullptr;
+    }
     own.card.incarnation = settings.incarnation;
     while (own.card.incarnation == 0) {
         if (host::draw(&own.card.incarnation)) continue;
@@ -31,6 +36,7 @@ std::unique_ptr<ddi::Device> TcpDevice::open(const ddi::Settings& settings, Stat
     try {
         const std::size_t bytes = settings.communication.empty() ? settings.communication_bytes : 0;
         std::unique_ptr<TcpDevice> device(new TcpDevice(own, Pages(bytes)));
+        device->network_choice_ = std::move(choice);
         *status = device->start(error);
         if (*status == Status::ok) return device;
     } catch (const std::bad_alloc&) {

@@ -21,6 +21,7 @@ libfci_rooms = \
 	libfci_drivers.la \
 	libfci_shm.la \
 	libfci_tcp.la \
+	libfci_host.la \
 	libfci_progress.la \
 	libfci_base.la
 

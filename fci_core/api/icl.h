@@ -322,6 +322,18 @@ struct fci_icl_driver {
 /* Driver number i; tries it. Strings valid until the next call of the same thread. */
 FCI_ICL_API int fci_icl_driver(unsigned i, struct fci_icl_driver *driver);
 
+struct fci_icl_interface {
+    const char *name, *address; /* "eth0", "10.0.0.1/24", or "" */
+    const char *why;            /* what speaks for it, or against it */
+    int chosen;                 /* 1: a context that is opened now on a network listens there */
+};
+/* Address number i of this host's network interfaces, or an interface that has none; number 0 asks
+ * the kernel for all of them. FCI_ICL_ENOENT past the end. Strings as above. */
+FCI_ICL_API int fci_icl_interface(unsigned i, struct fci_icl_interface *interface);
+/* Where such a context listens, and why there and not elsewhere: one line. FCI_ICL_ENOENT: nowhere,
+ * and the line is an error. Valid until the next call of the same thread. */
+FCI_ICL_API int fci_icl_network(const char **line);
+
 FCI_ICL_API const char *fci_icl_library_version(void); /* "0.1.0" */
 
 #ifdef __cplusplus

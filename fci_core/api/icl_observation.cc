@@ -1,11 +1,24 @@
 // The C face, part two: counters, options, drivers.
 #include <string>
+#include <vector>
 
 #include "fci_core/api/icl_context.h"
 #include "fci_core/api/version.h"
+#include "fci_core/base/assert.h"
+#include "fci_core/base/launcher.h"
 
 using fci::api::guarded;
 using fci::api::process_of;
+
+namespace {
+
+/// As a context that is opened now has it.
+fci::ddi::Networks networks_now() {
+    return fci::ddi::networks({fci::Parameters::from_environment(nullptr).net,
+                               fci::launcher_addresses(fci::own_variable)});
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -42,6 +55,30 @@ int fci_icl_driver(unsigned i, struct fci_icl_driver* driver) {
         const bool usable = known->probe(&reason);
         *driver = {known->name, known->summary, usable ? 1 : 0, reason.c_str()};
         return FCI_ICL_OK;
+    });
+}
+
+int fci_icl_interface(unsigned i, struct fci_icl_interface* interface) {
+    return guarded([&]() -> int {
+        static thread_local std::vector<fci::ddi::NetworkRow> rows;
+        if (i == 0) rows = networks_now().rows;
+        if (i >= rows.size()) return FCI_ICL_ENOENT;
+        const fci::ddi::NetworkRow& row = rows[i];
+        *interface = {row.interface.c_str(), row.address.c_str(), row.why.c_str(),
+                      row.chosen ? 1 : 0};
+        return FCI_ICL_OK;
+    });
+}
+
+int fci_icl_network(const char** line) {
+    return guarded([&]() -> int {
+        static thread_local std::string text;
+        const fci::ddi::Networks networks = networks_now();
+        const bool found = networks.choice.host != 0;
+        FCI_ASSERT(found == networks.error.empty());
+        text = found ? networks.choice.place + ": " + networks.choice.reason : networks.error;
+        *line = text.c_str();
+        return found ? FCI_ICL_OK : FCI_ICL_ENOENT;
     });
 }
 

@@ -141,11 +141,13 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
                             protocol->offers_receives());
     settings.job = job_cookie(options, parameters);
     settings.wanted = options.card;
+    settings.network = {parameters.net, launcher_addresses(own_variable)};
     settings.connect_ms = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(parameters.connect_ms, 0x7fffffff));
     settings.answers_typed = parameters.answer == "typed";
     std::unique_ptr<ddi::Device> device = driver->open(settings, status, error);
     if (device == nullptr) return nullptr;
+    const ddi::NetworkChoice& network = device->network_choice();
     auto process = Process::make(std::move(device), driver->name, *protocol, limits,
                                  progress::WaitPolicy(parameters.wait, local_ranks, cores),
                                  progress::own_host());
@@ -158,6 +160,8 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
     log::line(
         parameters.info == "on" && speaks,
         process->summary() + (options.user_agent.empty() ? "" : ", for " + options.user_agent));
+    log::line(parameters.info == "on" && speaks && network.host != 0,
+              network.place + ": " + network.reason);
     for (const std::string& hint : unknown_variables()) log::hint_once(speaks, hint);
     FinalReport report;
     report.as_line = parameters.stats == "on";

@@ -357,7 +357,11 @@ std::uint64_t Process::counter(unsigned i) {
 std::string Process::wait_policy() const { return policy_.describe(); }
 
 std::string Process::summary() const {
-    return std::string(FCI_VERSION_TEXT) + ", driver " + driver_ + ", protocol " +
+    std::string driver = driver_;
+    if (const ddi::NetworkChoice& network = device_->network_choice(); network.host != 0) {
+        driver += " at " + network.place;
+    }
+    return std::string(FCI_VERSION_TEXT) + ", driver " + driver + ", protocol " +
            messages_.engine().protocol.name + ", wait " + wait_policy();
 }
 

@@ -5,6 +5,7 @@ noinst_HEADERS += \
 	%D%/crossing.h \
 	%D%/device.h \
 	%D%/driver.h \
+	%D%/networks.h \
 	%D%/notices.h \
 	%D%/patience.h \
 	%D%/peer_table.h

@@ -10,6 +10,7 @@
 #include "fci_core/base/memory_use.h"
 #include "fci_core/base/status.h"
 #include "fci_core/ddi/card.h"
+#include "fci_core/ddi/networks.h"
 #include "fci_core/nhi/network_interface.h"
 
 namespace fci::ddi {
@@ -47,7 +48,8 @@ struct Settings {
     // Instead of memory of its own: that of the device above, which has several networks.
     std::span<std::byte> communication{};
     std::uint64_t incarnation = 0;        // likewise; 0: drawn
-    Card wanted{};                        // port 0: any free one
+    Card wanted{};                        // port 0: any free one; host 0: as `network` says
+    NetworkRequest network{};
     std::uint32_t connect_ms = 30'000;    // for which a typed place is tried where nobody listens
     bool answers_typed = false;           // over a network also who knows no more than the place
     std::uint64_t seed = 1;               // of a simulated network's chance
@@ -82,9 +84,14 @@ public:
     /// A descriptor that becomes readable in those cases; -1 where there is none.
     [[nodiscard]] virtual int wait_fd() const noexcept = 0;
     virtual Nanoseconds now() const noexcept = 0;
+    /// Where it listens and why there; host 0: on no network.
+    [[nodiscard]] const NetworkChoice& network_choice() const noexcept { return network_choice_; }
     /// For messages: "pid 4711 at 127.0.0.1:40001".
     [[nodiscard]] virtual std::string describe(nhi::PeerId id) const = 0;
     virtual void set_listener(PeerListener* listener) noexcept = 0;
+
+protected:
+    NetworkChoice network_choice_;  // a driver over a network says it while it opens
 };
 
 }  // namespace fci::ddi

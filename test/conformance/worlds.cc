@@ -1,4 +1,6 @@
 // The drivers under the conformance suite.
+#include <arpa/inet.h>
+
 #include <stdexcept>
 #include <test/conformance/loopback.h>  // made of docs/drivers.md
 
@@ -174,6 +176,7 @@ class TcpWorld final : public Devices {
     std::unique_ptr<ddi::Device> make(const ddi::Settings& given, std::string* error) override {
         ddi::Settings settings = given;
         settings.connect_ms = 300;
+        if (settings.wanted.host == 0) settings.wanted.host = htonl(INADDR_LOOPBACK);
         Status status;
         return tcp::open_tcp(settings, &status, error);
     }

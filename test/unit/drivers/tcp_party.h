@@ -30,6 +30,7 @@ inline ddi::Settings settings() {
     settings.job = 77;
     settings.communication_bytes = 4096;
     settings.connect_ms = 200;
+    settings.wanted.host = htonl(INADDR_LOOPBACK);
     return settings;
 }
 

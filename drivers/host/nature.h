@@ -1,0 +1,29 @@
+// Nature: whether an interface is hardware, or only software of this host.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "drivers/host/interface.h"
+
+namespace fci::host {
+
+/// The better first.
+enum class Nature : std::uint8_t {
+    physical,   // hardware, or a bond, bridge or VLAN over it
+    container,  // a container's way out: the inner end of a pair, the outer one is elsewhere
+    software,   // what reaches this host's containers and virtual machines, or a tunnel
+    loopback,
+};
+
+static_assert(Nature::physical < Nature::container && Nature::container < Nature::software);
+static_assert(Nature::software < Nature::loopback, "the order is the preference");
+
+/// By what the kernel says of it, and by its name only where that says nothing.
+Nature nature_of(const Interface& interface, const std::vector<Interface>& all);
+
+/// "physical (bond)", "virtual (veth)".
+std::string nature_text(Nature nature, const Interface& interface);
+
+}  // namespace fci::host

@@ -1,0 +1,38 @@
+// Networks: at which of its addresses a process listens, and why not at the others (§3.2.3).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fci::ddi {
+
+/// What decides about it, besides what the host has.
+struct NetworkRequest {
+    std::string wanted;                   // FCI_NET: interface, pattern, subnet; empty: nothing
+    std::vector<std::uint32_t> launcher;  // its IPv4 addresses, in network byte order
+};
+
+struct NetworkChoice {
+    std::uint32_t host = 0;  // IPv4 address in network byte order; 0: there is none
+    std::string place;       // "10.0.0.1 (eth0)", without the interface where that is unknown
+    std::string reason;      // why this one and not the others: a line for people
+};
+
+/// One address of an interface, or an interface that has none.
+struct NetworkRow {
+    std::string interface, address;  // "eth0", "10.0.0.1/24"
+    std::string why;                 // what speaks for it, or against it
+    bool chosen = false;
+};
+
+struct Networks {
+    std::vector<NetworkRow> rows;
+    NetworkChoice choice;
+    std::string error;  // why there is no choice, and what to do
+};
+
+/// What this host has now, and what a process that is opened now takes (drivers/registry.cc).
+Networks networks(const NetworkRequest& request);
+
+}  // namespace fci::ddi
