@@ -35,6 +35,7 @@ dist_check_SCRIPTS += \
 	test/tools/fci-mpich-build \
 	test/tools/metrics \
 	test/tools/mutants \
+	test/tools/network \
 	test/tools/pypi \
 	test/tools/remember \
 	test/tools/segments
@@ -278,7 +279,8 @@ EXTRA_DIST += \
 	test/mutants/run
 
 # The tests that run what is built, for the sanitizers: what the tree looks like is the same there.
-sanitized_tests = $(unit_tests) simulation job_simulation test/tools/fci_info test/tools/fci_info-job
+sanitized_tests = $(unit_tests) simulation job_simulation test/tools/fci_info test/tools/fci_info-job \
+	test/tools/network
 if HAVE_LIBFABRIC
 sanitized_tests += test/provider/two-sided
 endif

@@ -77,6 +77,12 @@ void examine_core(const Survey& survey, Findings* findings) {
         add_problem(findings, "core", survey.error,
                     "Do what the message says; fci_info -c lists all options.");
     }
+    if (survey.network_is_refused) {
+        add_problem(findings, "network", survey.network,
+                    "Do what the message says; fci_info -i lists the interfaces.");
+    } else {
+        add_ok(findings, "network", survey.network);
+    }
     for (const std::string& name : survey.unknown) {
         add_problem(findings, "variable " + name, "is no option of FCI and has no effect",
                     "Look for the right name in fci_info -c, or unset it.");

@@ -48,6 +48,19 @@ ordered_json findings_json(const Findings& findings) {
     return list;
 }
 
+ordered_json network_json(const Survey& survey) {
+    ordered_json interfaces = ordered_json::array();
+    for (const Interface& one : survey.interfaces) {
+        interfaces.push_back({{"name", one.name},
+                              {"address", one.address},
+                              {"chosen", one.chosen},
+                              {"why", one.why}});
+    }
+    return {{"usable", survey.has_network},
+            {survey.has_network ? "reason" : "error", survey.network},
+            {"interfaces", interfaces}};
+}
+
 ordered_json uses_json(const Uses& uses) {
     return {{"fci", uses.fci},
             {"plug", name_of(uses.plug)},
@@ -68,6 +81,7 @@ std::string json_text(const Survey& survey, const Diagnosis* diagnosis) {
                                   {"summary", driver.summary},
                                   {"reason", driver.reason}});
     }
+    all["network"] = network_json(survey);
     all["context"] = context_json(survey);
     all["options"] = ordered_json::array();
     for (const Option& option : survey.options) {

@@ -35,6 +35,8 @@ std::string job_wish(const std::string& text) {
 void describe(CLI::App* app, Wanted* wanted) {
     app->add_flag("-d,--drivers", wanted->chapters.drivers,
                   "Drivers with their state, and the reason where one is not usable");
+    app->add_flag("-i,--interfaces", wanted->chapters.network,
+                  "Network interfaces: at which one a process listens, and why not at the others");
     app->add_flag("-l,--limits", wanted->chapters.limits,
                   "Driver, protocol and wait policy, and how a message travels by its length");
     app->add_flag("-c,--config", wanted->chapters.options,
@@ -56,12 +58,13 @@ void describe(CLI::App* app, Wanted* wanted) {
         ->type_name("[PID|all]")
         ->check(job_wish);
     app->add_flag("--version", wanted->version, "The version, nothing else");
-    app->footer("Without options: drivers and limits. Exit code: 0 all is well, 1 a problem was "
-                "found,\n2 wrong usage.");
+    app->footer(
+        "Without options: drivers, interfaces and limits. Exit code: 0 all is well, 1 a problem\n"
+        "was found, 2 wrong usage.");
 }
 
 bool well(const fci::info::Survey& survey) {
-    return survey.error.empty() &&
+    return survey.error.empty() && !survey.network_is_refused &&
            std::any_of(survey.drivers.begin(), survey.drivers.end(),
                        [](const fci::info::Driver& driver) { return driver.usable; });
 }
@@ -112,8 +115,10 @@ int main(int argc, char** argv) {
         return app.exit(error) == 0 ? kAllWell : kWrongUsage;
     }
     fci::info::Chapters& chapters = wanted.chapters;
-    if (!chapters.drivers && !chapters.limits && !chapters.options && !chapters.counters) {
-        chapters.drivers = chapters.limits = true;
+    const bool any = chapters.drivers || chapters.network || chapters.limits || chapters.options ||
+                     chapters.counters;
+    if (!any) {
+        chapters.drivers = chapters.network = chapters.limits = true;
     }
     return show(wanted);
 }

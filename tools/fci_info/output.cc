@@ -40,6 +40,25 @@ std::string drivers_text(const Survey& survey) {
     return text;
 }
 
+/// What is chosen is first; each line says why, or why not.
+std::string network_text(const Survey& survey) {
+    std::string text = "Network, for drivers over one (FCI_NET)\n";
+    std::size_t name = 8, address = 14;
+    for (const Interface& one : survey.interfaces) {
+        name = std::max(name, one.name.size() + 2);
+        address = std::max(address, one.address.size() + 2);
+    }
+    for (const bool chosen : {true, false}) {
+        for (const Interface& one : survey.interfaces) {
+            if (one.chosen != chosen) continue;
+            text += (chosen ? "  taken     " : "  not       ") + padded(one.name, name) +
+                    padded(one.address, address) + one.why + "\n";
+        }
+    }
+    if (!survey.has_network) text += wrapped(survey.network, 2);
+    return text;
+}
+
 std::string limits_text(const Survey& survey) {
     if (!survey.error.empty()) {
         return "No context can be opened here:\n" + wrapped(survey.error, 2);
@@ -106,6 +125,7 @@ std::string padded(const std::string& text, std::size_t width) {
 std::string survey_text(const Survey& survey, const Chapters& chapters) {
     std::string text = "FCI " + survey.version + "\n";
     if (chapters.drivers) text += "\n" + drivers_text(survey);
+    if (chapters.network) text += "\n" + network_text(survey);
     if (chapters.limits) text += "\n" + limits_text(survey);
     if (chapters.options) text += "\n" + options_text(survey);
     if (chapters.counters) text += "\n" + counters_text(survey);

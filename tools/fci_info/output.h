@@ -9,7 +9,7 @@
 namespace fci::info {
 
 struct Chapters {
-    bool drivers = false, limits = false, options = false, counters = false;
+    bool drivers = false, network = false, limits = false, options = false, counters = false;
 };
 
 /// Blanks behind it, up to `width`.

@@ -30,6 +30,22 @@ std::vector<std::string> unknown_variables(const std::vector<Option>& options) {
     return names;
 }
 
+void ask_network(Survey* survey) {
+    struct fci_icl_interface interface{};
+    for (unsigned i = 0; fci_icl_interface(i, &interface) == FCI_ICL_OK; ++i) {
+        survey->interfaces.push_back(
+            {interface.name, interface.address, interface.why, interface.chosen != 0});
+    }
+    const char* line = "";
+    survey->has_network = fci_icl_network(&line) == FCI_ICL_OK;
+    survey->network = line;
+    for (const Option& option : survey->options) {
+        if (option.env == "FCI_NET" && option.from != "default") {
+            survey->network_is_refused = !survey->has_network;
+        }
+    }
+}
+
 void ask_context(Survey* survey, unsigned local_ranks) {
     fci_icl_config config{};
     config.version = FCI_ICL_VERSION;
@@ -91,6 +107,7 @@ Survey take_survey(unsigned local_ranks) {
     for (unsigned i = 0; const char* name = fci_icl_counter_name(i, &help); ++i) {
         survey.counters.push_back({name, help});
     }
+    ask_network(&survey);
     survey.unknown = unknown_variables(survey.options);
     ask_context(&survey, local_ranks);
     return survey;

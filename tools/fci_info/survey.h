@@ -17,6 +17,12 @@ struct Option {
     std::string name, env, fallback, value, help, from;
 };
 
+/// An address of a network interface, or one that has none.
+struct Interface {
+    std::string name, address, why;
+    bool chosen = false;
+};
+
 struct Counter {
     std::string name, help;
 };
@@ -32,6 +38,10 @@ struct Survey {
     std::vector<Driver> drivers;
     std::vector<Option> options;
     std::vector<Counter> counters;
+    std::vector<Interface> interfaces;
+    std::string network;               // where a process listens on a network and why, or an error
+    bool has_network = false;
+    bool network_is_refused = false;   // FCI_NET is set, and no network is what it says
     std::vector<std::string> unknown;  // FCI_* variables that are no option
     std::string error;                 // why no context could be opened; empty: one could
     std::string driver, protocol, wait_policy, summary;
