@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kNamedMost = 4;    // interfaces of a kind in a line, then their number
 constexpr std::size_t kListedMost = 64;  // in an error
 constexpr std::size_t kQuotedMost = 64;  // characters of what the user wrote
+constexpr const char* kOnlyIpv6 = "only IPv6 addresses";
 static_assert(kNamedMost < kListedMost, "an error tells more than a line of information");
 
 /// What the user wrote, so that it is one line and no longer than that.
@@ -101,7 +102,7 @@ std::string Chooser::flaw(const Interface& interface, const Interface::Address& 
         if (std::string why = pattern_->mismatch(interface, address); !why.empty()) return why;
     }
     if (!interface.is_up) return "down";
-    if (!has_address) return interface.has_ipv6 ? "only IPv6 addresses" : "no address";
+    if (!has_address) return interface.has_ipv6 ? kOnlyIpv6 : "no address";
     if (!interface.has_link) return "no link";
     const bool by_interface = !(pattern_ && pattern_->is_subnet());
     const bool is_loopback =
@@ -213,8 +214,7 @@ std::string Chooser::against(const Candidate& loser, const Candidate& winner) co
 std::string Chooser::others() const {
     std::map<std::string, std::vector<const ddi::NetworkRow*>> by_reason;
     for (const ddi::NetworkRow& row : networks_.rows) {
-        const bool plain = row.why == "loopback" || row.why == "no address" ||
-                           (row.why == "down" && row.address.empty());
+        const bool plain = row.why == "loopback" || (row.address.empty() && row.why != kOnlyIpv6);
         if (!row.chosen && !plain) by_reason[row.why].push_back(&row);
     }
     std::string text;

@@ -40,6 +40,9 @@ TEST_F(Network, choose__the_interface_that_is_named) {
     EXPECT_EQ(host.chosen("eth4"), "169.254.7.7 (eth4)");
     EXPECT_EQ(host.why("eth1", "eth1"), "physical, as FCI_NET=eth1 says");
     EXPECT_EQ(host.why("eth0", "eth1"), "another name");
+    EXPECT_EQ(host.choose("eth1").choice.reason,
+              "physical, as FCI_NET=eth1 says; not lo 127.0.0.1/8, docker0 172.17.0.1/16, eth0 "
+              "192.168.1.5/24, eth2 10.2.0.5/16 and 1 more: another name");
     EXPECT_EQ(host.why("lo", "lo"),
               "loopback, as FCI_NET=lo says: only processes on this host can be reached");
     expect_error("eth", "fits no usable network interface");
