@@ -31,6 +31,7 @@ dist_check_SCRIPTS += \
 	test/tools/demo \
 	test/tools/fci_info \
 	test/tools/fci_info-job \
+	test/tools/fci-lab \
 	test/tools/fci-run \
 	test/tools/fci-mpich-build \
 	test/tools/metrics \
@@ -48,7 +49,8 @@ EXTRA_DIST += \
 	test/harness/metrics \
 	test/harness/tarball \
 	test/harness/yielding.c \
-	test/tools/everyone.c
+	test/tools/everyone.c \
+	test/tools/hosts.c
 
 if HAVE_LIBFABRIC
 provider_environment =

@@ -1,6 +1,24 @@
-# tools: fci_info, which asks through icl.h only, fci-env, fci-run and fci-mpich-build.
+# tools: fci_info, which asks through icl.h only, fci-env, fci-run, fci-lab and fci-mpich-build.
 bin_SCRIPTS += tools/fci-env tools/fci-run
-dist_bin_SCRIPTS += %D%/fci-mpich-build
+dist_bin_SCRIPTS += %D%/fci-lab %D%/fci-mpich-build
+
+labdir = $(pkgdatadir)/lab
+dist_lab_DATA = \
+	%D%/lab/caller.py \
+	%D%/lab/files.py \
+	%D%/lab/holder.py \
+	%D%/lab/host.py \
+	%D%/lab/job.py \
+	%D%/lab/kernel.py \
+	%D%/lab/network.py \
+	%D%/lab/plan.py \
+	%D%/lab/rsh.py \
+	%D%/lab/server.py \
+	%D%/lab/session.py \
+	%D%/lab/start.py \
+	%D%/lab/terminal.py \
+	%D%/lab/trouble.py \
+	%D%/lab/wire.py
 CLEANFILES += tools/fci_info.1
 
 # For Open MPI, by number of cores; fci-env picks one.
@@ -59,7 +77,7 @@ fci_info_LDFLAGS = '-Wl,-rpath,$$ORIGIN/../lib'
 
 man1_MANS = tools/fci_info.1
 endif
-dist_man_MANS += %D%/fci-env.1 %D%/fci-run.1 %D%/fci-mpich-build.1
+dist_man_MANS += %D%/fci-env.1 %D%/fci-run.1 %D%/fci-lab.1 %D%/fci-mpich-build.1
 
 # The options of the man page are those of parameters.def.
 EXTRA_DIST += %D%/fci_info.1.in %D%/options.awk
