@@ -1,6 +1,7 @@
 """The first process of a lab. All else of it lives in its process namespace and below it, so that
 the kernel ends everything with it, however it ends."""
 
+import errno
 import os
 import shlex
 import signal
@@ -37,10 +38,12 @@ def main(plan, places, starter):
 
 def refused(error):
     """Of the kernel, while namespaces and what is in them are made."""
+    remedy = "see ulimit -a, df and dmesg for what is used up"
+    if error.errno in (errno.EPERM, errno.EACCES):
+        remedy = ("in a container: give it CAP_SYS_ADMIN and an unmasked /proc; on Ubuntu: sysctl "
+                  "kernel.apparmor_restrict_unprivileged_userns=0; or call it as root")
     return Trouble("the namespaces of the lab cannot be set up",
-                   f"{error.filename or 'the kernel'}: {error.strerror}",
-                   "in a container: give it CAP_SYS_ADMIN and an unmasked /proc; on Ubuntu: "
-                   "sysctl kernel.apparmor_restrict_unprivileged_userns=0; or call it as root")
+                   f"{error.filename or 'the kernel'}: {error.strerror}", remedy)
 
 
 def close_all_but(kept):

@@ -1,6 +1,7 @@
 """Makes a lab: what is done in the namespaces of whoever calls up."""
 
 import os
+import resource
 import socket
 
 from lab import holder, kernel, network, wire
@@ -12,6 +13,8 @@ def up(plan):
     if network.ip_command() is None:
         raise Trouble("no network can be made", "there is no command ip",
                       "apt-get install iproute2", 2)
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # programs have their callers' limits
     places = bind_places(plan)
     apart(plan)
     mine, theirs = socket.socketpair()
