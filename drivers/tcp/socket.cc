@@ -50,7 +50,7 @@ void tune(int socket) noexcept {
     set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
     set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
     set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set(socket, IPPROTO_TCP, TCP_KEEPIDLE, 5);
+    set(socket, IPPROTO_TCP, TCP_KEEPIDLE, 4);
     set(socket, IPPROTO_TCP, TCP_KEEPINTVL, 2);
     set(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
     // Since Linux 6.15; before, the kernel asks a peer without room less and less often, down to

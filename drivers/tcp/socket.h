@@ -11,7 +11,7 @@ namespace fci::tcp {
 host::Descriptor call(const ddi::Card& from, const ddi::Card& to) noexcept;
 
 /// For one over which two have met: small things leave at once, a host that falls silent while
-/// nothing is under way is noticed after 11 s, and one that has no room is asked often enough for
+/// nothing is under way is noticed after 10 s, and one that has no room is asked often enough for
 /// Pulse to see that it answers.
 void tune(int socket) noexcept;
 

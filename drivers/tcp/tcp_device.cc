@@ -51,10 +51,10 @@ TcpDevice::TcpDevice(const Own& own, Pages memory)
       own_memory_(std::move(memory)),
       communication_(own.settings.communication.empty() ? own_memory_.span()
                                                         : own.settings.communication),
+      network_(peers_, connections_, turn_, communication_),
       connections_(peers_, poller_, notices_, network_.target()),
       meeting_(own_, peers_, poller_, connections_, notices_),
-      turn_(peers_, poller_, connections_, meeting_, notices_),
-      network_(peers_, connections_, turn_, communication_) {}
+      turn_(peers_, poller_, connections_, meeting_, notices_) {}
 
 Status TcpDevice::start(std::string* error) {
     if (const Status status = poller_.open(error); status != Status::ok) return status;

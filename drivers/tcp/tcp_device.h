@@ -59,10 +59,10 @@ private:
     Peers peers_;
     Poller poller_;
     ddi::Notices notices_;
+    TcpNetwork network_;
     Connections connections_;
     Meeting meeting_;
     Turn turn_;
-    TcpNetwork network_;
     std::optional<ForkWatch> fork_watch_;
 };
 

@@ -96,6 +96,7 @@ class Settings:
     seed: int = 1
     record: bool = False  # write the expected results instead of only comparing
     scratch: Path = None
+    lab: object = None  # hosts to run over (lab.Lab); None: this one
     mpich_prefix: Path = None  # where fci-mpich-build installed; default: mpich in FCI's prefix
 
     def directory(self, name):
@@ -150,7 +151,10 @@ class Settings:
 
     def mpirun(self, ranks, program, transport=None, options=(), env=None):
         """The command line, and the environment it needs on top of the present one."""
-        transport = transport or self.transport
+        command, extra = self.on_this_host(ranks, program, transport or self.transport, options, env)
+        return (self.lab.run(ranks, command) if self.lab else command), extra
+
+    def on_this_host(self, ranks, program, transport, options, env):
         extra = dict(env or {})
         if transport in WHEELS:
             fci_run = self.prefix / "bin/fci-run" if transport.startswith("fci-") else None

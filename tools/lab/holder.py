@@ -109,9 +109,11 @@ class Holder:
         here = server.Server(self.plan, wire.SWITCH, self.users)
         here.listen(self.places[wire.SWITCH])
         wire.send(self.starter, {"ready": True})
-        if wire.receive(self.starter) is None:
+        go = wire.receive(self.starter)
+        if go is None:
             return
-        kernel.prctl(kernel.PR_SET_PDEATHSIG, 0)
+        if not go["attached"]:
+            kernel.prctl(kernel.PR_SET_PDEATHSIG, 0)
         signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
         wire.send(self.starter, {"stays": True})
         wire.receive(self.starter)

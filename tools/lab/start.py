@@ -8,8 +8,8 @@ from lab import holder, kernel, network, wire
 from lab.trouble import Trouble
 
 
-def up(plan):
-    """Until it is ready, the lab ends with this process."""
+def up(plan, attached):
+    """Until it is ready, the lab ends with this process; if it is attached, also then."""
     if network.ip_command() is None:
         raise Trouble("no network can be made", "there is no command ip",
                       "apt-get install iproute2", 2)
@@ -27,7 +27,7 @@ def up(plan):
     try:
         for word in ("ready", "stays"):
             expect(wire.receive(mine), word)
-            wire.send(mine, {"go": True})
+            wire.send(mine, {"attached": attached})
     except ConnectionError:
         expect(None, "stays")
 

@@ -1,0 +1,44 @@
+"""Hosts of a lab (fci-lab), for the time of a run."""
+
+import json
+import os
+import subprocess
+
+
+class Lab:
+    """Ends with this process, however that ends."""
+
+    def __init__(self, prefix, hosts, networks=1, cores=1):
+        self.tool, self.hosts = str(prefix / "bin/fci-lab"), hosts
+        self.name = f"programs-{os.getpid()}-{os.urandom(3).hex()}"
+        self.up = subprocess.Popen(
+            [self.tool, "up", "--attached", "--name", self.name, str(hosts), "--cores", str(cores),
+             "--networks", str(networks)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        said = self.up.stdout.readline()
+        if "up, " not in said:
+            raise RuntimeError("no lab: " + (said + self.up.stdout.read()).strip())
+
+    def run(self, ranks, command):
+        """The same command with its ranks on all hosts, in blocks."""
+        per_host = -(-ranks // self.hosts)
+        return [self.tool, "run", "--name", self.name, "--per-host", str(per_host), *command]
+
+    def shell(self, host, *words, root=False):
+        return subprocess.run(
+            [self.tool, "shell", "--name", self.name, *["--root"] * root, host, "--", *words],
+            capture_output=True, text=True, timeout=30)
+
+    def status(self):
+        """name -> what fci-lab tells of the host."""
+        told = subprocess.run([self.tool, "status", "--name", self.name, "--json"], check=True,
+                              capture_output=True, text=True, timeout=30)
+        return {host["name"]: host for host in json.loads(told.stdout)["hosts"]}
+
+    def traffic(self):
+        """Bytes that have come to all hosts."""
+        return sum(host["interfaces"]["eth0"]["rx_bytes"] for host in self.status().values())
+
+    def down(self):
+        self.up.stdin.close()
+        self.up.wait()

@@ -1,0 +1,104 @@
+"""A job over the hosts of a lab (--hosts): that its messages went over the wire, and what the others
+hear when a rank is killed, or its host falls silent."""
+
+import re
+import threading
+import time
+
+import lab
+from harness import HERE, Case, built, failed, passed, run
+
+HEARD = 0.1  # seconds after a death
+SILENT = 11  # seconds after a host was cut off
+TRIES = 5    # for the first of these: the machine may be busy
+LIMIT = 60
+ENDED = 10  # where the launcher of a job that lost a rank may not end by itself
+GOES_ON = {"openmpi": ["--enable-recovery"], "mpich": ["-disable-auto-cleanup"]}
+
+
+def widow(settings):
+    where = settings.directory("hosts")
+    return where, built(settings, HERE / "widow.c", where / "widow", mpi=True, against_fci=False)
+
+
+def names_of_lost(ran):
+    """Of each rank that was lost, what was said of it."""
+    return re.findall(r"rank (\d+) of MPI_COMM_WORLD: [^\n]*?at (\d+\.\d+\.\d+\.\d+):", ran.err + ran.out)
+
+
+def wire(settings):
+    """What ranks on different hosts send goes over eth0."""
+    where = settings.directory("hosts")
+    binary = built(settings, HERE / "alltoall.c", where / "alltoall", mpi=True, against_fci=False)
+    ranks, length, rounds = 2 * settings.lab.hosts, 1 << 20, 4
+    before = settings.lab.traffic()
+    command, env = settings.mpirun(ranks, [binary, length, rounds])
+    ran = run(command, cwd=where, env=env, timeout=LIMIT)
+    if ran.code or f"alltoall: {ranks} ranks, all right" not in ran.out:
+        return failed(f"{ran.ended()}: {ran.last_line()}")
+    came = settings.lab.traffic() - before
+    between = rounds * length * ranks * (ranks - 2)  # each to all but those on its host
+    if not between <= came <= 1.3 * between + 1e6:
+        return failed(f"{came} bytes came to the hosts, {between} were to go between them")
+    return passed(f"{ranks} ranks, {came / 1e6:.0f} MB over the wire, {between / 1e6:.0f} of them data")
+
+
+def killed(settings):
+    """All that wait for a rank hear of its death, by name."""
+    where, binary = widow(settings)
+    ranks, took = 2 * settings.lab.hosts, []
+    for _ in range(TRIES):
+        command, env = settings.mpirun(ranks, [binary, "kill"], options=GOES_ON[settings.mpi])
+        ran = run(command, cwd=where, env=env, timeout=ENDED)
+        heard = [float(each) for each in re.findall(r"heard after (\S+) s", ran.out)]
+        if len(heard) != ranks - 1:
+            return failed(f"{len(heard)} of {ranks - 1} heard; {ran.ended()}: {ran.last_line()}")
+        if not {(str(ranks - 1), f"10.77.0.{settings.lab.hosts}")} <= set(names_of_lost(ran)):
+            return failed("nobody said which rank on which host was lost: " + ran.last_line())
+        took.append(max(heard))
+        if took[-1] <= HEARD:
+            return passed(f"{ranks - 1} ranks heard within {took[-1] * 1000:.0f} ms")
+    return failed(f"the last one heard after {min(took) * 1000:.0f} ms at best")
+
+
+def silent(settings):
+    """A host that is cut off while the launcher still reaches it."""
+    where, binary = widow(settings)
+    own = settings.lab
+    settings.lab = lab.Lab(settings.prefix, 2, networks=2)
+    try:
+        command, env = settings.mpirun(
+            2, [binary, "cut"],
+            options=GOES_ON[settings.mpi] + settings.exporting("FCI_NET"))
+        env.update(FCI_NET="eth0", OMPI_MCA_oob_tcp_if_include="10.77.1.0/24")
+        cut = []
+
+        def during(child, tag):
+            def cut_off():
+                time.sleep(5)
+                settings.lab.shell("n2", "ip", "link", "set", "eth0", "down", root=True)
+                cut.append(time.monotonic())
+            threading.Thread(target=cut_off, daemon=True).start()
+
+        ran = run(command, cwd=where, env=env, timeout=SILENT + 2 * ENDED, during=during)
+    finally:
+        settings.lab.down()
+        settings.lab = own
+    heard = re.search(r"heard at (\S+)", ran.out)
+    if "ready" not in ran.out or not heard or not cut:
+        return failed(f"{ran.ended()}: {ran.last_line()}")
+    seconds = float(heard.group(1)) - cut[0]
+    if not 1 < seconds <= SILENT:
+        return failed(f"heard {seconds:.1f} s after the host was cut off")
+    if ("1", "10.77.0.2") not in names_of_lost(ran):
+        return failed("nobody said which rank on which host was lost: " + ran.last_line())
+    return passed(f"noticed after {seconds:.1f} s")
+
+
+def cases(settings):
+    if not settings.lab:
+        return
+    yield Case("wire", lambda: wire(settings))
+    yield Case("killed", lambda: killed(settings))
+    if settings.mpi == "openmpi":  # Hydra takes a host that it does not reach for dead, and ends all
+        yield Case("silent", lambda: silent(settings))
