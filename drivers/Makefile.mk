@@ -12,6 +12,7 @@ noinst_LTLIBRARIES += libfci_host.la
 libfci_host_la_SOURCES = \
 	drivers/host/descriptor.h \
 	drivers/host/draw.h \
+	drivers/host/mark.h \
 	drivers/host/interface.h \
 	drivers/host/interfaces.cc \
 	drivers/host/interfaces.h \

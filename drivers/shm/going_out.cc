@@ -1,4 +1,6 @@
 // How the ConnectionManager goes to meet others.
+#include <sys/eventfd.h>
+
 #include <algorithm>
 
 #include "drivers/shm/connection_manager.h"
@@ -53,6 +55,7 @@ Status ConnectionManager::connect(nhi::PeerId id) {
             error += "; raise the limit of open files (ulimit -n) or make FCI_RING_BYTES smaller";
         }
         lose({id, status, "cannot connect to " + describe(id) + ": " + error});
+        (void)eventfd_write(own_.waker.get(), 1);  // who sleeps on the descriptor is to be told
         return Status::ok;
     }
     peer.call.patience.begin(
@@ -66,6 +69,7 @@ Status ConnectionManager::connect(nhi::PeerId id) {
         peer.call.gives_way = true;
     } else {
         reach(id);
+        if (!notices_.empty()) (void)eventfd_write(own_.waker.get(), 1);  // likewise
     }
     set_timer();
     return Status::ok;

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "drivers/host/draw.h"
+#include "drivers/host/mark.h"
 #include "drivers/shm/guard.h"
 #include "fci_core/base/assert.h"
 
@@ -51,12 +52,12 @@ Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
         *error = "cannot listen at " + host::place_text(own_.card) + ": no address of this host";
         return Status::invalid;
     }
-    do {
-        if (!host::draw(&own_.card.incarnation)) {
-            *error = host::system_text("no random numbers (getrandom)");
-            return Status::unsupported;
-        }
-    } while (own_.card.incarnation == 0);
+    own_.card.incarnation = settings.incarnation;
+    if (own_.card.incarnation == 0 &&
+        !host::draw_incarnation(host::own_mark(), &own_.card.incarnation)) {
+        *error = host::system_text("no random numbers (getrandom)");
+        return Status::unsupported;
+    }
 
     Status status = Region::create(
         "fci-header", kSharedHeaderBytes + settings.communication_bytes, &own_.header,

@@ -2,10 +2,12 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
+#include <poll.h>
 
 #include <cstring>
 #include <memory>
 
+#include "drivers/host/mark.h"
 #include "test/unit/drivers/shm_party.h"
 
 namespace fci::shm {
@@ -72,6 +74,35 @@ TEST(ShmPlaces, typed__address_of_another_host) {
     const Party there(settings);
     EXPECT_FALSE(there.device);
     EXPECT_NE(there.error.find("no address of this host"), std::string::npos) << there.error;
+}
+
+// Whoever waits for the descriptor, and has other things to wait for, hears of it as well.
+TEST(ShmPlaces, wait_fd__tells_of_a_call_that_failed_at_once) {
+    Party self;
+    self.turn();
+    pollfd watched{self.device->wait_fd(), POLLIN, 0};
+    ASSERT_EQ(poll(&watched, 1, 0), 0);
+    ddi::Card card;
+    card.host = htonl(0xcb007163);
+    card.port = htons(4711);
+    self.meet(card);
+    EXPECT_EQ(poll(&watched, 1, 0), 1);
+    self.turn();
+    EXPECT_EQ(self.lost.size(), 1u);
+    self.turn();
+    EXPECT_EQ(poll(&watched, 1, 0), 0);
+}
+
+// The device above, which knows this process by other networks as well, has drawn it.
+TEST(ShmPlaces, incarnation__is_the_one_given_or_has_the_mark_of_this_host) {
+    ddi::Settings settings = party_settings();
+    settings.incarnation = 0x123456789abcdef;
+    Party given(settings), drawn;
+    EXPECT_EQ(given.device->card().incarnation, settings.incarnation);
+    EXPECT_NE(host::own_mark(), host::kNoMark);
+    EXPECT_EQ(host::mark_of(drawn.device->card().incarnation), host::own_mark());
+    given.meet(drawn.device->card());
+    ASSERT_TRUE(given.until([&] { return drawn.turn(), !given.attached.empty(); }));
 }
 
 // A typed place may change hands before anybody has answered there.
