@@ -88,6 +88,17 @@ libfci_tcp_la_SOURCES = \
 	drivers/tcp/turn.cc \
 	drivers/tcp/turn.h
 
+noinst_LTLIBRARIES += libfci_node.la
+libfci_node_la_SOURCES = \
+	drivers/node/node.cc \
+	drivers/node/node.h \
+	drivers/node/node_device.cc \
+	drivers/node/node_device.h \
+	drivers/node/node_network.cc \
+	drivers/node/node_network.h \
+	drivers/node/pace.h \
+	drivers/node/peers.h
+
 # Around another one, for tests.
 noinst_LTLIBRARIES += libfci_tap.la
 libfci_tap_la_SOURCES = \

@@ -95,6 +95,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/invented_interfaces.h \
 	test/unit/drivers/network_choice_test.cc \
 	test/unit/drivers/network_pattern_test.cc \
+	test/unit/drivers/node_test.cc \
 	test/unit/drivers/shm_door_test.cc \
 	test/unit/drivers/shm_meeting_rules_test.cc \
 	test/unit/drivers/shm_hostile_test.cc \
@@ -115,7 +116,8 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tcp_party.h \
 	test/unit/drivers/tcp_pulse_test.cc \
 	test/unit/steps.h
-test_drivers_LDADD = libfci_tap.la libfci_sim.la libfci_shm.la libfci_tcp.la libfci_host.la libfci_base.la $(GTEST_LIBS)
+test_drivers_LDADD = libfci_tap.la libfci_sim.la libfci_node.la libfci_shm.la libfci_tcp.la \
+	libfci_host.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_progress
 test_progress_SOURCES = \
@@ -166,8 +168,7 @@ test_mp_LDADD = libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la $(G
 # Every driver keeps the contract of the network interface.
 unit_tests += test_conformance
 test_conformance_SOURCES = \
-	test/conformance/mixed_device.cc \
-	test/conformance/mixed_device.h \
+	test/conformance/mixed.h \
 	test/conformance/link_test.cc \
 	test/conformance/nhi.h \
 	test/conformance/nhi_test.cc \
@@ -182,7 +183,8 @@ test/conformance/loopback.h: $(srcdir)/docs/drivers.md
 	{ echo '#pragma once'; awk '/^```cpp/ {code = 1; next} /^```/ {code = 0} code' \
 	$(srcdir)/docs/drivers.md; } >$@.new && \
 	test $$(grep -vc '^#pragma\|^ *$$' $@.new) -lt 200 && mv $@.new $@
-test_conformance_LDADD = libfci_tap.la libfci_sim.la libfci_shm.la libfci_tcp.la libfci_host.la libfci_base.la $(GTEST_LIBS)
+test_conformance_LDADD = libfci_tap.la libfci_sim.la libfci_node.la libfci_shm.la libfci_tcp.la \
+	libfci_host.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_api
 test_api_SOURCES = \
@@ -234,8 +236,7 @@ endif
 check_PROGRAMS += simulation
 TESTS += simulation
 simulation_SOURCES = \
-	test/conformance/mixed_device.cc \
-	test/conformance/mixed_device.h \
+	test/conformance/mixed.h \
 	test/simulation/calls.cc \
 	test/simulation/choices.cc \
 	test/simulation/main.cc \
@@ -244,7 +245,8 @@ simulation_SOURCES = \
 	test/simulation/simulation.cc \
 	test/simulation/simulation.h \
 	test/simulation/simulation_run.cc
-simulation_LDADD = libfci_mp.la libfci_tap.la libfci_sim.la libfci_shm.la libfci_base.la
+simulation_LDADD = libfci_mp.la libfci_tap.la libfci_sim.la libfci_node.la libfci_shm.la libfci_tcp.la \
+	libfci_base.la
 dist_noinst_DATA += test/simulation/seeds.txt
 
 # Whole jobs of processes likewise, with what they ask of their host, in virtual time.

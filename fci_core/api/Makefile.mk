@@ -19,6 +19,7 @@ libfci_rooms = \
 	libfci_group.la \
 	libfci_mp.la \
 	libfci_drivers.la \
+	libfci_node.la \
 	libfci_shm.la \
 	libfci_tcp.la \
 	libfci_host.la \

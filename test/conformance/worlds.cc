@@ -4,11 +4,12 @@
 #include <stdexcept>
 #include <test/conformance/loopback.h>  // made of docs/drivers.md
 
+#include "drivers/node/node.h"
 #include "drivers/shm/shm.h"
 #include "drivers/sim/ideal/world.h"
 #include "drivers/tap/fault/fault_device.h"
 #include "drivers/tcp/tcp.h"
-#include "test/conformance/mixed_device.h"
+#include "test/conformance/mixed.h"
 #include "test/conformance/world.h"
 
 namespace fci::conformance {
@@ -160,7 +161,7 @@ public:
 
 private:
     std::unique_ptr<ddi::Device> make(const ddi::Settings& settings, std::string* error) override {
-        return MixedDevice::open(world_, settings, tuning(shm::Barrier::system),
+        return open_mixed(world_, settings, tuning(shm::Barrier::system),
                                  devices() >> shift_ & 1, error);
     }
     [[nodiscard]] bool at_rest() const override { return world_.idle(); }
@@ -189,6 +190,33 @@ std::unique_ptr<World> make_tcp_world() {
     return std::make_unique<TcpWorld>();
 }
 
+/// Half of the processes are on each of two hosts, beginning with the first two or not.
+class NodeWorld final : public Devices {
+public:
+    explicit NodeWorld(bool first_two_share) : shift_(first_two_share ? 1 : 0) {}
+
+private:
+    std::unique_ptr<ddi::Device> make(const ddi::Settings& given, std::string* error) override {
+        ddi::Settings settings = given;
+        settings.connect_ms = 300;
+        // The hosts are 127.0.0.2 and 127.0.0.3; who comes again does so where it was.
+        if (settings.wanted.host == 0) {
+            settings.wanted.host = htonl(0x7f000002 + (devices() >> shift_ & 1));
+        }
+        const std::uint32_t own = settings.wanted.host;
+        const node::Host host{static_cast<host::Mark>(ntohl(own)),
+                              [own](const ddi::Card& card) { return card.host == own; }};
+        Status status;
+        return node::open_node(settings, host, &status, error);
+    }
+    [[nodiscard]] bool at_rest() const override { return ++turns_ % 2000 == 0; }
+    unsigned shift_;
+    mutable unsigned turns_ = 0;
+};
+
+std::unique_ptr<World> make_node_world() { return std::make_unique<NodeWorld>(true); }
+std::unique_ptr<World> make_node_far_world() { return std::make_unique<NodeWorld>(false); }
+
 /// The driver that docs/drivers.md is made of.
 class LoopbackWorld final : public Devices {
     std::unique_ptr<ddi::Device> make(const ddi::Settings& settings, std::string*) override {
@@ -208,6 +236,8 @@ constexpr Maker kMakers[] = {
     {"mixed", make_mixed_world, false, false},
     {"mixed_far", make_mixed_far_world, false, false},
     {"tcp", make_tcp_world, false, true},
+    {"node", make_node_world, true, true},
+    {"node_far", make_node_far_world, false, true},
     {"loopback", make_loopback_world, false, false},
 };
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "test/conformance/mixed_device.h"
+#include "test/conformance/mixed.h"
 
 namespace fci::simulation {
 
@@ -62,7 +62,7 @@ std::unique_ptr<ddi::Device> Simulation::open(unsigned process, const ddi::Setti
     if (!mixed_) return world_.open(settings);
     std::string error;
     const shm::Tuning tuning{.patience_typed = kPatience, .patience_given = kPatience};
-    auto device = conformance::MixedDevice::open(world_, settings, tuning, process & 1, &error);
+    auto device = conformance::open_mixed(world_, settings, tuning, process & 1, &error);
     if (device == nullptr) throw std::runtime_error(error);
     return device;
 }

@@ -27,7 +27,7 @@ const T& one_of(Prng& prng, const T (&choices)[N]) {
 
 class Simulation {
 public:
-    /// `mixed`: half of the pairs over real shared memory (conformance/mixed_device.h). Such a run
+    /// `mixed`: half of the pairs over real shared memory (conformance/mixed.h). Such a run
     /// takes its course from the kernel, too, and is not repeated bit by bit.
     /// `protocol`: instead of the one that the seed chooses.
     explicit Simulation(std::uint64_t seed, bool mixed = false,

@@ -1,0 +1,189 @@
+#include "drivers/node/node_device.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "fci_core/base/assert.h"
+
+namespace fci::node {
+
+namespace {
+
+using State = Peers::State;
+
+// What the far device does by the clock makes no descriptor readable. So nobody sleeps for longer
+// without a turn.
+constexpr Nanoseconds kWhileConnecting = 10'000'000;
+constexpr Nanoseconds kWhileAttached = 100'000'000;
+// Without descriptors, each of the devices in its turn.
+constexpr Nanoseconds kNap = 1'000'000;
+// For which the far device sleeps where something has come: so it takes that in.
+constexpr Nanoseconds kMoment = 1'000;
+static_assert(kMoment < kNap && kNap < kWhileConnecting);
+
+}  // namespace
+
+NodeDevice::NodeDevice(std::unique_ptr<ddi::Device> near, std::unique_ptr<ddi::Device> far,
+                       IsHere is_here, const Pace& pace)
+    : near_(std::move(near)),
+      far_(std::move(far)),
+      is_here_(std::move(is_here)),
+      network_(peers_, near_->network(), far_->network(), pace),
+      ears_{Ear(*this, kNear), Ear(*this, kFar)} {
+    FCI_ASSERT(near_->card().incarnation == far_->card().incarnation);
+    FCI_ASSERT(near_->card().port == far_->card().port);
+    FCI_ASSERT(near_->communication_memory().empty() ||
+               near_->communication_memory().data() == far_->communication_memory().data());
+    if (near_->wait_fd() >= 0 && far_->wait_fd() >= 0) {
+        epoll_ = host::Descriptor(epoll_create1(EPOLL_CLOEXEC));
+    }
+    for (const Side side : kSides) {
+        device(side).set_listener(&ears_[side]);
+        epoll_event event{};
+        event.events = EPOLLIN;
+        event.data.u32 = side;
+        if (epoll_) (void)epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, device(side).wait_fd(), &event);
+    }
+}
+
+NodeDevice::~NodeDevice() {
+    for (const Side side : kSides) device(side).set_listener(nullptr);
+}
+
+// --- who is who ---
+
+Status NodeDevice::add_peer(const ddi::Card& card, nhi::PeerId* id) {
+    const Side side = is_here_(card) ? kNear : kFar;
+    ddi::Card named = card;
+    // One place of this host is as good as another for the near device.
+    if (side == kNear) named.host = near_->card().host;
+    nhi::PeerId there = nhi::kNoPeer;
+    const Status status = device(side).add_peer(named, &there);
+    if (status == Status::ok) *id = peers_.add(side, there);
+    return status;
+}
+
+Status NodeDevice::connect(nhi::PeerId id) {
+    const Peers::Entry* const entry = peers_.find(id);
+    if (entry == nullptr) return Status::invalid;
+    const Status status = device(entry->side).connect(entry->id);
+    const bool begins = entry->state == State::known && id != nhi::kSelf;
+    if (status == Status::ok && begins) peers_.set(id, State::connecting);
+    return status;
+}
+
+void NodeDevice::attached(Side side, nhi::PeerId id) {
+    nhi::PeerId known = peers_.find(side, id);
+    if (known == nhi::kNoPeer) {
+        ddi::Card card = *device(side).card_of(id);
+        if (side == kNear) card.host = far_->card().host;
+        if (is_here_(card) != (side == kNear)) return count_stranger();
+        known = peers_.add(side, id);
+    }
+    FCI_ASSERT(known != nhi::kSelf);
+    peers_.set(known, State::attached);
+    if (listener_ != nullptr) listener_->peer_attached(known);
+}
+
+void NodeDevice::lost(Side side, nhi::PeerId id, Status why, const std::string& reason) {
+    const nhi::PeerId known = peers_.find(side, id);
+    if (known == nhi::kNoPeer) return;  // nobody has heard of it
+    FCI_ASSERT(known != nhi::kSelf);
+    peers_.set(known, State::lost);
+    if (listener_ != nullptr) listener_->peer_lost(known, why, reason);
+}
+
+void NodeDevice::count_stranger() noexcept {
+    if (listener_ != nullptr) listener_->stranger_came();
+}
+
+/// A peer near by as the others know it: with the address under which this host is known.
+const ddi::Card* NodeDevice::card_of(nhi::PeerId id) const noexcept {
+    const Peers::Entry* const entry = peers_.find(id);
+    if (entry == nullptr) return nullptr;
+    const ddi::Card* const its = device(entry->side).card_of(entry->id);
+    if (its == nullptr || entry->side == kFar) return its;
+    shown_ = *its;
+    shown_.host = far_->card().host;
+    return &shown_;
+}
+
+std::uint64_t NodeDevice::sizes(nhi::PeerId id) const noexcept {
+    const Peers::Entry* const entry = peers_.find(id);
+    return entry != nullptr ? device(entry->side).sizes(entry->id) : 0;
+}
+
+std::span<std::byte> NodeDevice::block(nhi::PeerId id) noexcept {
+    const Peers::Entry* const entry = peers_.find(id);
+    return entry != nullptr ? device(entry->side).block(entry->id) : std::span<std::byte>();
+}
+
+std::string NodeDevice::describe(nhi::PeerId id) const {
+    const Peers::Entry* const entry = peers_.find(id);
+    return entry != nullptr ? device(entry->side).describe(entry->id) : "no known process";
+}
+
+MemoryUse NodeDevice::memory() const noexcept {
+    MemoryUse use = near_->memory();
+    use += far_->memory();
+    use.known += peers_.memory();
+    use.fixed += sizeof *this;
+    return use;
+}
+
+// --- sleeping ---
+
+Nanoseconds NodeDevice::longest_sleep() const noexcept {
+    return peers_.in(kFar, State::connecting) != 0 ? kWhileConnecting
+           : peers_.in(kFar, State::attached) != 0 ? kWhileAttached
+                                                   : -1;
+}
+
+void NodeDevice::sleep(Nanoseconds timeout) noexcept {
+    if (network_.may_have_woken()) return network_.woken();
+    if (epoll_) {
+        sleep_on_both(timeout);
+    } else {
+        near_->sleep(timeout < 0 ? kNap : std::min(timeout, kNap));
+        far_->sleep(timeout);
+    }
+    network_.woken();
+}
+
+/// What makes the near descriptor readable ends the sleep, as it does there. What makes the far one
+/// readable ends it while any event wakes: data seldom come without theirs.
+void NodeDevice::sleep_on_both(Nanoseconds timeout) noexcept {
+    const Nanoseconds longest = longest_sleep();
+    if (longest >= 0) timeout = timeout < 0 ? longest : std::min(timeout, longest);
+    const Nanoseconds begin = now();
+    for (;;) {
+        const Nanoseconds left = timeout < 0 ? kNap : timeout - (now() - begin);
+        if (left <= 0) return;
+        epoll_event happened[2];
+        const timespec limit{left / 1'000'000'000, left % 1'000'000'000};
+        int count = epoll_pwait2(epoll_.get(), happened, 2, timeout < 0 ? nullptr : &limit,
+                                 nullptr);
+        if (count < 0 && errno != EINTR) {  // before Linux 5.11, or kept away by a container
+            const Nanoseconds ms = std::min<Nanoseconds>((left + 999'999) / 1'000'000, 1'000'000);
+            count = epoll_wait(epoll_.get(), happened, 2, timeout < 0 ? -1 : static_cast<int>(ms));
+        }
+        if (count <= 0) return;  // a signal, or the time is over
+        bool far_only = true;
+        for (int i = 0; i < count; ++i) {
+            if (happened[i].data.u32 != kNear) continue;
+            far_only = false;
+            near_->sleep(0);  // takes notice of a call, so that the next one is heard
+        }
+        if (!far_only) return;
+        if (network_.wakes()) return far_->sleep(kMoment);
+        // Who comes back before the time was woken, by an arrival or a departure.
+        const Nanoseconds most = std::min(left, kNap), before = now();
+        far_->sleep(most);
+        if (now() - before < most) return;
+    }
+}
+
+}  // namespace fci::node

@@ -1,0 +1,88 @@
+// NodeDevice: a process whose peers are partly on its own host and partly on others (§3.2.3). Two
+// devices reach them, the near and the far one; this one has one table of all, and hands each call
+// to the one that it is for.
+//
+// A card tells on which side its process is. Who comes by the other one nevertheless is no process
+// that this driver started: it gets no number, nothing of what it writes is read, and it counts as
+// a stranger.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "drivers/host/descriptor.h"
+#include "drivers/node/node_network.h"
+#include "drivers/node/pace.h"
+#include "drivers/node/peers.h"
+#include "fci_core/ddi/device.h"
+
+namespace fci::node {
+
+/// The process of that card is on this host. Of a typed card its address alone can tell.
+using IsHere = std::function<bool(const ddi::Card& card)>;
+
+class NodeDevice final : public ddi::Device {
+public:
+    /// `far` has the incarnation and the port of `near`, and its communication memory for its own.
+    NodeDevice(std::unique_ptr<ddi::Device> near, std::unique_ptr<ddi::Device> far, IsHere is_here,
+               const Pace& pace);
+    ~NodeDevice() override;
+
+    /// As the far side shows it.
+    [[nodiscard]] const ddi::Card& card() const noexcept override { return far_->card(); }
+    [[nodiscard]] nhi::NetworkInterface& network() noexcept override { return network_; }
+    Status add_peer(const ddi::Card& card, nhi::PeerId* id) override;
+    Status connect(nhi::PeerId id) override;
+    /// Valid until the next call.
+    [[nodiscard]] const ddi::Card* card_of(nhi::PeerId id) const noexcept override;
+    [[nodiscard]] nhi::PeerId peers() const noexcept override { return peers_.size(); }
+    [[nodiscard]] std::uint64_t sizes(nhi::PeerId id) const noexcept override;
+    [[nodiscard]] std::span<std::byte> block(nhi::PeerId id) noexcept override;
+    [[nodiscard]] std::span<std::byte> communication_memory() noexcept override {
+        return near_->communication_memory();
+    }
+    [[nodiscard]] MemoryUse memory() const noexcept override;
+    void sleep(Nanoseconds timeout) noexcept override;
+    /// Of both devices; -1 where one has none.
+    [[nodiscard]] int wait_fd() const noexcept override { return epoll_.get(); }
+    Nanoseconds now() const noexcept override { return far_->now(); }
+    [[nodiscard]] std::string describe(nhi::PeerId id) const override;
+    void set_listener(ddi::PeerListener* listener) noexcept override { listener_ = listener; }
+
+private:
+    /// Hears one of the two devices.
+    class Ear final : public ddi::PeerListener {
+    public:
+        Ear(NodeDevice& owner, Side side) noexcept : owner_(owner), side_(side) {}
+        void peer_attached(nhi::PeerId id) override { owner_.attached(side_, id); }
+        void peer_lost(nhi::PeerId id, Status why, const std::string& reason) override {
+            owner_.lost(side_, id, why, reason);
+        }
+        void stranger_came() noexcept override { owner_.count_stranger(); }
+
+    private:
+        NodeDevice& owner_;
+        const Side side_;
+    };
+
+    [[nodiscard]] ddi::Device& device(Side side) const noexcept {
+        return side == kNear ? *near_ : *far_;
+    }
+    void attached(Side side, nhi::PeerId id);
+    void lost(Side side, nhi::PeerId id, Status why, const std::string& reason);
+    void count_stranger() noexcept;
+    [[nodiscard]] Nanoseconds longest_sleep() const noexcept;
+    void sleep_on_both(Nanoseconds timeout) noexcept;
+
+    const std::unique_ptr<ddi::Device> near_, far_;
+    const IsHere is_here_;
+    Peers peers_;
+    NodeNetwork network_;
+    Ear ears_[2];
+    host::Descriptor epoll_;
+    ddi::PeerListener* listener_ = nullptr;
+    mutable ddi::Card shown_;  // by card_of()
+};
+
+}  // namespace fci::node

@@ -1,0 +1,72 @@
+// NodeNetwork: the network interface over two others (App. C). What concerns one peer goes to the
+// network that reaches it; windows, indices and events are set in both; a group is a part in each.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "drivers/node/pace.h"
+#include "drivers/node/peers.h"
+#include "fci_core/nhi/network_interface.h"
+
+namespace fci::node {
+
+class NodeNetwork final : public nhi::NetworkInterface {
+public:
+    /// All three outlive it. The memory of windows is the same in both networks.
+    NodeNetwork(Peers& peers, nhi::NetworkInterface& near, nhi::NetworkInterface& far,
+                const Pace& pace) noexcept
+        : peers_(peers), network_{&near, &far}, pace_(pace) {}
+
+    Status open_window(nhi::WindowNumber number, nhi::LcsAddress base,
+                       std::span<std::byte> local) noexcept override;
+    Status close_window(nhi::WindowNumber number) noexcept override;
+    Status create_group(std::span<const nhi::PeerId> peers, nhi::GroupId* group) noexcept override;
+    Status destroy_group(nhi::GroupId group) noexcept override;
+    Status set_indirection_address(nhi::Index index, nhi::LcsAddress address) noexcept override;
+    Status initiate_transfer(const nhi::Transfer& transfer) noexcept override;
+    Status configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept override;
+    Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override;
+
+    [[nodiscard]] nhi::Link link(nhi::PeerId id) noexcept override;
+    [[nodiscard]] bool is_idle() const noexcept override;
+    [[nodiscard]] unsigned idle_poll_every() const noexcept override;
+    unsigned poll(Nanoseconds now) noexcept override;
+    [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override;
+    std::byte* map(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override;
+    Status provide(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override;
+    Status copy(nhi::PeerId id, Direction direction, std::uint64_t remote, void* local,
+                std::size_t bytes) noexcept override;
+
+    /// Some event wakes a sleeper. A turn since the last one was unmasked may have taken it from
+    /// the network, which then says nothing of it to whoever sleeps.
+    [[nodiscard]] bool wakes() const noexcept { return (interrupting_ & ~masked_) != 0; }
+    [[nodiscard]] bool may_have_woken() const noexcept { return polled_ && wakes(); }
+    /// The sleep is over.
+    void woken() noexcept;
+
+private:
+    struct Group {
+        std::array<std::vector<nhi::PeerId>, 2> members;  // as each side numbers them
+        std::array<nhi::GroupId, 2> part{};               // where it has members
+        [[nodiscard]] bool used() const noexcept {
+            return !members[kNear].empty() || !members[kFar].empty();
+        }
+    };
+    /// The network that reaches the peer, and its number there; nullptr: there is no such peer.
+    nhi::NetworkInterface* network_of(nhi::PeerId id, nhi::PeerId* there) const noexcept;
+    [[nodiscard]] Group* find_group(nhi::GroupId group) noexcept;
+    Status transfer_to_group(const nhi::Transfer& transfer) noexcept;
+    Status check_near(const Group& group, const nhi::Transfer& transfer) noexcept;
+
+    Peers& peers_;
+    const std::array<nhi::NetworkInterface*, 2> network_;
+    Pace pace_;
+    std::vector<Group> groups_;
+    std::uint32_t interrupting_ = 0, masked_ = 0;
+    bool polled_ = false;  // since an event was unmasked, or a sleep ended
+};
+
+}  // namespace fci::node

@@ -1,0 +1,62 @@
+// Pace: when each of two networks is polled. To ask the kernel costs as much as two short messages
+// by shared memory do, so it is asked by time, and often only where something is to be expected.
+#pragma once
+
+#include "drivers/node/peers.h"
+#include "fci_core/base/assert.h"
+#include "fci_core/base/status.h"
+
+namespace fci::node {
+
+class Pace {
+public:
+    /// Real time: each network is polled when its time has come.
+    Pace() = default;
+    /// In simulated time, which goes on only where a network is polled: both in every turn.
+    static Pace always() noexcept {
+        Pace pace;
+        pace.always_ = true;
+        return pace;
+    }
+
+    /// Since the far network was last heard, or written to, which may be answered.
+    static constexpr Nanoseconds kLately = 100'000;
+    static constexpr Nanoseconds kOften = 1'000;      // lately, or where nobody is near
+    static constexpr Nanoseconds kSeldom = 20'000;    // where there are peers
+    static constexpr Nanoseconds kAtTheDoor = 50'000;  // where there are none: somebody may come
+    static_assert(kOften < kSeldom && kSeldom < kAtTheDoor && kSeldom < kLately);
+
+    /// True: it is polled now.
+    bool begin(Side side, const Peers& peers, Nanoseconds now) noexcept {
+        const bool due = always_ || now - polled_[side] >= every(side, peers, now) ||
+                         now < polled_[side];
+        if (due) polled_[side] = now;
+        return due;
+    }
+    /// What came of it; `now` as in begin().
+    void heard(Nanoseconds now) noexcept { active_ = now; }
+    /// Something was given to the far network.
+    void wrote() noexcept { wrote_ = true; }
+    /// Whatever ended a sleep is to be seen by the next turn.
+    void hurry() noexcept { polled_ = {kLongAgo, kLongAgo}; }
+
+private:
+    using State = Peers::State;
+    static constexpr Nanoseconds kLongAgo = -1'000'000'000'000;
+
+    Nanoseconds every(Side side, const Peers& peers, Nanoseconds now) noexcept {
+        if (side == kNear) return peers.in(kNear, State::connecting) != 0 ? 0 : kOften;
+        if (wrote_) active_ = now;
+        wrote_ = false;
+        if (now - active_ < kLately || peers.in(kFar, State::connecting) != 0) return kOften;
+        if (peers.in(kFar, State::attached) == 0) return kAtTheDoor;
+        return peers.in(kNear, State::attached) == 0 ? kOften : kSeldom;
+    }
+
+    bool always_ = false;
+    bool wrote_ = false;
+    Nanoseconds active_ = kLongAgo;
+    std::array<Nanoseconds, 2> polled_{kLongAgo, kLongAgo};
+};
+
+}  // namespace fci::node
