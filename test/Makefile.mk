@@ -188,6 +188,7 @@ test_conformance_LDADD = libfci_tap.la libfci_sim.la libfci_node.la libfci_shm.l
 
 unit_tests += test_api
 test_api_SOURCES = \
+	test/unit/api/choose_driver_test.cc \
 	test/unit/api/close_test.cc \
 	test/unit/api/context.h \
 	test/unit/api/faults_test.cc \

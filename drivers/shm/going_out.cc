@@ -43,7 +43,7 @@ Status ConnectionManager::connect(nhi::PeerId id) {
     if (!is_here(entry.card)) {
         status = Status::unreachable;
         error = "that is no address of this host, and this driver reaches no other; use one that "
-                "does, or start all processes on one host";
+                "does (FCI_DRIVER=node), or start all processes on one host";
     }
     Peer& peer = *entry.peer;
     peer.state = State::connecting;

@@ -1,6 +1,8 @@
 # api: the faces of the core, and libfci.so itself.
 noinst_LTLIBRARIES += libfci_api.la
 libfci_api_la_SOURCES = \
+	%D%/choose_driver.cc \
+	%D%/choose_driver.h \
 	%D%/final_report.cc \
 	%D%/final_report.h \
 	%D%/icl.cc \

@@ -105,6 +105,7 @@ int fci_icl_open(const struct fci_icl_config* config, fci_icl_context** context,
         if (config->driver != nullptr) options.driver = config->driver;
         if (config->protocol != nullptr) options.protocol = config->protocol;
         options.job = config->job;
+        options.job_ranks = config->job_ranks;
         options.local_ranks = config->local_ranks;
         std::memcpy(&options.card, config->card, sizeof options.card);
         if (config->user_agent != nullptr) options.user_agent = config->user_agent;
@@ -146,6 +147,7 @@ void fci_icl_limits(const fci_icl_context* context, struct fci_icl_limits* limit
     limits->unexpected_bytes = known.unexpected_bytes;
     limits->cores = process_of(context).cores();
     limits->driver = process_of(context).driver();
+    limits->driver_reason = process_of(context).why_driver();
     limits->protocol = engine.protocol.name;
     limits->wait_policy = process_of(context).kept_wait_policy();
 }

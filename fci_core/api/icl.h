@@ -33,7 +33,7 @@ extern "C" {
 #define FCI_ICL_API
 #endif
 
-#define FCI_ICL_VERSION 4u
+#define FCI_ICL_VERSION 5u
 
 typedef struct fci_icl_context fci_icl_context;
 typedef uint64_t fci_icl_order; /* a pending operation; 0 is never one */
@@ -45,11 +45,13 @@ typedef uint64_t fci_icl_order; /* a pending operation; 0 is never one */
 
 struct fci_icl_config {
     uint32_t version;         /* FCI_ICL_VERSION */
-    const char *driver;       /* "shm"; NULL: FCI_DRIVER, or the best one that works */
+    const char *driver;       /* "shm"; NULL: FCI_DRIVER, or what the job needs: shm where all of
+                                 it is on this host, else node */
     const char *protocol;     /* as FCI_PROTOCOL has it; NULL: that, or the default */
     uint64_t job;             /* cookie; processes with another one are refused. FCI_JOB comes
                                  first; 0: the launcher's job name, or one for the user */
-    uint32_t local_ranks;     /* processes of this job on this host; 0: ask the launcher */
+    uint32_t job_ranks;       /* processes of this job, on all hosts; 0: ask the launcher */
+    uint32_t local_ranks;     /* of them, on this host; 0: ask the launcher */
     unsigned char card[FCI_ICL_CARD_BYTES]; /* wanted card; port 0: any */
     const char *user_agent;   /* who asks, for the line of FCI_INFO; may be NULL */
 };
@@ -76,7 +78,8 @@ struct fci_icl_limits {
     size_t am_header_bytes;   /* longest active-message header */
     size_t unexpected_bytes;  /* held here for one peer before it has to wait */
     unsigned cores;           /* that the processes of this job on this host share, at least 1 */
-    const char *driver, *protocol, *wait_policy; /* names, valid while the context is open */
+    /* Names, valid while the context is open; and why it has this driver. */
+    const char *driver, *driver_reason, *protocol, *wait_policy;
 };
 FCI_ICL_API void fci_icl_limits(const fci_icl_context *context, struct fci_icl_limits *limits);
 /* One line: driver, protocol, wait policy. Valid while the context is open. */

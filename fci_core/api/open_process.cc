@@ -5,6 +5,7 @@
 #include <bit>
 #include <string_view>
 
+#include "fci_core/api/choose_driver.h"
 #include "fci_core/api/process.h"
 #include "fci_core/base/launcher.h"
 #include "fci_core/base/log.h"
@@ -33,21 +34,36 @@ std::uint64_t job_cookie(const OpenOptions& options, const Parameters& parameter
     return hash(!job.empty() ? job : "user " + std::to_string(geteuid()));
 }
 
+/// Appends to `list`.
+void add_name(const char* name, const std::string& note, std::string* list) {
+    *list += (list->empty() ? "" : ", ") + std::string(name);
+    if (!note.empty()) *list += " (" + note + ")";
+}
+
 const ddi::Driver* find_driver(const std::string& name, Status* status, std::string* error) {
-    std::string tried;
+    std::string known;
     for (unsigned i = 0; const ddi::Driver* driver = ddi::driver(i); ++i) {
         if (name == driver->name) return driver;
-        std::string note;
-        if (name.empty() && driver->probe(&note)) return driver;
-        tried += tried.empty() ? "" : ", ";
-        tried += driver->name;
-        if (!note.empty()) tried += " (" + note + ")";
+        add_name(driver->name, {}, &known);
     }
-    *status = name.empty() ? Status::unsupported : Status::not_found;
-    *error = name.empty() ? "no driver can be used on this machine. Tried: " + tried +
-                                ". fci_info tells more."
-                          : "there is no driver '" + name + "' (FCI_DRIVER). This build has: " +
-                                tried + ". Unset FCI_DRIVER to get the best one that works.";
+    *status = Status::not_found;
+    *error = "there is no driver '" + name + "' (FCI_DRIVER). This build has: " + known +
+             ". Unset FCI_DRIVER to get the best one that works.";
+    return nullptr;
+}
+
+const ddi::Driver* choose_driver(const Preference& preference, Status* status,
+                                 std::string* error) {
+    std::string tried;
+    for (const char* const name : preference.drivers) {
+        const ddi::Driver* const driver = find_driver(name, status, error);
+        std::string note;
+        if (driver != nullptr && driver->probe(&note)) return driver;
+        add_name(name, note, &tried);
+    }
+    *status = Status::unsupported;
+    *error = "no driver can be used here (" + preference.why + "). Tried: " + tried +
+             ". fci_info tells more.";
     return nullptr;
 }
 
@@ -113,8 +129,11 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
         *error = complaints.front();
         return nullptr;
     }
-    const ddi::Driver* const driver =
-        find_driver(options.driver.empty() ? parameters.driver : options.driver, status, error);
+    const Ranks ranks = Ranks::of(own_variable, options.job_ranks);
+    const Preference preference = prefer_drivers(ranks);
+    const std::string& wanted = options.driver.empty() ? parameters.driver : options.driver;
+    const ddi::Driver* const driver = wanted.empty() ? choose_driver(preference, status, error)
+                                                     : find_driver(wanted, status, error);
     if (driver == nullptr) return nullptr;
     const std::string& name = options.protocol.empty() ? parameters.protocol : options.protocol;
     const mp::Protocol* const protocol = mp::find_protocol(name);
@@ -126,7 +145,7 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
     }
     std::uint32_t local_ranks = options.local_ranks;
     if (local_ranks == 0) local_ranks = static_cast<std::uint32_t>(parameters.local_ranks);
-    if (local_ranks == 0) local_ranks = ranks_on_host(own_variable);
+    if (local_ranks == 0) local_ranks = ranks.here;
 
     const unsigned cores = progress::usable_cores();
     const mp::Limits limits = limits_for(parameters, *protocol, local_ranks, cores);
@@ -151,8 +170,8 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
     auto process = Process::make(std::move(device), driver->name, *protocol, limits,
                                  progress::WaitPolicy(parameters.wait, local_ranks, cores),
                                  progress::own_host());
-    process->set_job_size(local_ranks);
-    process->set_local_rank(rank_on_host(own_variable));
+    process->set_place({std::max(ranks.job, local_ranks), local_ranks, rank_on_host(own_variable),
+                        wanted.empty() ? preference.why : "asked for"});
     process->set_linger(static_cast<Nanoseconds>(parameters.linger_ms) * 1'000'000);
     process->show(settings.job);
     const int rank = rank_in_job(own_variable);

@@ -115,7 +115,7 @@ unsigned Process::poll_network() {
     // Not before: whoever sleeps until the others have started is woken on the launcher's core.
     if (met > 1 && !placed_) {
         placed_ = true;
-        host_.take_place(local_rank_, job_size_, policy_.cores());
+        host_.take_place(place_.local_rank, place_.local_ranks, policy_.cores());
     }
     return work;
 }
@@ -125,8 +125,8 @@ unsigned Process::poll_network() {
 /// exiting.
 void Process::look_for_strangers() {
     reports_waiting_ = messages_.waits_for_anybody() ? reports_waiting_ + 1 : 0;
-    if (reports_waiting_ >= kReportsBeforeMeeting && job_size_ <= kMeetMost) {
-        messages_.meetings().meet(job_size_);
+    if (reports_waiting_ >= kReportsBeforeMeeting && place_.ranks <= kMeetMost) {
+        messages_.meetings().meet(place_.ranks);
     }
 }
 
@@ -361,6 +361,7 @@ std::string Process::summary() const {
     if (const ddi::NetworkChoice& network = device_->network_choice(); network.host != 0) {
         driver += " at " + network.place;
     }
+    if (!place_.why_driver.empty()) driver += " (" + place_.why_driver + ")";
     return std::string(FCI_VERSION_TEXT) + ", driver " + driver + ", protocol " +
            messages_.engine().protocol.name + ", wait " + wait_policy();
 }

@@ -11,6 +11,7 @@
 
 #include "fci_core/api/final_report.h"
 #include "fci_core/api/icl.h"
+#include "fci_core/base/assert.h"
 #include "fci_core/base/counters.h"
 #include "fci_core/base/fork_watch.h"
 #include "fci_core/base/parameters.h"
@@ -31,8 +32,16 @@ namespace fci::api {
 struct OpenOptions {
     std::string driver, protocol, user_agent;
     std::uint64_t job = 0;
-    std::uint32_t local_ranks = 0;
+    std::uint32_t job_ranks = 0, local_ranks = 0;
     ddi::Card card{};
+};
+
+/// What a process is told of its job.
+struct JobPlace {
+    nhi::PeerId ranks = 0;        // with this one; their cards are added before others
+    nhi::PeerId local_ranks = 0;  // of them, on this host
+    int local_rank = -1;          // which of these it is; -1: unknown
+    std::string why_driver{};     // it has this one, for the user; may be empty
 };
 
 class Process {
@@ -120,15 +129,17 @@ public:
     [[nodiscard]] bool in_fork_child() const noexcept { return in_fork_child_; }
 
     [[nodiscard]] std::uint64_t counter(unsigned i);
-    /// So many processes, with this one, are its job, and their cards are added before others.
-    void set_job_size(nhi::PeerId size) noexcept { job_size_ = size; }
-    /// Which of these it is; -1: unknown.
-    void set_local_rank(int rank) noexcept { local_rank_ = rank; }
+    void set_place(JobPlace place) noexcept {
+        FCI_ASSERT(place.local_ranks <= place.ranks);
+        place_ = std::move(place);
+    }
+    [[nodiscard]] const char* why_driver() const noexcept { return place_.why_driver.c_str(); }
     void set_linger(Nanoseconds most) noexcept { linger_ = most; }
     void set_final_report(FinalReport report) noexcept { final_report_ = std::move(report); }
     [[nodiscard]] std::string wait_policy() const;
     [[nodiscard]] unsigned cores() const noexcept { return policy_.cores(); }
-    /// "0.1.0, driver shm, protocol enhanced-mixed, wait spin (2 local ranks on 2 cores)".
+    /// "0.1.0, driver shm (all 2 ranks on this host), protocol enhanced-mixed, wait spin (2 local
+    /// ranks on 2 cores)".
     [[nodiscard]] std::string summary() const;
     /// Both as they were in the beginning, for callers in C.
     void keep_texts() { kept_wait_policy_ = wait_policy(), kept_summary_ = summary(); }
@@ -180,8 +191,7 @@ private:
     Nanoseconds polled_ = 0;
     Nanoseconds report_due_ = 0;
     Nanoseconds linger_ = 0;
-    nhi::PeerId job_size_ = 0;
-    int local_rank_ = -1;
+    JobPlace place_;
     bool placed_ = false;
     unsigned reports_waiting_ = 0;  // in a row, with a receive from any source posted
     // Whether requests wake this process. Armed: before a sleep, until the next turn. Left on:

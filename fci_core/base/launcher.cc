@@ -63,6 +63,17 @@ int rank_on_host(const Lookup& variable) {
                                  "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"});
 }
 
+unsigned ranks_in_job(const Lookup& variable) {
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"}) {
+        if (const unsigned ranks = positive(variable(name)); ranks != 0) return ranks;
+    }
+    if (variable("SLURM_PROCID").empty()) return 0;  // in an allocation, not started by it
+    for (const char* name : {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}) {
+        if (const unsigned ranks = positive(variable(name)); ranks != 0) return ranks;
+    }
+    return 0;
+}
+
 unsigned slurm_tasks_on_node(const std::string& text, unsigned node) {
     std::istringstream groups(text);
     for (std::string group; std::getline(groups, group, ',');) {  // "2(x3)" or "1"

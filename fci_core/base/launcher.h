@@ -24,6 +24,9 @@ int rank_in_job(const Lookup& variable);
 /// Its number among the processes of that job on its host, from 0; -1: no launcher told.
 int rank_on_host(const Lookup& variable);
 
+/// Processes of that job, on all of its hosts; 0: no launcher told.
+unsigned ranks_in_job(const Lookup& variable);
+
 /// Processes of that job on its host; 0: no launcher told.
 unsigned ranks_on_host(const Lookup& variable);
 /// "2(x3),1": tasks on the `node`-th node; 0 where the text does not say.

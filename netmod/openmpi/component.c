@@ -1,6 +1,7 @@
 /* What Open MPI loads: the component and its module, from opening a context to closing it. */
 #include "netmod/openmpi/pml_fci.h"
 
+#include <ompi/proc/proc.h>
 #include <ompi/version.h>
 #include <opal/runtime/opal_progress.h>
 #include <opal/util/show_help.h>
@@ -106,6 +107,7 @@ static int open_context(bool threads)
         .driver = pml_fci.driver,
         .protocol = pml_fci.protocol,
         .job = JOB,
+        .job_ranks = (uint32_t) ompi_proc_world_size(),
         .user_agent = "Open MPI " OMPI_VERSION
     };
     if (fci_icl_open(&config, &pml_fci.context, &why) != FCI_ICL_OK) {

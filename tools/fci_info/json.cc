@@ -18,6 +18,7 @@ ordered_json context_json(const Survey& survey) {
     }
     return {{"usable", true},
             {"driver", survey.driver},
+            {"driver_reason", survey.driver_reason},
             {"protocol", survey.protocol},
             {"wait_policy", survey.wait_policy},
             {"inline_bytes", survey.limits.inline_bytes},

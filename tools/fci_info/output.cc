@@ -64,7 +64,7 @@ std::string limits_text(const Survey& survey) {
         return "No context can be opened here:\n" + wrapped(survey.error, 2);
     }
     std::string text = "A program that starts now gets\n";
-    text += "  driver       " + survey.driver + "\n";
+    text += "  driver       " + survey.driver + " (" + survey.driver_reason + ")\n";
     text += "  protocol     " + survey.protocol + "\n";
     text += "  waits by     " + survey.wait_policy + "\n";
     text += "\nHow a message travels, by its length\n";

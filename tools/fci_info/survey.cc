@@ -61,6 +61,7 @@ void ask_context(Survey* survey, unsigned local_ranks) {
     }
     fci_icl_limits(context, &survey->limits);
     survey->driver = survey->limits.driver;
+    survey->driver_reason = survey->limits.driver_reason;
     survey->protocol = survey->limits.protocol;
     survey->wait_policy = survey->limits.wait_policy;
     survey->summary = fci_icl_summary(context);

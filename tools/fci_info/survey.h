@@ -44,7 +44,7 @@ struct Survey {
     bool network_is_refused = false;   // FCI_NET is set, and no network is what it says
     std::vector<std::string> unknown;  // FCI_* variables that are no option
     std::string error;                 // why no context could be opened; empty: one could
-    std::string driver, protocol, wait_policy, summary;
+    std::string driver, driver_reason, protocol, wait_policy, summary;
     struct fci_icl_limits limits{};    // its names are not valid any more
     std::vector<Way> ways;
 };

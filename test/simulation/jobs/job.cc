@@ -30,8 +30,8 @@ Job::Job(const JobOptions& options)
         ends_[i].card = device->card();
         ends_[i].process = api::Process::make(std::move(device), "sim", *options.protocol, limits,
                                               policy, cores_->host(i));
-        ends_[i].process->set_job_size(options.processes);
-        ends_[i].process->set_local_rank(static_cast<int>(i));
+        ends_[i].process->set_place(
+            {options.processes, options.processes, static_cast<int>(i), {}});
         ends_[i].process->set_linger(10'000'000'000);
     }
     for (unsigned at = 0; at < options.processes; ++at) {

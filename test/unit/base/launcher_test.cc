@@ -105,6 +105,19 @@ TEST(Launcher, launcher_addresses__the_first_who_tells) {
     EXPECT_EQ(found({{"PMI_PORT", "node7:4711"}}), "");
 }
 
+TEST(Launcher, ranks_in_job__who_tells) {
+    EXPECT_EQ(ranks_in_job(in({})), 0u);
+    EXPECT_EQ(ranks_in_job(in({{"PMI_SIZE", "5"}})), 5u);
+    EXPECT_EQ(ranks_in_job(in({{"OMPI_COMM_WORLD_SIZE", "4"}, {"PMI_SIZE", "5"}})), 4u);
+    EXPECT_EQ(ranks_in_job(in({{"OMPI_COMM_WORLD_SIZE", "none"}})), 0u);
+    EXPECT_EQ(ranks_in_job(in({{"SLURM_NTASKS", "6"}})), 0u);
+    EXPECT_EQ(ranks_in_job(in({{"SLURM_NTASKS", "6"}, {"SLURM_PROCID", "0"}})), 6u);
+    EXPECT_EQ(ranks_in_job(in({{"SLURM_STEP_NUM_TASKS", "2"},
+                               {"SLURM_NTASKS", "6"},
+                               {"SLURM_PROCID", "0"}})),
+              2u);
+}
+
 TEST(Launcher, own_variable__is_empty_where_it_is_not_set) {
     setenv("FCI_TEST_OF_LAUNCHER", "word", 1);
     EXPECT_EQ(own_variable("FCI_TEST_OF_LAUNCHER"), "word");

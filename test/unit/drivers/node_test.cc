@@ -133,6 +133,29 @@ TEST(Node, typed__an_address_of_this_host_is_reached_by_memory) {
     }
 }
 
+// A job on one host needs no more than shared memory; what it spawns on several may have both.
+TEST(Node, connect__to_a_process_that_has_shared_memory_alone) {
+    for (const bool calls : {true, false}) {
+        ddi::Settings settings = settings_of(0);
+        settings.wanted.host = 0;
+        Status status;
+        std::string error;
+        Member both(open_node(settings, &status, &error));
+        ASSERT_TRUE(both.device) << error;
+        Member alone(shm::open_shm(settings, &status, &error));
+        ASSERT_TRUE(alone.device) << error;
+        (calls ? both : alone).meet((calls ? alone : both).device->card());
+        ASSERT_TRUE(turn_until(
+            {&both, &alone}, [&] { return !both.attached.empty() && !alone.attached.empty(); }));
+        EXPECT_TRUE(both.link(both.attached[0]).same_host);
+        nhi::PeerId again = nhi::kNoPeer;
+        EXPECT_EQ(both.device->add_peer(alone.device->card(), &again), Status::ok);
+        EXPECT_EQ(again, both.attached[0]);
+        EXPECT_EQ(alone.device->add_peer(both.device->card(), &again), Status::ok);
+        EXPECT_EQ(again, alone.attached[0]);
+    }
+}
+
 // A process that says by its card to be near, and calls from afar, and the other way round.
 TEST(Node, connect__by_the_wrong_network_is_a_stranger) {
     Member a(0, 7);

@@ -1,0 +1,28 @@
+#include "fci_core/api/choose_driver.h"
+
+#include "fci_core/base/assert.h"
+
+namespace fci::api {
+
+Ranks Ranks::of(const Lookup& variable, std::uint32_t job) {
+    Ranks ranks{job != 0 ? job : ranks_in_job(variable), ranks_on_host(variable), false};
+    ranks.launched = ranks.job > 1 || rank_in_job(variable) >= 0 || !job_name(variable).empty();
+    return ranks;
+}
+
+Preference prefer_drivers(const Ranks& ranks) {
+    constexpr std::array kHere{"shm", "tcp"}, kBetween{"node", "tcp"};
+    const std::string job = std::to_string(ranks.job) + " ranks";
+    if (ranks.job == 1) return {kHere, "the only rank"};
+    if (ranks.job != 0 && ranks.here >= ranks.job) return {kHere, "all " + job + " on this host"};
+    if (ranks.job != 0 && ranks.here != 0) {
+        return {kBetween, std::to_string(ranks.here) + " of " + job + " on this host"};
+    }
+    // Nobody must be out of reach because a launcher says little. Without one, whoever is spoken to
+    // was started by hand, mostly here, and a program that needs the network names it.
+    if (ranks.launched) return {kBetween, "the launcher does not tell how many ranks are here"};
+    FCI_ASSERT(ranks.job == 0);
+    return {kHere, "no launcher"};
+}
+
+}  // namespace fci::api
