@@ -122,6 +122,7 @@ test_drivers_LDADD = libfci_tap.la libfci_sim.la libfci_node.la libfci_shm.la li
 unit_tests += test_progress
 test_progress_SOURCES = \
 	test/unit/progress/scheduler.h \
+	test/unit/progress/busy_polls_test.cc \
 	test/unit/progress/placement_test.cc \
 	test/unit/progress/slice_test.cc \
 	test/unit/progress/surroundings_test.cc \
@@ -194,6 +195,7 @@ test_api_SOURCES = \
 	test/unit/api/faults_test.cc \
 	test/unit/api/group_test.cc \
 	test/unit/api/network_test.cc \
+	test/unit/api/two_hosts_test.cc \
 	test/unit/api/pool_test.cc \
 	test/unit/api/post_test.cc \
 	test/unit/api/take_test.cc \

@@ -33,6 +33,7 @@ public:
     [[nodiscard]] nhi::Link link(nhi::PeerId id) noexcept override;
     [[nodiscard]] bool is_idle() const noexcept override;
     [[nodiscard]] unsigned idle_poll_every() const noexcept override;
+    [[nodiscard]] Nanoseconds busy_poll_every() const noexcept override { return Pace::kOften; }
     unsigned poll(Nanoseconds now) noexcept override;
     [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override;
     std::byte* map(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override;

@@ -18,8 +18,6 @@ namespace {
 
 constexpr unsigned kLookForSleepersEvery = 16;
 constexpr unsigned kRowBegins = 8;  // empty turns
-// Who always has work looks up now and then, to hear of deaths and to open to strangers.
-constexpr Nanoseconds kBusyPollEvery = 200'000;
 constexpr Nanoseconds kReportEvery = 50'000'000;  // while nothing happens
 constexpr unsigned kReportsBeforeMeeting = 20;
 constexpr nhi::PeerId kMeetMost = 128;  // each takes memory and three descriptors of this process
@@ -65,6 +63,7 @@ Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
       device_(std::move(device)),
       policy_(policy),
       until_poll_(device_->network().idle_poll_every()),
+      busy_polls_(device_->network().busy_poll_every()),
       host_(host),
       messages_(*device_, protocol, limits) {
     FCI_ASSERT(&messages_.engine().counters == &report_.report().counters);
@@ -86,16 +85,17 @@ Process::~Process() {
                        {driver_, messages_.engine().protocol.name, policy_.describe()});
 }
 
-/// Between two turns that both had work.
+/// Between two turns that both had work: credit went back, or the clock is asked every few turns.
 [[gnu::noinline]] void Process::look_up() noexcept try {
     alert_ &= kAlways;
-    if (device_->now() - polled_ >= kBusyPollEvery) (void)poll_network();
+    if (busy_polls_.is_due(device_->now())) (void)poll_network();
 } catch (const std::bad_alloc&) {  // it comes back
 }
 
 /// The network's own work: arrivals, departures. Not in every turn where that costs a system call.
 unsigned Process::poll_network() {
-    const Nanoseconds now = polled_ = device_->now();
+    const Nanoseconds now = device_->now();
+    busy_polls_.polled(now);
     nhi::NetworkInterface& network = device_->network();
     const unsigned work = network.poll(now);
     until_poll_ = network.idle_poll_every();
@@ -140,7 +140,7 @@ void Process::plan_idle() noexcept {
         host_.set_slice(crowded ? progress::kShortSlice : 0);
     }
     oversubscribed_ = crowded;
-    alert_ = wake_ != Wake::off || oversubscribed_ ? kAlways : 0;
+    alert_ = wake_ != Wake::off || oversubscribed_ || busy_polls_.by_time() ? kAlways : 0;
     row_ = oversubscribed_ && idle_ != FCI_ICL_KEEPS_CORE ? spins + 1 : ~0u;
     const unsigned left = row_ == ~0u ? ~0u : row_ > empty_turns_ ? row_ - empty_turns_ : 1;
     until_idle_ = planned_ = wake_ == Wake::armed ? 1 : std::min(until_poll_, left);
@@ -158,6 +158,7 @@ void Process::worked() noexcept {
     until_poll_ = passed < until_poll_ ? until_poll_ - passed : 1;
     empty_turns_ = 0;
     until_idle_ = planned_ = std::min(until_poll_, row_);
+    if (busy_polls_.count_turn()) alert_ |= kLookUp;
 }
 
 int Process::take_alerted(mp::Peer& peer, const gcs::Line& line) noexcept {

@@ -22,6 +22,7 @@
 #include "fci_core/group/groups.h"
 #include "fci_core/mp/fast_path.h"
 #include "fci_core/mp/message_passing.h"
+#include "fci_core/progress/busy_polls.h"
 #include "fci_core/progress/host.h"
 #include "fci_core/progress/wait.h"
 #include "fci_core/progress/wait_policy.h"
@@ -188,7 +189,7 @@ private:
     unsigned empty_turns_ = 0;  // in a row, those not counted that are left of planned_
     unsigned until_poll_;
     std::uint64_t sends_ = 0;   // of this caller, at the last idle turn
-    Nanoseconds polled_ = 0;
+    progress::BusyPolls busy_polls_;
     Nanoseconds report_due_ = 0;
     Nanoseconds linger_ = 0;
     JobPlace place_;

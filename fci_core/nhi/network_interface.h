@@ -48,6 +48,10 @@ public:
     [[nodiscard]] virtual bool is_idle() const noexcept { return true; }
     /// poll() is wanted every that many empty turns, until it was called.
     [[nodiscard]] virtual unsigned idle_poll_every() const noexcept { return 1; }
+    /// poll() is wanted after that much time, too, where turns always find work. It stays the same.
+    [[nodiscard]] virtual Nanoseconds busy_poll_every() const noexcept { return kBusyPollEvery; }
+    /// To hear of deaths and to open to strangers. What reaches memory is seen without it.
+    static constexpr Nanoseconds kBusyPollEvery = 200'000;
     /// A software network's turn: arrivals, departures, timers. Returns the work done.
     virtual unsigned poll(Nanoseconds now) noexcept = 0;
     /// How often the event arrived here, where configure_event() switched its flag on.

@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += libfci_progress.la
 libfci_progress_la_SOURCES = \
 	%D%/cpu_set.h \
+	%D%/busy_polls.h \
 	%D%/host.cc \
 	%D%/host.h \
 	%D%/placement.cc \

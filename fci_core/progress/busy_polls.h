@@ -1,0 +1,38 @@
+// BusyPolls: when a process whose turns all find work polls its network all the same (§2.6.10).
+// Where that is memory, once credit went back: whatever else comes is seen without it. Where the
+// network brings messages as well, by time, and the clock is asked every few turns.
+#pragma once
+
+#include "fci_core/base/assert.h"
+#include "fci_core/base/status.h"
+#include "fci_core/nhi/network_interface.h"
+
+namespace fci::progress {
+
+class BusyPolls {
+public:
+    /// `every`: as NetworkInterface::busy_poll_every() says.
+    explicit BusyPolls(Nanoseconds every) noexcept : every_(every) { FCI_ASSERT(every > 0); }
+
+    [[nodiscard]] bool by_time() const noexcept {
+        return every_ < nhi::NetworkInterface::kBusyPollEvery;
+    }
+    /// To ask the clock takes a tenth of what a message does.
+    static constexpr unsigned kTurns = 4;
+    /// A turn found work. True: the clock is to be asked.
+    [[nodiscard]] bool count_turn() noexcept {
+        if (!by_time() || --left_ != 0) return false;
+        left_ = kTurns;
+        return true;
+    }
+    [[nodiscard]] bool is_due(Nanoseconds now) const noexcept { return now - polled_ >= every_; }
+    /// Whether busy or not.
+    void polled(Nanoseconds now) noexcept { polled_ = now; }
+
+private:
+    const Nanoseconds every_;
+    Nanoseconds polled_ = 0;
+    unsigned left_ = kTurns;
+};
+
+}  // namespace fci::progress

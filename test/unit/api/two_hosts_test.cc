@@ -1,0 +1,105 @@
+// A process with peers on its own host and on another one, 127.0.0.2 and 127.0.0.3, through the C
+// face.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "drivers/node/node.h"
+#include "fci_core/api/process.h"
+#include "test/unit/api/context.h"
+#include "test/unit/limit.h"
+
+namespace fci {
+namespace {
+
+constexpr std::uint64_t kMiB = 1024 * 1024;
+
+Context open_on(unsigned host) {
+    const std::uint32_t address = htonl(0x7f000002 + host);
+    const mp::Protocol& protocol = *mp::find_protocol("enhanced-mixed");
+    const mp::Limits limits = api::limits_for({}, protocol, 2, 2);
+    ddi::Settings settings;
+    settings.block_bytes = limits.layout.block_bytes();
+    settings.block_first_bytes = limits.layout.block_first_bytes();
+    settings.communication_bytes = limits.layout.pool_bytes + gcs::Layout::kBoardBytes;
+    settings.communication_later = true;
+    settings.sizes = limits.layout.sizes();
+    settings.wanted.host = address;
+    const node::Host own{static_cast<host::Mark>(host + 1),
+                         [address](const ddi::Card& card) { return card.host == address; }};
+    Status status;
+    std::string error;
+    auto device = node::open_node(settings, own, &status, &error);
+    EXPECT_NE(device, nullptr) << error;
+    auto process = api::Process::make(std::move(device), "node", protocol, limits,
+                                      progress::WaitPolicy("spin", 2, 2), progress::own_host());
+    process->keep_texts();
+    return Context(reinterpret_cast<fci_icl_context*>(process.release()));
+}
+
+fci_icl_peer add(const Context& context, const Context& other) {
+    unsigned char card[FCI_ICL_CARD_BYTES];
+    fci_icl_card(other.get(), card);
+    fci_icl_peer peer = 0;
+    EXPECT_EQ(fci_icl_add_peer(context.get(), card, &peer), FCI_ICL_OK);
+    return peer;
+}
+
+int send(const Context& from, fci_icl_peer to, std::uint64_t match,
+         const std::vector<char>& data) {
+    return fci_icl_send_bytes(from.get(), to, 0, 0, match, 0, data.data(), data.size(), nullptr,
+                              nullptr);
+}
+
+bool arrived(const Context& context, std::uint64_t match) {
+    fci_icl_status status{};
+    return fci_icl_probe(context.get(), FCI_ICL_ANY_SOURCE, 0, match, 0, &status, nullptr) ==
+           FCI_ICL_OK;
+}
+
+// Nor does one that copies long messages within its host all the time leave the network alone.
+TEST(TwoHosts, progress__of_one_who_is_busy_hears_the_other_host) {
+    const Context self = open_on(0), near = open_on(0), far = open_on(1);
+    const fci_icl_peer from_near = add(near, self), from_far = add(far, self);
+    const std::vector<char> byte(1);
+    ASSERT_GE(send(near, from_near, 1, byte), 0);
+    ASSERT_GE(send(far, from_far, 1, byte), 0);
+    const auto turn = [&] {
+        for (const Context* each : {&self, &near, &far}) fci_icl_progress(each->get());
+    };
+    Limit limit("two messages");
+    std::vector<char> there(1);
+    for (int left = 2; left != 0 && limit.holds(); turn()) {
+        if (!arrived(self, 1)) continue;
+        --left;
+        ASSERT_EQ(fci_icl_receive_bytes(self.get(), FCI_ICL_ANY_SOURCE, 0, 1, 0, there.data(), 1,
+                                        nullptr, nullptr, nullptr),
+                  FCI_ICL_DONE);
+    }
+    // Each takes many turns, and one line: no credit goes back.
+    constexpr unsigned kMessages = 100;
+    const std::vector<char> data(4 * kMiB, 'x');
+    std::vector<char> to(data.size());
+    unsigned done = 0;
+    fci_icl_completion completion{};
+    completion.done = [](void* user, void*, const fci_icl_status*) {
+        ++*static_cast<unsigned*>(user);
+    };
+    completion.user = &done;
+    for (unsigned i = 0; i < kMessages; ++i) {
+        ASSERT_EQ(fci_icl_receive_bytes(self.get(), FCI_ICL_ANY_SOURCE, 0, 2, 0, to.data(),
+                                        to.size(), &completion, nullptr, nullptr),
+                  FCI_ICL_OK);
+        ASSERT_GE(send(near, from_near, 2, data), 0);
+    }
+    while (done < kMessages / 4 && limit.holds()) turn();
+    ASSERT_GE(send(far, from_far, 3, byte), 0);
+    unsigned turns = 0;
+    for (; !arrived(self, 3) && limit.holds(); ++turns) turn();
+    EXPECT_LT(turns, 3 * progress::BusyPolls::kTurns) << "the network waited for shared memory";
+    while (done != kMessages && limit.holds()) turn();
+}
+
+}  // namespace
+}  // namespace fci

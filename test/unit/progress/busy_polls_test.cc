@@ -1,0 +1,28 @@
+#include "fci_core/progress/busy_polls.h"
+
+#include <gtest/gtest.h>
+
+namespace fci::progress {
+namespace {
+
+TEST(BusyPolls, count_turn__asks_the_clock_where_the_network_wants_it_by_time) {
+    BusyPolls memory(nhi::NetworkInterface::kBusyPollEvery), both(1000);
+    EXPECT_FALSE(memory.by_time());
+    EXPECT_TRUE(both.by_time());
+    unsigned asked = 0;
+    for (unsigned i = 0; i < 10 * BusyPolls::kTurns; ++i) {
+        EXPECT_FALSE(memory.count_turn());
+        asked += both.count_turn();
+    }
+    EXPECT_EQ(asked, 10u);
+}
+
+TEST(BusyPolls, is_due__since_the_last_poll) {
+    BusyPolls both(1000);
+    both.polled(5000);
+    EXPECT_FALSE(both.is_due(5999));
+    EXPECT_TRUE(both.is_due(6000));
+}
+
+}  // namespace
+}  // namespace fci::progress
