@@ -22,17 +22,19 @@ bool is_this_host(const char* node) noexcept {
 
 }  // namespace
 
-Card loopback_card() noexcept {
+Card any_card() noexcept {
     Card card{};
     card.sin_family = AF_INET;
-    card.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    card.sin_addr.s_addr = htonl(INADDR_ANY);
     return card;
 }
 
 std::optional<Card> parse_card(const char* node, const char* service) noexcept {
-    Card card = loopback_card();
-    if (node != nullptr && *node != '\0' && !is_this_host(node) &&
-        inet_pton(AF_INET, node, &card.sin_addr) != 1) {
+    Card card = any_card();
+    const bool named = node != nullptr && *node != '\0';
+    if (named && is_this_host(node)) {
+        card.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    } else if (named && inet_pton(AF_INET, node, &card.sin_addr) != 1) {
         return std::nullopt;
     }
     if (service != nullptr && *service != '\0') {

@@ -14,11 +14,12 @@ namespace fci::libfabric {
 using Card = sockaddr_in;
 static_assert(sizeof(Card) == FCI_ICL_CARD_BYTES);
 
-/// Any process of this host, or, to open an endpoint, any port.
-[[nodiscard]] Card loopback_card() noexcept;
+/// To open an endpoint: any port, at the address that the driver chooses. The endpoint's own name
+/// then says which these are.
+[[nodiscard]] Card any_card() noexcept;
 
 /// Numeric only, plus "localhost" and the name of this host: a name server would block the start of
-/// the program when it cannot be reached. nullptr stands for this host, or for any port.
+/// the program when it cannot be reached. nullptr stands for any address, or for any port.
 [[nodiscard]] std::optional<Card> parse_card(const char* node, const char* service) noexcept;
 
 /// "fi_sockaddr_in://127.0.0.1:40001", as libfabric writes it. Like snprintf.

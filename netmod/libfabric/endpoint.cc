@@ -23,7 +23,7 @@ constexpr std::uint64_t caps_of(const fi_info& info) noexcept {
 }
 
 Card card_of(const fi_info& info) noexcept {
-    if (info.src_addr == nullptr || info.src_addrlen != sizeof(Card)) return loopback_card();
+    if (info.src_addr == nullptr || info.src_addrlen != sizeof(Card)) return any_card();
     Card card;
     std::memcpy(&card, info.src_addr, sizeof card);
     std::memset(card.sin_zero, 0, sizeof card.sin_zero);

@@ -191,7 +191,7 @@ bool put_address(const void* address, std::size_t bytes, void** to, std::size_t*
 
 int fill_addresses(fi_info& info, const char* node, const char* service, std::uint64_t flags,
                    const fi_info* hints) {
-    const Card any = loopback_card();
+    const Card any = any_card();
     bool filled = put_address(&any, sizeof any, &info.src_addr, &info.src_addrlen);
     if (hints != nullptr && hints->src_addr != nullptr && hints->src_addrlen == sizeof(Card)) {
         filled = filled && put_address(hints->src_addr, sizeof(Card), &info.src_addr,

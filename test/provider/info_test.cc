@@ -264,7 +264,7 @@ TEST(get_info, addresses__numeric_at_once) {
         {"10.1.2.3", nullptr, 0, "10.1.2.3", 0},
         {"localhost", "7", 0, "127.0.0.1", 7},
         {"127.0.0.1", "4711", FI_SOURCE, "127.0.0.1", 4711},
-        {nullptr, "4711", FI_SOURCE, "127.0.0.1", 4711},
+        {nullptr, "4711", FI_SOURCE, "0.0.0.0", 4711},
         {"no.such.host.invalid", "1", 0, nullptr, 0},
         {"127.0.0.1", "http", 0, nullptr, 0},
         {"127.0.0.1", "65536", 0, nullptr, 0},
