@@ -86,6 +86,8 @@ static inline void pml_fci_exit(void)
 #define PML_FCI_CONTEXT_BITS 20
 #define PML_FCI_RANK_SHIFT 52
 #define PML_FCI_RANKS_TOLD 4096
+/* In larger jobs FCI does not meet all ranks by itself. */
+#define PML_FCI_RANKS_MET 128
 #define PML_FCI_RANK_MASK (~UINT64_C(0) << PML_FCI_RANK_SHIFT)
 #define PML_FCI_ANY_TAG_MASK UINT64_C(0x7fffffff)
 

@@ -149,6 +149,9 @@ int pml_fci_add_comm(ompi_communicator_t *comm)
         own->peers[rank] = PML_FCI_UNKNOWN;
     comm->c_pml_comm = (struct mca_pml_comm_t *) own;
     begin_empty(context);
+    /* A receive from any source hears of the death of each rank of the job that FCI knows. */
+    if (comm == &ompi_mpi_comm_world.comm && size <= PML_FCI_RANKS_MET)
+        (void) find_all(comm, size);
     const int error = size > PML_FCI_RANKS_TOLD ? find_all(comm, size) : OMPI_SUCCESS;
     if (error != OMPI_SUCCESS)
         (void) pml_fci_del_comm(comm);
