@@ -24,6 +24,7 @@ Status find_place(const ddi::Settings& settings, ddi::Card* place, std::string* 
     ddi::Settings least;
     least.block_bytes = 4096;
     least.wanted = settings.wanted;
+    least.network = settings.network;
     Status status = Status::ok;
     const auto device = tcp::open_tcp(least, &status, error);
     if (device == nullptr) {

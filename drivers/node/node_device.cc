@@ -14,15 +14,11 @@ namespace {
 
 using State = Peers::State;
 
-// What the far device does by the clock makes no descriptor readable. So nobody sleeps for longer
-// without a turn.
-constexpr Nanoseconds kWhileConnecting = 10'000'000;
-constexpr Nanoseconds kWhileAttached = 100'000'000;
 // Without descriptors, each of the devices in its turn.
 constexpr Nanoseconds kNap = 1'000'000;
 // For which the far device sleeps where something has come: so it takes that in.
 constexpr Nanoseconds kMoment = 1'000;
-static_assert(kMoment < kNap && kNap < kWhileConnecting);
+static_assert(kMoment < kNap);
 
 }  // namespace
 
@@ -35,6 +31,7 @@ NodeDevice::NodeDevice(std::unique_ptr<ddi::Device> near, std::unique_ptr<ddi::D
       ears_{Ear(*this, kNear), Ear(*this, kFar)} {
     FCI_ASSERT(near_->card().incarnation == far_->card().incarnation);
     FCI_ASSERT(near_->card().port == far_->card().port);
+    network_choice_ = far_->network_choice();
     FCI_ASSERT(near_->communication_memory().empty() ||
                near_->communication_memory().data() == far_->communication_memory().data());
     if (near_->wait_fd() >= 0 && far_->wait_fd() >= 0) {
@@ -136,12 +133,6 @@ MemoryUse NodeDevice::memory() const noexcept {
 
 // --- sleeping ---
 
-Nanoseconds NodeDevice::longest_sleep() const noexcept {
-    return peers_.in(kFar, State::connecting) != 0 ? kWhileConnecting
-           : peers_.in(kFar, State::attached) != 0 ? kWhileAttached
-                                                   : -1;
-}
-
 void NodeDevice::sleep(Nanoseconds timeout) noexcept {
     if (network_.may_have_woken()) return network_.woken();
     if (epoll_) {
@@ -156,8 +147,6 @@ void NodeDevice::sleep(Nanoseconds timeout) noexcept {
 /// What makes the near descriptor readable ends the sleep, as it does there. What makes the far one
 /// readable ends it while any event wakes: data seldom come without theirs.
 void NodeDevice::sleep_on_both(Nanoseconds timeout) noexcept {
-    const Nanoseconds longest = longest_sleep();
-    if (longest >= 0) timeout = timeout < 0 ? longest : std::min(timeout, longest);
     const Nanoseconds begin = now();
     for (;;) {
         const Nanoseconds left = timeout < 0 ? kNap : timeout - (now() - begin);

@@ -72,7 +72,6 @@ private:
     void attached(Side side, nhi::PeerId id);
     void lost(Side side, nhi::PeerId id, Status why, const std::string& reason);
     void count_stranger() noexcept;
-    [[nodiscard]] Nanoseconds longest_sleep() const noexcept;
     void sleep_on_both(Nanoseconds timeout) noexcept;
 
     const std::unique_ptr<ddi::Device> near_, far_;

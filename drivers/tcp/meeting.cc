@@ -121,6 +121,9 @@ void Meeting::failed(nhi::PeerId id, int error, Nanoseconds now) noexcept {
         return remind(going.patience.due());
     }
     const std::string place = host::place_text(entry.card);
+    if (error == ECONNREFUSED && going.refusals != 0 && !is_typed(entry.card)) {
+        return lose(id, Status::lost, name_of(peers_, id) + " ended before it answered");
+    }
     lose(id, is_shortage(error) ? Status::exhausted : Status::unreachable,
          error == ECONNREFUSED
              ? "nobody listens at " + place + "; has the process ended, or never started?"
@@ -140,7 +143,8 @@ void Meeting::refused(nhi::PeerId id, Nanoseconds now) noexcept {
         going.patience.again_later(now, prng_);
         return remind(going.patience.due());
     }
-    lose(id, Status::unreachable,
+    // The process that a whole card names has gone, whoever it is that hangs up.
+    lose(id, is_typed(entry.card) ? Status::unreachable : Status::lost,
          "who listens at " + host::place_text(entry.card) + " hung up without a word: " +
              (is_typed(entry.card)
                   ? "it answers only who has its whole card, unless it is started with "

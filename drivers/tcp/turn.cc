@@ -16,7 +16,8 @@ constexpr unsigned kLookEvery = 64;  // turns, for all others
 }  // namespace
 
 unsigned Turn::poll(Nanoseconds now) noexcept {
-    const bool few = connections_.size() <= kReadAtOnce && !meeting_.is_busy();
+    const std::size_t peers = connections_.size();
+    const bool few = peers != 0 && peers <= kReadAtOnce && !meeting_.is_busy();
     const bool looks = !few || ++turns_ % kLookEvery == 0;
     const unsigned work = looks ? look(now) : connections_.read_all();
     connections_.flush();

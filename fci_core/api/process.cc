@@ -359,10 +359,10 @@ std::string Process::wait_policy() const { return policy_.describe(); }
 
 std::string Process::summary() const {
     std::string driver = driver_;
+    if (!place_.why_driver.empty()) driver += " (" + place_.why_driver + ")";
     if (const ddi::NetworkChoice& network = device_->network_choice(); network.host != 0) {
         driver += " at " + network.place;
     }
-    if (!place_.why_driver.empty()) driver += " (" + place_.why_driver + ")";
     return std::string(FCI_VERSION_TEXT) + ", driver " + driver + ", protocol " +
            messages_.engine().protocol.name + ", wait " + wait_policy();
 }

@@ -1,5 +1,5 @@
-/* widow: the last rank ends without a word, or its host does, while all others wait for it. Each of
- * them says when it heard, in seconds of CLOCK_MONOTONIC, and what FCI said is for the user to read.
+/* widow: the last rank ends without a word, or its host does, while all others wait for it. Each
+ * of them says when it heard, by CLOCK_MONOTONIC, and what FCI said is for the user to read.
  *   widow kill      it kills itself; "rank R heard after S s"
  *   widow cut       after "ready" somebody cuts its host off; "rank R heard at T" */
 #include <mpi.h>

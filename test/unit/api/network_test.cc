@@ -47,12 +47,12 @@ TEST_F(OnNetwork, open__says_where_and_why) {
     const Context context = open();
     const std::string said = testing::internal::GetCapturedStderr();
     ASSERT_NE(context, nullptr) << error;
-    EXPECT_NE(said.find(", driver tcp at 127.0.0.1 (lo), protocol "), std::string::npos) << said;
+    EXPECT_NE(said.find(", driver tcp (asked for) at 127.0.0.1 (lo), protocol "), std::string::npos) << said;
     EXPECT_NE(said.find("\nfci: 127.0.0.1 (lo): loopback, as FCI_NET=lo says: only processes on "
                         "this host can be reached"),
               std::string::npos)
         << said;
-    EXPECT_NE(std::strstr(fci_icl_summary(context.get()), "tcp at 127.0.0.1 (lo)"), nullptr);
+    EXPECT_NE(std::strstr(fci_icl_summary(context.get()), "tcp (asked for) at 127.0.0.1 (lo)"), nullptr);
 }
 
 TEST_F(OnNetwork, open__two_that_chose_loopback_meet) {
@@ -97,7 +97,7 @@ TEST_F(OnNetwork, open__an_address_that_the_program_names_comes_first) {
     set_network("nosuch");
     const Context context = open("127.0.0.1");
     ASSERT_NE(context, nullptr) << error;
-    EXPECT_NE(std::strstr(fci_icl_summary(context.get()), "driver tcp at 127.0.0.1,"), nullptr);
+    EXPECT_NE(std::strstr(fci_icl_summary(context.get()), "driver tcp (asked for) at 127.0.0.1,"), nullptr);
 }
 
 TEST_F(OnNetwork, open__an_empty_variable_is_none) {

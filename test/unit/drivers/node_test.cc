@@ -31,6 +31,7 @@ ddi::Settings settings_of(unsigned host) {
     settings.communication_bytes = 4096;
     settings.wanted.host = address(host);
     settings.connect_ms = 200;
+    settings.answers_typed = true;
     return settings;
 }
 

@@ -102,7 +102,24 @@ TEST(tcp_device, connect__to_one_who_hangs_up_is_tried_again_and_ends_with_a_sen
     }));
     EXPECT_GE(mute.calls, 4u);
     EXPECT_NE(party.listener.lost[0].reason.find("hung up without a word"), std::string::npos);
-    EXPECT_EQ(party.listener.lost[0].why, Status::unreachable);
+    EXPECT_EQ(party.listener.lost[0].why, Status::lost);
+}
+
+/// It dies while others call it. A typed place promised no process.
+TEST(tcp_device, connect__to_one_who_ends_before_the_answer) {
+    for (const bool typed : {false, true}) {
+        Party party;
+        auto silent = std::make_unique<Party>();
+        ddi::Card card = silent->device->card();
+        if (typed) card.incarnation = 0;
+        nhi::PeerId id = nhi::kNoPeer;
+        ASSERT_EQ(party.device->add_peer(card, &id), Status::ok);
+        ASSERT_EQ(party.device->connect(id), Status::ok);
+        party.turns();
+        silent.reset();
+        ASSERT_TRUE(party.until([&] { return party.listener.lost.size() == 1; }));
+        EXPECT_EQ(party.listener.lost[0].why, typed ? Status::unreachable : Status::lost);
+    }
 }
 
 TEST(tcp_device, close__what_was_accepted_arrives_though_the_peer_computes) {
