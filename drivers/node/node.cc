@@ -18,9 +18,10 @@ namespace {
 // The two devices choose among the same numbers, each without knowing the other one's.
 constexpr unsigned kTries = 64;
 
-/// Where TCP listens here, if nothing comes between: its address, and a port that the kernel chose.
-/// What listens there ends with this, as it needs the memory of what is opened next.
-Status find_place(const ddi::Settings& settings, ddi::Card* place, std::string* error) {
+/// Where TCP listens here, if nothing comes between: its address, why that one, and a port that the
+/// kernel chose. What listens there ends with this, as it needs the memory of what is opened next.
+Status find_place(const ddi::Settings& settings, ddi::Card* place, ddi::NetworkChoice* choice,
+                  std::string* error) {
     ddi::Settings least;
     least.block_bytes = 4096;
     least.wanted = settings.wanted;
@@ -32,6 +33,7 @@ Status find_place(const ddi::Settings& settings, ddi::Card* place, std::string* 
         return status;
     }
     *place = device->card();
+    *choice = device->network_choice();
     return Status::ok;
 }
 
@@ -89,8 +91,10 @@ std::unique_ptr<ddi::Device> open_node(const ddi::Settings& settings, const Host
     }
     Pair pair;
     ddi::Card place;
+    ddi::NetworkChoice choice;
     for (unsigned i = 0; i < kTries; ++i) {
-        if ((*status = find_place(settings, &place, error)) != Status::ok) return nullptr;
+        *status = find_place(settings, &place, &choice, error);
+        if (*status != Status::ok) return nullptr;
         *status = open_pair(settings, place, incarnation, &pair, error);
         // `exhausted`: perhaps the number was taken on one of the two sides.
         if (*status != Status::exhausted || settings.wanted.port != 0) break;
@@ -102,7 +106,7 @@ std::unique_ptr<ddi::Device> open_node(const ddi::Settings& settings, const Host
         return card.host == own || host.has_address(card);
     };
     auto device = std::make_unique<NodeDevice>(std::move(pair.near), std::move(pair.far), is_here,
-                                               Pace());
+                                               Pace(), std::move(choice));
     if (device->wait_fd() >= 0) return device;
     *status = Status::exhausted;
     *error = host::system_text("no descriptor left");

@@ -23,7 +23,7 @@ static_assert(kMoment < kNap);
 }  // namespace
 
 NodeDevice::NodeDevice(std::unique_ptr<ddi::Device> near, std::unique_ptr<ddi::Device> far,
-                       IsHere is_here, const Pace& pace)
+                       IsHere is_here, const Pace& pace, ddi::NetworkChoice choice)
     : near_(std::move(near)),
       far_(std::move(far)),
       is_here_(std::move(is_here)),
@@ -31,7 +31,7 @@ NodeDevice::NodeDevice(std::unique_ptr<ddi::Device> near, std::unique_ptr<ddi::D
       ears_{Ear(*this, kNear), Ear(*this, kFar)} {
     FCI_ASSERT(near_->card().incarnation == far_->card().incarnation);
     FCI_ASSERT(near_->card().port == far_->card().port);
-    network_choice_ = far_->network_choice();
+    network_choice_ = std::move(choice);
     FCI_ASSERT(near_->communication_memory().empty() ||
                near_->communication_memory().data() == far_->communication_memory().data());
     if (near_->wait_fd() >= 0 && far_->wait_fd() >= 0) {

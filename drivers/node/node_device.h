@@ -25,8 +25,9 @@ using IsHere = std::function<bool(const ddi::Card& card)>;
 class NodeDevice final : public ddi::Device {
 public:
     /// `far` has the incarnation and the port of `near`, and its communication memory for its own.
+    /// `choice`: of the address at which it listens.
     NodeDevice(std::unique_ptr<ddi::Device> near, std::unique_ptr<ddi::Device> far, IsHere is_here,
-               const Pace& pace);
+               const Pace& pace, ddi::NetworkChoice choice = {});
     ~NodeDevice() override;
 
     /// As the far side shows it.

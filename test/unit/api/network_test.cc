@@ -52,7 +52,8 @@ TEST_F(OnNetwork, open__says_where_and_why) {
                         "this host can be reached"),
               std::string::npos)
         << said;
-    EXPECT_NE(std::strstr(fci_icl_summary(context.get()), "tcp (asked for) at 127.0.0.1 (lo)"), nullptr);
+    const char* const summary = fci_icl_summary(context.get());
+    EXPECT_NE(std::strstr(summary, "tcp (asked for) at 127.0.0.1 (lo)"), nullptr);
 }
 
 TEST_F(OnNetwork, open__two_that_chose_loopback_meet) {
@@ -97,7 +98,8 @@ TEST_F(OnNetwork, open__an_address_that_the_program_names_comes_first) {
     set_network("nosuch");
     const Context context = open("127.0.0.1");
     ASSERT_NE(context, nullptr) << error;
-    EXPECT_NE(std::strstr(fci_icl_summary(context.get()), "driver tcp (asked for) at 127.0.0.1,"), nullptr);
+    const char* const summary = fci_icl_summary(context.get());
+    EXPECT_NE(std::strstr(summary, "driver tcp (asked for) at 127.0.0.1,"), nullptr);
 }
 
 TEST_F(OnNetwork, open__an_empty_variable_is_none) {
