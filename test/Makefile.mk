@@ -249,7 +249,7 @@ simulation_SOURCES = \
 	test/simulation/simulation.h \
 	test/simulation/simulation_run.cc
 simulation_LDADD = libfci_mp.la libfci_tap.la libfci_sim.la libfci_node.la libfci_shm.la libfci_tcp.la \
-	libfci_base.la
+	libfci_host.la libfci_base.la
 dist_noinst_DATA += test/simulation/seeds.txt
 
 # Whole jobs of processes likewise, with what they ask of their host, in virtual time.

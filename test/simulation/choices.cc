@@ -8,7 +8,7 @@
 namespace fci::simulation {
 
 /// The n-th choice of the seed: the same for the world's options and for everything else.
-sim::WorldOptions world_options(std::uint64_t seed, bool mixed) {
+sim::WorldOptions world_options(std::uint64_t seed, Network network) {
     Prng prng(seed ^ 0x776f726c64);
     sim::WorldOptions options;
     options.seed = seed;
@@ -22,7 +22,7 @@ sim::WorldOptions world_options(std::uint64_t seed, bool mixed) {
     options.stores = options.mapped && prng.chance(60);
     options.per_host = prng.chance(50) ? 0 : static_cast<unsigned>(prng.between(1, 3));
     options.refused_percent = prng.chance(50) ? 0 : static_cast<unsigned>(prng.below(60));
-    if (mixed) options.per_host = 1;  // who shares a host shares real memory
+    if (network == Network::mixed) options.per_host = 1;  // who shares a host shares real memory
     return options;
 }
 
@@ -80,7 +80,8 @@ void Simulation::choose() {
     if (prng_.chance(15)) {
         victim_ = static_cast<unsigned>(prng_.below(processes_));
         death_ = static_cast<Nanoseconds>(prng_.below(100'000));
-        leaves_ = prng_.chance(40) || mixed_;  // a part of this process cannot be killed
+        // A part of a process that is not simulated cannot be killed.
+        leaves_ = prng_.chance(40) || network_ != Network::simulated;
     }
 }
 

@@ -1,7 +1,8 @@
 // Runs random programs: first every seed that ever failed (seeds.txt), then a range.
-//   simulation [--mixed] [--protocol NAME] [--seeds N] [--from N] [--seed N] [--file PATH]
+//   simulation [--mixed|--tcp] [--protocol NAME] [--seeds N] [--from N] [--seed N] [--file PATH]
 //   job_simulation [--protocol NAME] [--seeds N] [--from N] [--seed N] [--file PATH]
-// --mixed: half of the pairs over shared memory; these runs are not repeated bit by bit.
+// --mixed: half of the pairs over shared memory; --tcp: all over loopback. These runs are not
+// repeated bit by bit.
 // --protocol: this one in every run, where the seed would choose; all other choices stay.
 #include <csignal>
 #include <cstdio>
@@ -17,6 +18,7 @@
 namespace {
 
 using fci::simulation::kProgram;
+using fci::simulation::Network;
 using fci::simulation::OneRun;
 
 constexpr unsigned kSecondsPerSeed = 30;
@@ -51,7 +53,7 @@ bool run(std::uint64_t seed, bool verbose, Totals* totals) {
     alarm(kSecondsPerSeed);
     OneRun first = fci::simulation::run_once(seed, options);
     std::string& failure = first.failure;
-    if (failure.empty() && !options.mixed && (verbose || seed % kReplayEvery == 0)) {
+    if (failure.empty() && options.network == Network::simulated && (verbose || seed % kReplayEvery == 0)) {
         const OneRun again = fci::simulation::run_once(seed, options);
         if (again.digest != first.digest) failure = "a second run took another course";
     }
@@ -89,15 +91,16 @@ int main(int argc, char** argv) {
                        fci::simulation::kSeedsFile;
     for (int i = 1; i < argc; ++i) {
         const std::string option = argv[i];
-        if (option == "--mixed" && fci::simulation::kMayBeMixed) {
-            options.mixed = true;
+        const bool mixed = option == "--mixed";
+        if ((mixed || option == "--tcp") && fci::simulation::kHasNetworks) {
+            options.network = mixed ? Network::mixed : Network::tcp;
             continue;
         }
         if (i + 1 == argc) {
             std::fprintf(stderr,
                          "usage: %s%s [--protocol NAME] [--seeds N] [--from N] [--seed N] "
                          "[--file PATH]\n",
-                         kProgram, fci::simulation::kMayBeMixed ? " [--mixed]" : "");
+                         kProgram, fci::simulation::kHasNetworks ? " [--mixed|--tcp]" : "");
             return 2;
         }
         const char* const value = argv[++i];

@@ -18,8 +18,16 @@ struct OneRun {
     Counters counters;  // of all processes together
 };
 
+/// What the processes of a run are on. Where the kernel has a part in it, it is not repeated bit by
+/// bit.
+enum class Network {
+    simulated,
+    mixed,  // half of the pairs over shared memory
+    tcp,    // over loopback
+};
+
 struct RunOptions {
-    bool mixed = false;  // half of the pairs over shared memory: not repeated bit by bit
+    Network network = Network::simulated;
     const mp::Protocol* protocol = nullptr;  // instead of the one that the seed chooses
 };
 
@@ -27,6 +35,6 @@ OneRun run_once(std::uint64_t seed, const RunOptions& options);
 
 extern const char kProgram[];
 extern const char kSeedsFile[];  // below the root of the tree
-extern const bool kMayBeMixed;
+extern const bool kHasNetworks;
 
 }  // namespace fci::simulation

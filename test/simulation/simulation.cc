@@ -1,10 +1,14 @@
 // The random program itself: its choices, its calls, and the end of the run.
 #include "test/simulation/simulation.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
+#include "drivers/tcp/tcp.h"
+#include "fci_core/base/clock.h"
 #include "test/conformance/mixed.h"
 
 namespace fci::simulation {
@@ -17,15 +21,17 @@ constexpr unsigned kRoundsMost = 200000;
 constexpr unsigned kQuietRounds = 8;
 constexpr Nanoseconds kPatience = 5'000'000;  // with who has closed
 constexpr unsigned kQuietMixedRounds = 64;  // what goes through a socket is not seen here
+constexpr unsigned kQuietTcpRounds = 256;   // of which some look for callers
 
 }  // namespace
 
-Simulation::Simulation(std::uint64_t seed, bool mixed, const mp::Protocol* protocol)
+Simulation::Simulation(std::uint64_t seed, Network network, const mp::Protocol* protocol)
     : seed_(seed),
-      mixed_(mixed),
+      network_(network),
+      began_(monotonic_now()),
       fast_path_(seed % 5 != 0),
       prng_(seed),
-      world_options_(world_options(seed, mixed)),
+      world_options_(world_options(seed, network)),
       faults_(faults(seed)),
       world_(world_options_) {
     choose();
@@ -59,8 +65,18 @@ Simulation::Simulation(std::uint64_t seed, bool mixed, const mp::Protocol* proto
 }
 
 std::unique_ptr<ddi::Device> Simulation::open(unsigned process, const ddi::Settings& settings) {
-    if (!mixed_) return world_.open(settings);
+    if (network_ == Network::simulated) return world_.open(settings);
     std::string error;
+    if (network_ == Network::tcp) {
+        ddi::Settings here = settings;
+        here.wanted.host = htonl(INADDR_LOOPBACK);
+        here.answers_typed = true;
+        here.connect_ms = kPatience / 1'000'000;
+        Status status;
+        auto device = tcp::open_tcp(here, &status, &error);
+        if (device == nullptr) throw std::runtime_error(error);
+        return device;
+    }
     const shm::Tuning tuning{.patience_typed = kPatience, .patience_given = kPatience};
     auto device = conformance::open_mixed(world_, settings, tuning, process & 1, &error);
     if (device == nullptr) throw std::runtime_error(error);
@@ -185,11 +201,12 @@ void Simulation::act(unsigned at, std::uint64_t kind) {
 /// The victim stops between two of its calls: it dies, or closes without finishing its business.
 /// Its buffers stay, as everybody's memory here is one.
 void Simulation::bury() {
-    if (victim_ == Reference::kNobody || reference_.killed == victim_ || world_.now() < death_) {
+    if (victim_ == Reference::kNobody || reference_.killed == victim_ || now() < death_) {
         return;
     }
     reference_.killed = victim_;
     if (leaves_) {
+        if (network_ == Network::tcp) take_from(victim_);
         ends_[victim_].mp.reset();
         ends_[victim_].device.reset();
     } else {
@@ -197,6 +214,21 @@ void Simulation::bury() {
     }
     died_ = ++moment_;
     ends_[victim_].left = 0;
+}
+
+Nanoseconds Simulation::now() const {
+    return network_ == Network::tcp ? monotonic_now() - began_ : world_.now();
+}
+
+/// Who closes waits for the others to take what it has sent, and they run only here.
+void Simulation::take_from(unsigned leaver) {
+    nhi::NetworkInterface& network = ends_[leaver].device->network();
+    for (unsigned round = 0; round < kRoundsMost && !network.is_idle(); ++round) {
+        for (unsigned at = 0; at < processes_; ++at) {
+            if (!dead(at)) (void)ends_[at].device->network().poll(ends_[at].device->now());
+        }
+        (void)network.poll(ends_[leaver].device->now());
+    }
 }
 
 /// Whether an operation of `at` may end because a process died. kNobody: with anyone.
@@ -221,7 +253,7 @@ void Simulation::meet() {
     const unsigned victim = std::exchange(victim_, Reference::kNobody);
     (void)rest();
     victim_ = victim;
-    death_ += world_.now();
+    death_ += now();
 }
 
 std::string Simulation::run() {
@@ -248,7 +280,8 @@ std::string Simulation::run() {
 /// Everything that can happen has happened.
 bool Simulation::rest() {
     unsigned quiet = 0;
-    for (unsigned round = 0; round < kRoundsMost && !failed(); ++round) {
+    const unsigned most = network_ == Network::tcp ? 100 * kRoundsMost : kRoundsMost;
+    for (unsigned round = 0; round < most && !failed(); ++round) {
         world_.step();
         bury();
         unsigned work = 0;
@@ -259,13 +292,17 @@ bool Simulation::rest() {
             Endpoint& end = ends_[at];
             work += end.device->network().poll(end.device->now());
             work += end.mp->turn();
-            drained = drained && end.mp->drained();
+            drained = drained && end.mp->drained() && end.device->network().is_idle();
             due = std::min(due, end.device->due());
         }
         const bool late = due != tap::FaultInterface::kNever;
         if (late && world_.idle()) world_.run_until(due);
         quiet = work == 0 && drained && !late && world_.idle() ? quiet + 1 : 0;
-        if (quiet == (mixed_ ? kQuietMixedRounds : kQuietRounds)) return true;
+        if (quiet == (network_ == Network::tcp     ? kQuietTcpRounds
+                      : network_ == Network::mixed ? kQuietMixedRounds
+                                                   : kQuietRounds)) {
+            return true;
+        }
     }
     fail("the processes never come to rest");
     return false;

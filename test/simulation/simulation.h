@@ -11,13 +11,14 @@
 #include "drivers/tap/fault/fault_device.h"
 #include "fci_core/base/prng.h"
 #include "fci_core/mp/message_passing.h"
+#include "test/simulation/one_run.h"
 #include "test/simulation/reference.h"
 
 namespace fci::simulation {
 
 inline constexpr std::uint32_t kHandler = 7;  // of active messages
 
-sim::WorldOptions world_options(std::uint64_t seed, bool mixed);
+sim::WorldOptions world_options(std::uint64_t seed, Network network);
 tap::FaultOptions faults(std::uint64_t seed);
 
 template <class T, std::size_t N>
@@ -27,10 +28,8 @@ const T& one_of(Prng& prng, const T (&choices)[N]) {
 
 class Simulation {
 public:
-    /// `mixed`: half of the pairs over real shared memory (conformance/mixed.h). Such a run
-    /// takes its course from the kernel, too, and is not repeated bit by bit.
     /// `protocol`: instead of the one that the seed chooses.
-    explicit Simulation(std::uint64_t seed, bool mixed = false,
+    explicit Simulation(std::uint64_t seed, Network network = Network::simulated,
                         const mp::Protocol* protocol = nullptr);
     ~Simulation();
 
@@ -85,7 +84,9 @@ private:
     void check_outcome(const Receive& receive, const mp::Outcome& outcome);
 
     void turn(unsigned at);
+    [[nodiscard]] Nanoseconds now() const;
     void bury();
+    void take_from(unsigned leaver);
     [[nodiscard]] bool dead(unsigned process) const { return reference_.killed == process; }
     [[nodiscard]] bool lost_is_fair(unsigned at, unsigned other) const;
     [[nodiscard]] bool strangers(unsigned at, unsigned other) const;
@@ -105,7 +106,8 @@ private:
     [[nodiscard]] mp::Completion completion(std::size_t number, bool of_send);
 
     std::uint64_t seed_;
-    bool mixed_;
+    Network network_;
+    Nanoseconds began_;  // where time is not simulated
     bool fast_path_;  // short messages may go by mp/fast_path.h
     Prng prng_;
     sim::WorldOptions world_options_;

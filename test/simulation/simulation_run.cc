@@ -5,10 +5,10 @@ namespace fci::simulation {
 
 const char kProgram[] = "simulation";
 const char kSeedsFile[] = "test/simulation/seeds.txt";
-const bool kMayBeMixed = true;
+const bool kHasNetworks = true;
 
 OneRun run_once(std::uint64_t seed, const RunOptions& options) {
-    Simulation simulation(seed, options.mixed, options.protocol);
+    Simulation simulation(seed, options.network, options.protocol);
     std::string failure = simulation.run();
     return {std::move(failure), simulation.describe(), simulation.digest(), simulation.messages(),
             simulation.counters()};

@@ -11,9 +11,10 @@ WAYS = ("waits", "finalizes")
 
 
 def one(settings, where, binary, way):
-    options = settings.exporting("FCI_DRIVER") + settings.exporting("FCI_NET")
+    here = {} if settings.lab else {"FCI_DRIVER": "tcp", "FCI_NET": "lo"}
+    options = [word for name in here for word in settings.exporting(name)]
     command, env = settings.mpirun(2, [binary, SECONDS, way], options=options)
-    ran = run(command, cwd=where, timeout=LIMIT, env={**env, "FCI_DRIVER": "tcp", "FCI_NET": "lo"})
+    ran = run(command, cwd=where, timeout=LIMIT, env={**env, **here})
     if ran.code or ran.left or signal_named(ran.err):
         return f"{way}: {ran.ended()}: {ran.last_line()}"
     if "deaf: all right" not in ran.out:

@@ -5,7 +5,7 @@ namespace fci::simulation {
 
 const char kProgram[] = "job_simulation";
 const char kSeedsFile[] = "test/simulation/jobs/seeds.txt";
-const bool kMayBeMixed = false;
+const bool kHasNetworks = false;
 
 OneRun run_once(std::uint64_t seed, const RunOptions& options) {
     jobs::RandomJob job(seed, options.protocol);

@@ -47,7 +47,8 @@ TEST_F(OnNetwork, open__says_where_and_why) {
     const Context context = open();
     const std::string said = testing::internal::GetCapturedStderr();
     ASSERT_NE(context, nullptr) << error;
-    EXPECT_NE(said.find(", driver tcp (asked for) at 127.0.0.1 (lo), protocol "), std::string::npos) << said;
+    EXPECT_NE(said.find(", driver tcp (asked for) at 127.0.0.1 (lo), protocol "), std::string::npos)
+        << said;
     EXPECT_NE(said.find("\nfci: 127.0.0.1 (lo): loopback, as FCI_NET=lo says: only processes on "
                         "this host can be reached"),
               std::string::npos)
