@@ -23,9 +23,10 @@ static_assert(kFarewell > Pulse::kSilenceMost, "a host that is silent ends it ea
 
 }  // namespace
 
-void Connections::reserve() {
+void Connections::reserve(std::size_t more) {
+    const std::size_t all = connected_.size() + more;
     for (std::vector<nhi::PeerId>* list : {&connected_, &waiting_, &busy_}) {
-        if (list->capacity() == connected_.size()) list->reserve(2 * connected_.size() + 4);
+        if (list->capacity() < all) list->reserve(2 * all);
     }
 }
 

@@ -22,8 +22,8 @@ public:
           target_(target),
           staging_(std::make_unique<Staging>()) {}
 
-    /// For one more; may throw bad_alloc.
-    void reserve();
+    /// For so many more; may throw bad_alloc.
+    void reserve(std::size_t more);
     /// There was room for it. Nothing is read before begin().
     void add(nhi::PeerId id, host::Descriptor socket) noexcept;
     /// The listener knows of it.

@@ -40,9 +40,9 @@ void Meeting::remind(Nanoseconds when) noexcept {
 bool Meeting::prepare(Peers::Entry& entry) noexcept try {
     if (entry.peer == nullptr) entry.peer = std::make_unique<Peer>();
     if (entry.peer->block.span().empty()) entry.peer->block = Pages(own_.settings.block_bytes);
-    calling_.reserve(calling_.size() + 1);
-    connections_.reserve();
-    notices_.reserve();
+    // Whatever becomes of all those that are being called, and of one that calls.
+    connections_.reserve(calling_.size() + 1);
+    notices_.reserve(calling_.size() + 1);
     return true;
 } catch (const std::bad_alloc&) {
     return false;

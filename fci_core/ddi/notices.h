@@ -29,18 +29,21 @@ inline Notice died(nhi::PeerId id, const std::string& name, const std::string& s
 class Notices {
 public:
     [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
-    /// Memory for one more, which may throw bad_alloc; then add() does not.
-    void reserve() { queue_.reserve(queue_.size() + 1); }
+    /// Memory for so many more, which may throw bad_alloc; then add() does not.
+    void reserve(std::size_t more) {
+        queue_.reserve(queue_.size() + more);
+        telling_.reserve(queue_.size() + more);
+    }
     void add(Notice notice) { queue_.push_back(std::move(notice)); }
 
-    /// Says what is there. The listener may connect, transfer and add peers; what comes of that
-    /// waits for the next time. Before it hears of each `settle(notice)` is called; false: of this
-    /// one it does not.
+    /// Says what is there, and is not called from inside itself. The listener may connect, transfer
+    /// and add peers; what comes of that waits for the next time. Before it hears of each
+    /// `settle(notice)` is called; false: of this one it does not.
     template <class Settle>
     unsigned tell(PeerListener* listener, Settle settle) {
-        std::vector<Notice> now;
-        now.swap(queue_);
-        for (const Notice& notice : now) {
+        telling_.clear();
+        telling_.swap(queue_);
+        for (const Notice& notice : telling_) {
             if (!settle(notice) || listener == nullptr) continue;
             if (notice.why == Status::ok) {
                 listener->peer_attached(notice.id);
@@ -48,11 +51,11 @@ public:
                 listener->peer_lost(notice.id, notice.why, notice.reason);
             }
         }
-        return static_cast<unsigned>(now.size());
+        return static_cast<unsigned>(telling_.size());
     }
 
 private:
-    std::vector<Notice> queue_;
+    std::vector<Notice> queue_, telling_;
 };
 
 }  // namespace fci::ddi

@@ -53,7 +53,8 @@ bool run(std::uint64_t seed, bool verbose, Totals* totals) {
     alarm(kSecondsPerSeed);
     OneRun first = fci::simulation::run_once(seed, options);
     std::string& failure = first.failure;
-    if (failure.empty() && options.network == Network::simulated && (verbose || seed % kReplayEvery == 0)) {
+    const bool repeats = options.network == Network::simulated;
+    if (failure.empty() && repeats && (verbose || seed % kReplayEvery == 0)) {
         const OneRun again = fci::simulation::run_once(seed, options);
         if (again.digest != first.digest) failure = "a second run took another course";
     }
