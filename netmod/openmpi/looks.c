@@ -58,11 +58,73 @@ static int test(ompi_request_t **request, int *completed, ompi_status_public_t *
     return end_look(others.req_test(request, completed, status));
 }
 
+enum { NONE_ENDED = -1, NONE_ACTIVE = -2 };
+
+/* Of those that have ended the first one to do so. Open MPI's own takes the one with the lowest
+ * index, so that of messages which came at once a later one is seen first; programs that take what
+ * others send by MPI_Waitany, and expect a sender's last message to come last, then lose the others
+ * (HPCC's RandomAccess). */
+static long first_ended(size_t count, ompi_request_t **requests)
+{
+    long first = NONE_ACTIVE;
+    uint64_t earliest = UINT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const ompi_request_t *const request = requests[i];
+        if (request->req_state == OMPI_REQUEST_INACTIVE)
+            continue;
+        if (!REQUEST_COMPLETE(request)) {
+            first = first == NONE_ACTIVE ? NONE_ENDED : first;
+            continue;
+        }
+        const bool is_ours = request->req_type == OMPI_REQUEST_PML && request != &pml_fci.sent;
+        const uint64_t ended = is_ours ? ((const pml_fci_request *)request)->ended : 0;
+        if (first < 0 || ended < earliest) {
+            earliest = ended;
+            first = (long)i;
+        }
+    }
+    return first;
+}
+
+/* Until one has, if any is active. */
+static long await_first(size_t count, ompi_request_t **requests)
+{
+    long first;
+    while ((first = first_ended(count, requests)) == NONE_ENDED)
+        opal_progress();
+    return first;
+}
+
+static int wait_any(size_t count, ompi_request_t **requests, int *index,
+                    ompi_status_public_t *status)
+{
+    const long first = await_first(count, requests);
+    if (first == NONE_ACTIVE)
+        return others.req_wait_any(count, requests, index, status);
+    const int answer = others.req_wait_any(1, requests + first, index, status);
+    *index = (int)first;
+    return answer;
+}
+
 static int test_any(size_t count, ompi_request_t **requests, int *index, int *completed,
                     ompi_status_public_t *status)
 {
     begin_look();
-    return end_look(others.req_test_any(count, requests, index, completed, status));
+    long first = first_ended(count, requests);
+    if (first == NONE_ENDED) {
+        opal_progress();
+        first = first_ended(count, requests);
+    }
+    if (first == NONE_ENDED) {
+        *index = MPI_UNDEFINED;
+        *completed = 0;
+        return end_look(OMPI_SUCCESS);
+    }
+    if (first == NONE_ACTIVE)
+        return end_look(others.req_test_any(count, requests, index, completed, status));
+    const int answer = others.req_test_any(1, requests + first, index, completed, status);
+    *index = (int)first;
+    return end_look(answer);
 }
 
 static int test_all(size_t count, ompi_request_t **requests, int *completed,
@@ -87,6 +149,7 @@ void pml_fci_watch_looks(void)
         return;
     ompi_request_functions.req_test = test;
     ompi_request_functions.req_test_any = test_any;
+    ompi_request_functions.req_wait_any = wait_any;
     ompi_request_functions.req_test_all = test_all;
     ompi_request_functions.req_test_some = test_some;
 }

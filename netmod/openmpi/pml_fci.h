@@ -49,6 +49,7 @@ typedef struct {
     ompi_request_t sent;            /* what a send answers that was complete at once */
     bool has_windows;               /* whose traffic comes by other ways than FCI, waking nobody */
     int windows_free;               /* places in Open MPI's table, when they were counted */
+    uint64_t ended;                 /* requests, so far */
     bool looks;                     /* now, in MPI_Test or the like (looks.c) */
     bool computes;                  /* between its looks */
     /* parameters of MCA */
@@ -220,6 +221,7 @@ typedef struct pml_fci_request {
     bool is_send;
     bool active;                    /* between start and completion */
     bool freed;                     /* by the user while it was active */
+    uint64_t ended;                 /* the how-manieth it was to end */
     struct pml_fci_request *next;   /* to be called */
     /* What a start needs: kept in a persistent request, and the rank and tag in every one. */
     void *buffer;

@@ -104,6 +104,7 @@ static void call_later(pml_fci_request *request)
 
 void pml_fci_complete(pml_fci_request *request)
 {
+    request->ended = ++pml_fci.ended;
     if (OPAL_UNLIKELY(request->ompi.req_complete_cb != NULL)) {
         call_later(request);
         return;

@@ -1,9 +1,10 @@
 """HPCC (Debian's hpcc): PTRANS, HPL, RandomAccess, FFT and the rest, by its own verification.
 
-Up to 4 ranks RandomAccess must find no error at all. With more it posts four any-source receives
-and takes them by MPI_Testany, which knows nothing of their order: it may see a sender's last
-message before the one ahead of it and stop early. HPCC allows for 1 % of errors; there its own
-word counts. It happens over the stock transport too.
+Up to 4 ranks, and over Open MPI's component always, RandomAccess must find no error at all. With
+more it posts four any-source receives and takes them by MPI_Testany and MPI_Waitany, which need
+know nothing of their order: it may see a sender's last message before the one ahead of it and stop
+early, as it does over the stock transport. HPCC allows for 1 % of errors; there its own word
+counts. The component takes them in the order in which they came (netmod/openmpi/looks.c).
 """
 
 import re
@@ -25,7 +26,7 @@ def section(text, name):
     return found.group(1) if found else ""
 
 
-def complaints(text, ranks):
+def complaints(text, is_exact):
     """What HPCC's report says against the run; an empty list when all of it verified."""
     values = dict(re.findall(r"^(\w+)=(\S+)$", section(text, "Summary"), re.M))
     wrong = []
@@ -42,7 +43,7 @@ def complaints(text, ranks):
     must(residuals and set(residuals) == {"PASSED"}, "HPL residual")
     for name in ("MPIRandomAccess", "MPIRandomAccess_LCG"):
         must("(passed)" in section(text, name), name)
-        must(ranks > 4 or values.get(name + "_Errors") == "0", name + " without an error")
+        must(not is_exact or values.get(name + "_Errors") == "0", name + " without an error")
         name = name.replace("MPI", "Star")
         must("(passed)" in section(text, name), name)
     must(0 <= float(values.get("MPIFFT_maxErr", "nan")) < 1e-12, "MPI FFT error")
@@ -64,7 +65,7 @@ def one(settings, ranks):
     if ran.code or signal_named(ran.err) or ran.left or not report.exists():
         return failed(f"{ran.ended()}: {signal_named(ran.err) or ran.last_line()}")
     text = report.read_text()
-    wrong = complaints(text, ranks)
+    wrong = complaints(text, ranks <= 4 or settings.transport == "fci-openmpi")
     if wrong:
         return failed("not verified: " + ", ".join(wrong))
     ring = re.search(r"^RandomlyOrderedRingLatency_usec=(\S+)", text, re.M).group(1)
