@@ -36,8 +36,15 @@ int main(int argc, char** argv) {
     if (!kills) puts("ready");
     fflush(stdout);
     const int error = MPI_Recv(&never, 1, MPI_DOUBLE, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (error == MPI_SUCCESS) puts("received what nobody sent");
-    else if (kills) printf("rank %d heard after %.4f s\n", rank, now() - death);
+    if (error == MPI_SUCCESS) {
+        puts("received what nobody sent");
+        return 1;
+    }
+    char text[MPI_MAX_ERROR_STRING];
+    int length;
+    MPI_Error_string(error, text, &length);
+    fprintf(stderr, "%s\n", text);
+    if (kills) printf("rank %d heard after %.4f s\n", rank, now() - death);
     else printf("rank %d heard at %.4f\n", rank, now());
     fflush(stdout);
     _exit(0);
