@@ -1,5 +1,5 @@
-"""A job over the hosts of a lab (--hosts): that its messages went over the wire, and what the others
-hear when a rank is killed, or its host falls silent."""
+"""A job over the hosts of a lab (--hosts): that its messages went over the wire, whatever else the
+hosts have, and what the others hear when a rank is killed, or its host falls silent."""
 
 import re
 import threading
@@ -42,6 +42,41 @@ def wire(settings):
     if not between <= came <= 1.3 * between + 1e6:
         return failed(f"{came} bytes came to the hosts, {between} were to go between them")
     return passed(f"{ranks} ranks, {came / 1e6:.0f} MB over the wire, {between / 1e6:.0f} of them data")
+
+
+DOCKER = """ip link add docker0 type bridge && ip address add 172.17.0.1/16 dev docker0 &&
+ip link set docker0 up && { echo 127.0.1.1 $(hostname); cat /etc/hosts; } >/run/hosts &&
+mount --bind /run/hosts /etc/hosts"""
+
+
+def docker(settings):
+    """A bridge with the same address on each host, which also takes its own name for 127.0.1.1."""
+    own = settings.lab
+    settings.lab = lab.Lab(settings.prefix, own.hosts)
+    try:
+        for host in settings.lab.status():
+            made = settings.lab.shell(host, "sh", "-c", DOCKER, root=True)
+            if made.returncode:
+                return failed(f"{host}: {made.stderr.strip()}")
+        return wire(settings)
+    finally:
+        settings.lab.down()
+        settings.lab = own
+
+
+def nowhere(settings):
+    """FCI_NET that nothing fits: one error with what there is, and the job ends."""
+    where = settings.directory("hosts")
+    binary = built(settings, HERE / "alltoall.c", where / "alltoall", mpi=True, against_fci=False)
+    command, env = settings.mpirun(settings.lab.hosts, [binary, 8, 1],
+                                   options=settings.exporting("FCI_NET"))
+    ran = run(command, cwd=where, timeout=ENDED, env={**env, "FCI_NET": "nosuch"})
+    said = ran.err + ran.out
+    if ran.timed_out or not ran.code:
+        return failed(f"{ran.ended()}: {ran.last_line()}")
+    if "FCI_NET='nosuch'" not in said or "eth0 10.77.0." not in said:
+        return failed("nobody said what there is: " + ran.last_line())
+    return passed(f"{ran.seconds:.1f} s")
 
 
 def killed(settings):
@@ -100,6 +135,8 @@ def cases(settings):
     if not settings.lab:
         return
     yield Case("wire", lambda: wire(settings))
+    yield Case("docker", lambda: docker(settings))
+    yield Case("nowhere", lambda: nowhere(settings))
     yield Case("killed", lambda: killed(settings))
     if settings.mpi == "openmpi":  # Hydra takes a host that it does not reach for dead, and ends all
         yield Case("silent", lambda: silent(settings))
