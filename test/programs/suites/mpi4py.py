@@ -159,10 +159,11 @@ class Sweep:
         skip.write_text("".join(f"*{name}\n" for name in {*self.leave_out, *self.found}))
         words = [python(self.home), "main.py", "-v", "-i", f"^({'|'.join(todo)})\\.py$"]
         words += ["--xfile", skip] if skip.stat().st_size else []
+        options = self.settings.splitting(where / "out")
         if self.settings.lab:  # files that all ranks open must lie where all hosts have them
-            words = ["env", f"TMPDIR={where}", *words]
-        command, env = self.settings.mpirun(
-            self.ranks, words, options=self.settings.splitting(where / "out"))
+            is_mpich = self.settings.mpi == "mpich"
+            options += ["-genv", "TMPDIR", where] if is_mpich else ["-x", f"TMPDIR={where}"]
+        command, env = self.settings.mpirun(self.ranks, words, options=options)
         stalled = []
         ran = run(command, cwd=tests(self.home), env=env, timeout=LIMIT,
                   during=lambda child, tag: self.watch(where / "out", child, tag, stalled))
