@@ -71,7 +71,9 @@ unsigned NodeNetwork::idle_poll_every() const noexcept {
     const unsigned near = network_[kNear]->idle_poll_every();
     const bool alone = peers_.in(kFar, Peers::State::attached) == 0 &&
                        peers_.in(kFar, Peers::State::connecting) == 0;
-    return alone ? near : std::min(near, kIdlePollEvery);
+    if (alone) return near;
+    // Without a peer here there is nothing else to look for, and who yields gets a turn seldom.
+    return peers_.in(kNear, Peers::State::attached) == 0 ? 1 : std::min(near, kIdlePollEvery);
 }
 
 unsigned NodeNetwork::poll(Nanoseconds now) noexcept {

@@ -45,7 +45,10 @@ private:
     static constexpr Nanoseconds kLongAgo = -1'000'000'000'000;
 
     Nanoseconds every(Side side, const Peers& peers, Nanoseconds now) noexcept {
-        if (side == kNear) return peers.in(kNear, State::connecting) != 0 ? 0 : kOften;
+        if (side == kNear) {
+            if (peers.in(kNear, State::connecting) != 0) return 0;
+            return peers.in(kNear, State::attached) != 0 ? kOften : kAtTheDoor;
+        }
         if (wrote_) active_ = now;
         wrote_ = false;
         if (now - active_ < kLately || peers.in(kFar, State::connecting) != 0) return kOften;
