@@ -290,6 +290,13 @@ def kill_all(tag):
     return sorted(set(names))
 
 
+def await_end(tag, most=3):
+    """A launcher does not wait for its daemons on other hosts, which end by themselves."""
+    limit = time.monotonic() + most
+    while processes_of(tag) and time.monotonic() < limit:
+        time.sleep(0.02)
+
+
 def run(command, *, cwd, timeout, env=None, during=None):
     """Runs a command to its end, or to the time limit, and ends what it left running.
     `during`, if given, is called with the process and its tag while it runs."""
@@ -313,6 +320,8 @@ def run(command, *, cwd, timeout, env=None, during=None):
             timed_out, code = True, 124
         finally:
             seconds = time.monotonic() - start
+            if not timed_out and Path(command[0]).name == "fci-lab":
+                await_end(tag)
             left = kill_all(tag)
             child.wait()
             running.discard(tag)
