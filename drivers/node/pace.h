@@ -23,7 +23,7 @@ public:
     static constexpr Nanoseconds kLately = 100'000;
     static constexpr Nanoseconds kOften = 1'000;      // lately, or where nobody is near
     static constexpr Nanoseconds kSeldom = 20'000;    // where there are peers
-    static constexpr Nanoseconds kAtTheDoor = 50'000;  // where there are none: somebody may come
+    static constexpr Nanoseconds kAtTheDoor = 50'000;  // where nobody is: somebody may come
     static_assert(kOften < kSeldom && kSeldom < kAtTheDoor && kSeldom < kLately);
 
     /// True: it is polled now.
