@@ -28,9 +28,6 @@ constexpr unsigned kPausesBeforeYield = 32;
 constexpr unsigned kPausesForYield = 16;
 constexpr unsigned kSpinsBeforeClock = 2;   // of turn(), before it asks for the time
 constexpr unsigned kSpinsBeforeYield = 16;  // of wait(), which does nothing else in between
-// Who shares a core that should be its own has it most of the time.
-constexpr unsigned kSpinsWhereShared = 256;
-static_assert(kSpinsWhereShared > kSpinsBeforeClock, "what should be its own is worth more");
 // While the others sleep there are cores enough; but two that wait for a sleeper must not spin on,
 // and one that was just woken looks asleep until it has got a core.
 constexpr unsigned kSpinsAmongSleepers = 20'000;
@@ -72,6 +69,10 @@ static_assert(kShortSleep < kTurnSleepMost);
 // that factor and not by sleep over look: HPCC's RandomAccess looks before each of its updates, and
 // sends after a thousand of them.
 constexpr Nanoseconds kShareAwake = 32;
+// At most, where FCI_WAIT says sleep: whoever sleeps for so long has asked in vain for a second, and
+// was told not to mind what that costs who looks by the way.
+constexpr Nanoseconds kAwakeMost = 300'000;
+static_assert(kAwakeMost > kShortSleep / kShareAwake && kAwakeMost < kTurnSleepMost / kShareAwake);
 constexpr Nanoseconds kAsk = 100;  // what asking here takes, beside the caller's time
 constexpr Nanoseconds kWaitSleep = 100'000'000;
 constexpr unsigned kNapsMost = 8;
@@ -93,9 +94,7 @@ void WaitPolicy::choose() noexcept {
     act_ = mode_ != WaitMode::automatic              ? mode_
            : local_ranks_ <= cores_ && !shares_core_ ? WaitMode::spin
                                                      : WaitMode::sleep;
-    spins_ = mode_ == WaitMode::automatic && local_ranks_ <= cores_ ? kSpinsWhereShared
-                                                                    : kSpinsBeforeClock;
-    spins_ += std::min(patience_, kPatienceBeforeYield);
+    spins_ = kSpinsBeforeClock + std::min(patience_, kPatienceBeforeYield);
     FCI_ASSERT(act_ != WaitMode::automatic && (mode_ == WaitMode::automatic || act_ == mode_));
     FCI_ASSERT(spins_ >= kSpinsBeforeClock);
 }
@@ -144,7 +143,12 @@ void WaitPolicy::set_local_ranks(unsigned local_ranks) noexcept {
 
 WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now) noexcept {
     if (act_ == WaitMode::spin || empty_turns <= spins_) return {};
-    if (mode_ == WaitMode::automatic && local_ranks_ <= cores_ + asleep_ &&
+    if (empty_turns == spins_ + 1) {
+        spun_ = 0;
+        asks_ = 0;
+        awake_ = 0;
+    }
+    if (mode_ == WaitMode::automatic && local_ranks_ <= cores_ + asleep_ && !shares_core_ &&
         empty_turns <= kSpinsAmongSleepers) {
         const bool yields = empty_turns % kYieldAmongSleepersEvery == 0;
         return {yields ? WaitAction::yield : WaitAction::spin, 0};
@@ -154,11 +158,7 @@ WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now) noexcept {
         return {WaitAction::sleep, kNap};
     }
     const Nanoseconds pause = now - resumed_;
-    if (empty_turns == spins_ + 1) {
-        spun_ = 0;
-        asks_ = 0;
-        awake_ = 0;
-    } else if (pause < kPausingCaller) {
+    if (empty_turns > spins_ + 1 && pause < kPausingCaller) {
         spun_ += pause;
     }
     if (awake_ > 0) {
@@ -194,6 +194,7 @@ void WaitPolicy::resumed(Nanoseconds now) noexcept {
     const Nanoseconds slept = now - sleeps_since_, ranks = (local_ranks_ + cores_ - 1) / cores_;
     sleeps_since_ = 0;
     awake_ = std::min(slept, kWaitSleep) / (kShareAwake * ranks);
+    if (mode_ == WaitMode::sleep) awake_ = std::min(awake_, kAwakeMost);
 }
 
 bool WaitPolicy::wants_used_time() const noexcept {

@@ -208,8 +208,12 @@ TEST(WaitPolicy, yield__never_sleeps) {
 }
 
 TEST(WaitPolicy, sleep__is_taken_at_its_word) {
-    const WaitPolicy policy("sleep", 1, 2);
+    WaitPolicy policy("sleep", 1, 2);
     EXPECT_EQ(policy.wait(1'000, 0).action, WaitAction::sleep);
+    // A loop of nonblocking calls, too, takes less than a hundredth of its core in the end.
+    constexpr unsigned kAsks = 1'000'000;
+    const Asked asked = ask(policy, kAsks, 100);
+    EXPECT_LT(kAsks * Nanoseconds{200}, asked.asleep / 100);
 }
 
 TEST(WaitPolicy, set_local_ranks__grows_and_changes_the_mind) {
@@ -261,6 +265,19 @@ TEST(WaitPolicy, watch__finds_out_that_the_core_is_shared) {
     EXPECT_NE(policy.describe().find("shares its core"), std::string::npos);
     EXPECT_FALSE(WaitPolicy("spin", 2, 2).wants_watch(now));
     EXPECT_FALSE(WaitPolicy("auto", 3, 2).wants_watch(now)) << "it is known";
+}
+
+// Whoever shares it may be the one that is waited for, on another host as far as anybody knows.
+TEST(WaitPolicy, watch__who_shares_its_core_gives_it_away_as_in_a_crowd) {
+    Nanoseconds now = kSecond, lost = 0;
+    WaitPolicy shares("auto", 1, 1), crowd("auto", 4, 1);
+    watch(shares, &now, &lost, 45 * kMillisecond, 0.5);
+    for (const unsigned turns : {20u, 200u, 20'000u}) {
+        const Asked asked = ask(shares, turns, 300), expected = ask(crowd, turns, 300);
+        EXPECT_EQ(asked.yields, expected.yields) << turns;
+        EXPECT_EQ(asked.sleeps > 0, expected.sleeps > 0) << turns;
+    }
+    EXPECT_GE(ask(shares, 200, 300).yields, 10u);
 }
 
 TEST(WaitPolicy, watch__soon_finds_out_that_it_is_not_shared_any_more) {
