@@ -67,11 +67,18 @@ bool NodeNetwork::is_idle() const noexcept {
     return network_[kNear]->is_idle() && network_[kFar]->is_idle();
 }
 
+bool NodeNetwork::is_alone() const noexcept {
+    return peers_.in(kFar, Peers::State::attached) == 0 &&
+           peers_.in(kFar, Peers::State::connecting) == 0;
+}
+
+Nanoseconds NodeNetwork::busy_poll_every() const noexcept {
+    return is_alone() ? kBusyPollEvery : Pace::kOften;
+}
+
 unsigned NodeNetwork::idle_poll_every() const noexcept {
     const unsigned near = network_[kNear]->idle_poll_every();
-    const bool alone = peers_.in(kFar, Peers::State::attached) == 0 &&
-                       peers_.in(kFar, Peers::State::connecting) == 0;
-    if (alone) return near;
+    if (is_alone()) return near;
     // Without a peer here there is nothing else to look for, and who yields gets a turn seldom.
     return peers_.in(kNear, Peers::State::attached) == 0 ? 1 : std::min(near, kIdlePollEvery);
 }

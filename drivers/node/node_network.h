@@ -33,7 +33,7 @@ public:
     [[nodiscard]] nhi::Link link(nhi::PeerId id) noexcept override;
     [[nodiscard]] bool is_idle() const noexcept override;
     [[nodiscard]] unsigned idle_poll_every() const noexcept override;
-    [[nodiscard]] Nanoseconds busy_poll_every() const noexcept override { return Pace::kOften; }
+    [[nodiscard]] Nanoseconds busy_poll_every() const noexcept override;
     unsigned poll(Nanoseconds now) noexcept override;
     [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override;
     std::byte* map(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override;
@@ -56,6 +56,8 @@ private:
             return !members[kNear].empty() || !members[kFar].empty();
         }
     };
+    /// Nobody on another host is met, or about to be.
+    [[nodiscard]] bool is_alone() const noexcept;
     /// The network that reaches the peer, and its number there; nullptr: there is no such peer.
     nhi::NetworkInterface* network_of(nhi::PeerId id, nhi::PeerId* there) const noexcept;
     [[nodiscard]] Group* find_group(nhi::GroupId group) noexcept;

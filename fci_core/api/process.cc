@@ -63,7 +63,6 @@ Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
       device_(std::move(device)),
       policy_(policy),
       until_poll_(device_->network().idle_poll_every()),
-      busy_polls_(device_->network().busy_poll_every()),
       host_(host),
       messages_(*device_, protocol, limits) {
     FCI_ASSERT(&messages_.engine().counters == &report_.report().counters);
@@ -95,10 +94,11 @@ Process::~Process() {
 /// The network's own work: arrivals, departures. Not in every turn where that costs a system call.
 unsigned Process::poll_network() {
     const Nanoseconds now = device_->now();
-    busy_polls_.polled(now);
     nhi::NetworkInterface& network = device_->network();
     const unsigned work = network.poll(now);
     until_poll_ = network.idle_poll_every();
+    busy_polls_.polled(now, network.busy_poll_every());
+    if (busy_polls_.by_time()) alert_ |= kAlways;
     if (work != 0 || now >= report_due_) {
         if (now >= report_due_) {
             look_for_strangers();

@@ -48,7 +48,8 @@ public:
     [[nodiscard]] virtual bool is_idle() const noexcept { return true; }
     /// poll() is wanted every that many empty turns, until it was called.
     [[nodiscard]] virtual unsigned idle_poll_every() const noexcept { return 1; }
-    /// poll() is wanted after that much time, too, where turns always find work. It stays the same.
+    /// poll() is wanted after that much time, too, where turns always find work, until it was
+    /// called.
     [[nodiscard]] virtual Nanoseconds busy_poll_every() const noexcept { return kBusyPollEvery; }
     /// To hear of deaths and to open to strangers. What reaches memory is seen without it.
     static constexpr Nanoseconds kBusyPollEvery = 200'000;

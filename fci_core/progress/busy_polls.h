@@ -11,8 +11,12 @@ namespace fci::progress {
 
 class BusyPolls {
 public:
-    /// `every`: as NetworkInterface::busy_poll_every() says.
-    explicit BusyPolls(Nanoseconds every) noexcept : every_(every) { FCI_ASSERT(every > 0); }
+    /// The network was polled, whether busy or not. `every`: busy_poll_every() of it since then.
+    void polled(Nanoseconds now, Nanoseconds every) noexcept {
+        FCI_ASSERT(every > 0);
+        polled_ = now;
+        every_ = every;
+    }
 
     [[nodiscard]] bool by_time() const noexcept {
         return every_ < nhi::NetworkInterface::kBusyPollEvery;
@@ -26,11 +30,9 @@ public:
         return true;
     }
     [[nodiscard]] bool is_due(Nanoseconds now) const noexcept { return now - polled_ >= every_; }
-    /// Whether busy or not.
-    void polled(Nanoseconds now) noexcept { polled_ = now; }
 
 private:
-    const Nanoseconds every_;
+    Nanoseconds every_ = nhi::NetworkInterface::kBusyPollEvery;
     Nanoseconds polled_ = 0;
     unsigned left_ = kTurns;
 };

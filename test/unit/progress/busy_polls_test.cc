@@ -6,7 +6,8 @@ namespace fci::progress {
 namespace {
 
 TEST(BusyPolls, count_turn__asks_the_clock_where_the_network_wants_it_by_time) {
-    BusyPolls memory(nhi::NetworkInterface::kBusyPollEvery), both(1000);
+    BusyPolls memory, both;
+    both.polled(0, 1000);
     EXPECT_FALSE(memory.by_time());
     EXPECT_TRUE(both.by_time());
     unsigned asked = 0;
@@ -15,11 +16,13 @@ TEST(BusyPolls, count_turn__asks_the_clock_where_the_network_wants_it_by_time) {
         asked += both.count_turn();
     }
     EXPECT_EQ(asked, 10u);
+    both.polled(1000, nhi::NetworkInterface::kBusyPollEvery);
+    EXPECT_FALSE(both.by_time()) << "who came by the network has gone";
 }
 
 TEST(BusyPolls, is_due__since_the_last_poll) {
-    BusyPolls both(1000);
-    both.polled(5000);
+    BusyPolls both;
+    both.polled(5000, 1000);
     EXPECT_FALSE(both.is_due(5999));
     EXPECT_TRUE(both.is_due(6000));
 }
