@@ -47,6 +47,7 @@ EXTRA_DIST += \
 	%D%/mpi/probe.c \
 	%D%/mpi/shared_page.h \
 	%D%/mpi/window.h \
+	%D%/mpi/wire.h \
 	%D%/peers.py \
 	%D%/samples.py \
 	test/instructions/bounds-mpich.txt \

@@ -16,11 +16,17 @@ MPICH = {"mpicc": "mpicc.mpich", "mpirun": "mpirun.mpich", "family": "hydra"}
 PEERS = {
     # `fci_env` takes the options from the installed fci-env, as a user does: those of the component,
     # if it was built for this Open MPI, else of the provider. FCI_INFO=on tells which.
-    "fci": dict(OPENMPI, title="FCI under Open MPI", fci_env=["--mca"]),
+    "fci": dict(OPENMPI, title="FCI under Open MPI", fci_env=["--mca"], lab=[]),
     "fci-two-sided": dict(OPENMPI, title="FCI, two-sided protocol", fci_env=["--mca"],
                           fci=["FCI_PROTOCOL=two-sided"]),
     "fci-ofi": dict(OPENMPI, title="FCI under Open MPI, through libfabric",
                     fci_env=["--mca", "--mpi", "openmpi-ofi"]),
+    # Between hosts (compare --hosts): `lab` is what fci-lab run is told, `cases` what is run instead.
+    "tcp": dict(OPENMPI, title="Open MPI's own TCP", lab=["--plain"],
+                options="--mca pml ob1 --mca btl tcp,self"),
+    "raw": dict(OPENMPI, title="a bare TCP socket, without any MPI", lab=["--plain"],
+                options="--mca pml ob1 --mca btl tcp,self",
+                cases={"latency": "wire", "rate": "wire-rate", "stream": "wire-stream"}),
     "vader": dict(OPENMPI, title="Open MPI's shared memory (vader)",
                   options="--mca pml ob1 --mca btl vader,self"),
     "vader-copy": dict(OPENMPI, title="the same without kernel copies",
@@ -31,7 +37,7 @@ PEERS = {
                             " --mca mtl_ofi_provider_include tcp;ofi_rxm"),
     "mpich": dict(MPICH, title="Debian's MPICH (ch4:ucx)"),
     # The same binaries; fci-mpich-build put it into FCI's prefix.
-    "fci-mpich": dict(MPICH, title="MPICH over FCI", installed="mpich/bin/mpirun.fci"),
+    "fci-mpich": dict(MPICH, title="MPICH over FCI", installed="mpich/bin/mpirun.fci", lab=[]),
 }
 
 
@@ -126,6 +132,25 @@ def command(peer, ranks, prefix, program):
     return line + ["-np", str(ranks), *program]
 
 
+def command_over_hosts(peer, lab, ranks, prefix, program):
+    """The same for a lab of fci-lab, whose hosts it takes in turn."""
+    entry = PEERS[peer]
+    if "lab" not in entry:
+        raise Unusable(f"'{peer}' does not run over hosts; these do: "
+                       + ", ".join(name for name in PEERS if "lab" in PEERS[name]))
+    prefix = entry.get("prefix", prefix)
+    line = [os.path.join(prefix, "bin/fci-lab"), "run", "--name", lab, *entry["lab"]]
+    if "installed" in entry:
+        return line + [os.path.join(prefix, entry["installed"]), "-n", str(ranks), *program]
+    return line + ["-n", str(ranks), *program]
+
+
+def case_of(peer, case):
+    """What this peer runs for a case."""
+    name, colon, size = case.partition(":")
+    return PEERS[peer].get("cases", {}).get(name, name) + colon + size
+
+
 def environment(peer):
     """Nothing that the caller's own shell set for one MPI may reach another."""
     clean = {key: value for key, value in os.environ.items()
@@ -139,7 +164,7 @@ def build(peer, source, folder):
     mpicc = find(PEERS[peer]["mpicc"], "mpicc")
     digest = hashlib.sha256(mpicc.encode())
     here = os.path.dirname(source)
-    headers = ("collectives.h", "contents.h", "pile.h", "shared_page.h", "window.h",
+    headers = ("collectives.h", "contents.h", "pile.h", "shared_page.h", "window.h", "wire.h",
                "../handoff.h")
     for name in (source, *(os.path.join(here, header) for header in headers)):
         with open(name, "rb") as text:
@@ -149,7 +174,7 @@ def build(peer, source, folder):
     if not os.path.exists(binary):
         os.makedirs(folder, exist_ok=True)
         root = os.path.dirname(os.path.dirname(os.path.realpath(here)))
-        done = subprocess.run([mpicc, "-O2", "-I", root, source, "-o", binary + ".new"],
+        done = subprocess.run([mpicc, "-O2", "-pthread", "-I", root, source, "-o", binary + ".new"],
                               capture_output=True, text=True)
         if done.returncode != 0:
             raise Unusable(f"{mpicc} cannot compile {source}:\n{done.stderr.strip()}")

@@ -15,18 +15,23 @@
  *   rate      messages per second, window of 64 nonblocking sends and receives, then an answer;
  *             a window has at most 64 MiB
  *   stream    GB/s of the same
+ *   wire, wire-rate, wire-stream
+ *             as latency, rate and stream, over a bare TCP socket instead of MPI: the floor between
+ *             hosts
  *   put, get  MPI_Put or MPI_Get and a flush, between rank 0 and a window at rank 1
  *   barrier, allreduce, bcast (the root moves on), alltoall (BYTES for each pair of ranks), among
  *             all ranks; the time of the slowest rank
  *   look      an MPI_Test that finds nothing, before each of many small steps, on all ranks; a
  *             message ends each 1000 of them
  * One line is printed for each: "probe " and a JSON object. t_c is taken between ranks 0 and 1
- * before and after each sample, in memory that they share besides MPI (0: there is none). Contents
- * are verified outside of the timed loops, through the same buffers; a wrong byte ends the program
- * with exit code 1.
+ * before and after each sample, in memory that they share besides MPI; where they are on different
+ * hosts, within rank 0, by a thread that takes another core (0: there is none). Contents are
+ * verified outside of the timed loops, through the same buffers; a wrong byte ends the program with
+ * exit code 1.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +46,7 @@
 #include "bench/mpi/pile.h"
 #include "bench/mpi/shared_page.h"
 #include "bench/mpi/window.h"
+#include "bench/mpi/wire.h"
 
 enum { WINDOW = 64, TAG = 7, ANSWER = 8, BATCHES = 20, CROWDED_BATCHES = 5, ENOUGH = 3 };
 static const size_t kWalkBytes = (size_t)64 << 20;
@@ -71,9 +77,44 @@ static void borrow_core(cpu_set_t *before) {
     sched_setaffinity(0, sizeof one, &one);
 }
 
+/* The other side of rank 0 where the ranks share no memory. */
+static void *other_side(void *token) {
+    cpu_set_t one;
+    int here = sched_getcpu(), core = 0;
+    do {
+        CPU_ZERO(&one);
+        CPU_SET(core == here ? ++core : core, &one);
+    } while (sched_setaffinity(0, sizeof one, &one) != 0 && ++core < CPU_SETSIZE);
+    if (core < CPU_SETSIZE) fci_handoff_pong(token);
+    return NULL;
+}
+
+/* The others are asleep meanwhile, as they would disturb it. */
+static double take_tc_alone(void) {
+    static struct fci_handoff token;
+    double tc = 0;
+    cpu_set_t before;
+    pthread_t other;
+    if (rank == 0) {
+        borrow_core(&before);
+        if (pthread_create(&other, NULL, other_side, &token) == 0) {
+            tc = fci_handoff_ping(&token);
+            pthread_join(other, NULL);
+        }
+        sched_setaffinity(0, sizeof before, &before);
+        for (int i = 1; i < ranks; ++i) MPI_Send(NULL, 0, MPI_BYTE, i, TAG, MPI_COMM_WORLD);
+        return tc;
+    }
+    for (int over = 0; !over; usleep(500))
+        MPI_Iprobe(0, TAG, MPI_COMM_WORLD, &over, MPI_STATUS_IGNORE);
+    MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return 0;
+}
+
 static double take_tc(void) {
     double tc = 0;
-    if (shared == NULL || ranks < 2) return 0;
+    if (ranks < 2) return 0;
+    if (shared == NULL) return take_tc_alone();
     ++phase;
     if (rank > 1) {
         while (fci_handoff_look(&shared->phase) < phase) usleep(500);
@@ -199,6 +240,10 @@ static double window(size_t bytes, long rounds) {
     return MPI_Wtime() - begin;
 }
 
+static double wire_rate(size_t bytes, long rounds) {
+    return wire_window(bytes, rounds, window_of(bytes));
+}
+
 /* --- the same ways, once more with contents --- */
 
 static void verify_both(size_t bytes, double (*one_round)(size_t, long)) {
@@ -243,6 +288,9 @@ static const struct test tests[] = {
     {"rewritten", 1, rewritten, verify_latency, 2, 't'},
     {"rate", 1, window, verify_window, WINDOW, 'r'},
     {"stream", 1, window, verify_window, WINDOW, 'b'},
+    {"wire", 1, wire_latency, wire_verify, 2, 't'},
+    {"wire-rate", 1, wire_rate, wire_verify, WINDOW, 'r'},
+    {"wire-stream", 1, wire_rate, wire_verify, WINDOW, 'b'},
     {"put", 0, window_put, window_verify, 1, 't'},
     {"get", 0, window_get, window_verify, 1, 't'},
     {"barrier", 0, barrier, verify_barrier, 1, 't'},
@@ -342,7 +390,8 @@ static int run_case(const char *text) {
     long all_wrong = 0;
     MPI_Allreduce(&wrong, &all_wrong, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {
-        const int per_round = test->run == window ? window_of(bytes) : test->per_round;
+        const int windows = test->run == window || test->run == wire_rate;
+        const int per_round = windows ? window_of(bytes) : test->per_round;
         double each = seconds / ((double)rounds * per_round), value = each * 1e9;
         const char *unit = "ns";
         if (test->shows == 'r') value = 1 / each / 1e6, unit = "M/s";

@@ -69,8 +69,8 @@ static_assert(kShortSleep < kTurnSleepMost);
 // that factor and not by sleep over look: HPCC's RandomAccess looks before each of its updates, and
 // sends after a thousand of them.
 constexpr Nanoseconds kShareAwake = 32;
-// At most, where FCI_WAIT says sleep: whoever sleeps for so long has asked in vain for a second, and
-// was told not to mind what that costs who looks by the way.
+// At most, where FCI_WAIT says sleep: who sleeps so long has asked in vain for a second, and was
+// told not to mind what that costs one who looks by the way.
 constexpr Nanoseconds kAwakeMost = 300'000;
 static_assert(kAwakeMost > kShortSleep / kShareAwake && kAwakeMost < kTurnSleepMost / kShareAwake);
 constexpr Nanoseconds kAsk = 100;  // what asking here takes, beside the caller's time
