@@ -21,7 +21,7 @@ public:
 
     /// Since the far network was last heard, or written to, which may be answered.
     static constexpr Nanoseconds kLately = 100'000;
-    static constexpr Nanoseconds kOften = 1'000;      // lately, or where nobody is near
+    static constexpr Nanoseconds kOften = 1'000;      // lately
     static constexpr Nanoseconds kSeldom = 20'000;    // where there are peers
     static constexpr Nanoseconds kAtTheDoor = 50'000;  // where nobody is: somebody may come
     static_assert(kOften < kSeldom && kSeldom < kAtTheDoor && kSeldom < kLately);
@@ -51,9 +51,10 @@ private:
         }
         if (wrote_) active_ = now;
         wrote_ = false;
+        const bool met = peers.in(kFar, State::attached) != 0;
+        if (met && peers.in(kNear, State::attached) == 0) return 0;  // nothing else to look for
         if (now - active_ < kLately || peers.in(kFar, State::connecting) != 0) return kOften;
-        if (peers.in(kFar, State::attached) == 0) return kAtTheDoor;
-        return peers.in(kNear, State::attached) == 0 ? kOften : kSeldom;
+        return met ? kSeldom : kAtTheDoor;
     }
 
     bool always_ = false;

@@ -206,7 +206,9 @@ int Process::idle() noexcept try {
         policy_.resumed(device_->now());
     }
     plan_idle();
-    return static_cast<int>(work);
+    if (work == 0) return 0;
+    const int taken = messages_.turn();  // what came by the network waits for no other call
+    return taken < 0 ? taken : static_cast<int>(work) + taken;
 } catch (const std::bad_alloc&) {
     plan_idle();
     return mp::kNoMemory;

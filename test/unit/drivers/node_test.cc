@@ -273,7 +273,7 @@ TEST(NodePace, begin__by_what_is_to_be_expected) {
     peers.set(peers.add(kFar, 1), Peers::State::connecting);
     EXPECT_EQ(polls(pace, peers, kFar, 1'000'000), 1000u);
     peers.set(peers.find(kFar, 1), Peers::State::attached);
-    EXPECT_EQ(polls(pace, peers, kFar, 2'000'000), 1000u) << "nobody else is there";
+    EXPECT_EQ(polls(pace, peers, kFar, 2'000'000), 10'000u) << "nobody else is there";
     peers.set(peers.add(kNear, 1), Peers::State::attached);
     EXPECT_EQ(polls(pace, peers, kNear, 3'000'000), 1000u);
     EXPECT_EQ(polls(pace, peers, kFar, 3'000'000), 50u);
