@@ -1,12 +1,15 @@
 /* deaf: rank 1 calls nothing of MPI for a long time while messages wait for it: 1 MiB of short ones
  * and, once half of it may be there, one of 8 MiB. All of it must arrive, also where rank 0 goes
  * into MPI_Finalize meanwhile.
- *   deaf SECONDS waits|finalizes */
+ *   deaf SECONDS waits|finalizes|stops
+ * stops: it is stopped by a signal, and finds its clock moved on. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { kShort = 8000, kShorts = 131, kLong = 8 << 20, kLooks = 200 };
 
@@ -37,19 +40,28 @@ static void sends(int has_long) {
     free(data);
 }
 
-static int receives(int seconds, int has_long) {
+/* To the network these are the same as computing. */
+static int goes_away(int seconds, int stops) {
+    if (stops) {
+        char command[64];
+        snprintf(command, sizeof command, "(sleep %d; kill -CONT %d) &", seconds, (int)getpid());
+        return system(command) == 0 && raise(SIGSTOP) == 0;
+    }
+    const struct timespec away = {(time_t)seconds, 0};
+    return nanosleep(&away, NULL) == 0;
+}
+
+static int receives(int seconds, int has_long, int stops) {
     unsigned char* const data = malloc(kLong);
     MPI_Request request = MPI_REQUEST_NULL;
-    int right = 1, done = 0;
+    int right, done = 0;
     if (has_long) MPI_Irecv(data, kLong, MPI_BYTE, 0, kShorts, MPI_COMM_WORLD, &request);
     for (int i = 0; i < kLooks && has_long && !done; ++i) {
         MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     }
-    /* To the network it is the same as computing. */
-    const struct timespec away = {(time_t)seconds, 0};
-    nanosleep(&away, NULL);
+    right = goes_away(seconds, stops);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    if (has_long) right = is_right(data, kLong, kShorts);
+    if (has_long) right = right && is_right(data, kLong, kShorts);
     for (int i = 0; i < kShorts; ++i) {
         MPI_Recv(data, kShort, MPI_BYTE, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         right = right && is_right(data, kShort, i);
@@ -67,7 +79,7 @@ int main(int argc, char** argv) {
     int right = 1;
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) sends(has_long);
-    if (rank == 1) right = receives(seconds, has_long);
+    if (rank == 1) right = receives(seconds, has_long, argc > 2 && strcmp(argv[2], "stops") == 0);
     if (rank == 1) printf("deaf: %s\n", right ? "all right" : "WRONG");
     MPI_Finalize();
     return right ? 0 : 1;
