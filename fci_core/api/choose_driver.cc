@@ -5,16 +5,20 @@
 namespace fci::api {
 
 Ranks Ranks::of(const Lookup& variable, std::uint32_t job) {
-    Ranks ranks{job != 0 ? job : ranks_in_job(variable), ranks_on_host(variable), false};
+    Ranks ranks{job != 0 ? job : ranks_in_job(variable), ranks_on_host(variable)};
     ranks.launched = ranks.job > 1 || rank_in_job(variable) >= 0 || !job_name(variable).empty();
+    ranks.may_spread = ranks.launched && has_more_hosts(variable);
     return ranks;
 }
 
 Preference prefer_drivers(const Ranks& ranks) {
     constexpr std::array kHere{"shm", "tcp"}, kBetween{"node", "tcp"};
     const std::string job = std::to_string(ranks.job) + " ranks";
-    if (ranks.job == 1) return {kHere, "the only rank"};
-    if (ranks.job != 0 && ranks.here >= ranks.job) return {kHere, "all " + job + " on this host"};
+    if (ranks.job == 1 || (ranks.job != 0 && ranks.here >= ranks.job)) {
+        const std::string all = ranks.job == 1 ? "the only rank" : "all " + job + " on this host";
+        if (ranks.may_spread) return {kBetween, all + ", and hosts to spawn others on"};
+        return {kHere, all};
+    }
     if (ranks.job != 0 && ranks.here != 0) {
         return {kBetween, std::to_string(ranks.here) + " of " + job + " on this host"};
     }

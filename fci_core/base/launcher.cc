@@ -106,6 +106,14 @@ unsigned ranks_on_host(const Lookup& variable) {
     return 0;
 }
 
+bool has_more_hosts(const Lookup& variable) {
+    for (const char* name :
+         {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile", "HYDRA_HOST_FILE"}) {
+        if (!variable(name).empty()) return true;
+    }
+    return positive(variable("SLURM_JOB_NUM_NODES")) > 1;
+}
+
 std::vector<std::uint32_t> numeric_addresses(const std::string& text) {
     constexpr std::size_t kMost = 64;
     std::vector<std::uint32_t> addresses;

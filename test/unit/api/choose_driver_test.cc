@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <string>
 
@@ -43,6 +44,22 @@ TEST(ChooseDriver, prefer__both_where_there_are_more_in_the_job_than_here) {
                       {"SLURM_STEP_TASKS_PER_NODE", "3,2"}})
                   .why,
               "2 of 5 ranks on this host");
+}
+
+// What a job spawns finds the card that was handed out before.
+TEST(ChooseDriver, prefer__both_where_the_launcher_has_hosts_to_spawn_on) {
+    for (const auto& [name, value, driver] :
+         {std::array{"OMPI_MCA_orte_default_hostfile", "hosts", "node"},
+          std::array{"PRTE_MCA_prte_default_hostfile", "hosts", "node"},
+          std::array{"HYDRA_HOST_FILE", "hosts", "node"},
+          std::array{"SLURM_JOB_NUM_NODES", "2", "node"},
+          std::array{"SLURM_JOB_NUM_NODES", "1", "shm"}}) {
+        EXPECT_EQ(first({{"OMPI_COMM_WORLD_SIZE", "1"}, {name, value}, {"PMIX_RANK", "0"}}), driver)
+            << name;
+        EXPECT_EQ(first({{"PMI_SIZE", "2"}, {"MPI_LOCALNRANKS", "2"}, {name, value}}), driver)
+            << name;
+        EXPECT_EQ(first({{name, value}}), "shm") << "no launcher";
+    }
 }
 
 // Who opens the process knows the size of its job better than variables that it may have inherited.
