@@ -26,6 +26,7 @@ Status find_place(const ddi::Settings& settings, ddi::Card* place, ddi::NetworkC
     least.block_bytes = 4096;
     least.wanted = settings.wanted;
     least.network = settings.network;
+    least.ports = settings.ports;
     Status status = Status::ok;
     const auto device = tcp::open_tcp(least, &status, error);
     if (device == nullptr) {

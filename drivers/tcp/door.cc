@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "drivers/host/place.h"
+#include "drivers/tcp/socket.h"
 #include "fci_core/base/assert.h"
 
 namespace fci::tcp {
@@ -27,13 +28,41 @@ static_assert(kHelloLeast < kHelloLimit && kRestFromStrangers < kHelloLeast);
 
 }  // namespace
 
-Status Door::open(ddi::Card* card, std::string* error) {
+Status Door::open(ddi::Card* card, PortRange ports, std::string* error) {
     callers_.reserve(kCallersMost);
-    listening_ = host::Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!listening_) {
-        *error = host::system_text("no socket");
+    if (card->port != 0) ports = {};
+    const unsigned tries = ports.is_any() ? 1 : ports.size();
+    // Not all of a host's processes from the first one on.
+    const auto start = static_cast<unsigned>(card->incarnation % tries);
+    int failed = EADDRINUSE;
+    for (unsigned i = 0; i < tries && failed == EADDRINUSE; ++i) {
+        const unsigned port = ports.first + (start + i) % tries;
+        if (!ports.is_any()) card->port = htons(static_cast<std::uint16_t>(port));
+        failed = listen_at(card);
+    }
+    if (failed == 0) {
+        FCI_ASSERT(card->port != 0);
+        poller_.watch(listening_.get(), Poller::Source::door, 0, EPOLLIN);
+        return Status::ok;
+    }
+    if (failed == EADDRINUSE && !ports.is_any()) {
+        *error = "all " + std::to_string(tries) + " ports of FCI_PORTS=" + ports.text() +
+                 " are taken at " + host::address_text(card->host) +
+                 "; each process needs one: name more, and let them through the firewall";
         return Status::exhausted;
     }
+    *error = host::system_text("cannot listen at " + host::place_text(*card), failed);
+    if (failed == EADDRINUSE) *error += "; another process has this port";
+    if (failed == EADDRNOTAVAIL) *error += "; no interface of this host has that address";
+    if (failed == EACCES) *error += "; ports below 1024 are root's";
+    const bool is_short = is_shortage(failed) && failed != EADDRNOTAVAIL;
+    return failed == EADDRINUSE || is_short ? Status::exhausted : Status::invalid;
+}
+
+/// 0, or why not, as errno says it.
+int Door::listen_at(ddi::Card* card) noexcept {
+    listening_ = host::Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!listening_) return errno;
     const int on = 1;
     (void)setsockopt(listening_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     sockaddr_in address{};
@@ -44,16 +73,10 @@ Status Door::open(ddi::Card* card, std::string* error) {
     socklen_t bytes = sizeof address;
     if (bind(listening_.get(), generic, bytes) != 0 || ::listen(listening_.get(), kBacklog) != 0 ||
         getsockname(listening_.get(), generic, &bytes) != 0) {
-        const int failed = errno;
-        *error = host::system_text("cannot listen at " + host::place_text(*card), failed);
-        if (failed == EADDRINUSE) *error += "; another process has this port";
-        if (failed == EADDRNOTAVAIL) *error += "; no interface of this host has that address";
-        return failed == EADDRINUSE ? Status::exhausted : Status::invalid;
+        return errno;
     }
     card->port = address.sin_port;
-    FCI_ASSERT(card->port != 0);
-    poller_.watch(listening_.get(), Poller::Source::door, 0, EPOLLIN);
-    return Status::ok;
+    return 0;
 }
 
 void Door::close() noexcept {

@@ -10,6 +10,7 @@
 #include "drivers/host/descriptor.h"
 #include "drivers/tcp/hello.h"
 #include "drivers/tcp/poller.h"
+#include "fci_core/base/port_range.h"
 #include "fci_core/base/status.h"
 #include "fci_core/ddi/card.h"
 
@@ -27,8 +28,8 @@ public:
 
     explicit Door(Poller& poller) noexcept : poller_(poller) {}
 
-    /// At the place of `card`, which gets its port if it has none.
-    Status open(ddi::Card* card, std::string* error);
+    /// At the place of `card`, which gets its port if it has none, one of `ports`.
+    Status open(ddi::Card* card, PortRange ports, std::string* error);
     /// In a child of fork(), which must not keep its parent's callers.
     void close() noexcept;
 
@@ -53,6 +54,7 @@ private:
         Nanoseconds came = 0;
     };
 
+    int listen_at(ddi::Card* card) noexcept;
     [[nodiscard]] bool make_room(Nanoseconds now) noexcept;
     void set_open(bool open) noexcept;
     void rest(Nanoseconds until) noexcept;

@@ -28,6 +28,12 @@ constexpr Nanoseconds kCallAwaited = 500 * kMillisecond;
 constexpr unsigned kRefusalsMost = 8;  // in 1 to 2 s
 static_assert(kPauseFirst << kRefusalsMost < kPatience && kPauseMost < kPatience);
 
+/// What can be done where a firewall may be in the way.
+std::string remedy(const ddi::Card& card) {
+    return "`nc -vz " + host::address_text(card.host) + " " + std::to_string(ntohs(card.port)) +
+           "` tries it while the process is there, and FCI_PORTS names the ports to be let through";
+}
+
 bool is_typed(const ddi::Card& card) noexcept { return card.incarnation == 0; }
 
 }  // namespace
@@ -126,12 +132,13 @@ void Meeting::failed(nhi::PeerId id, int error, Nanoseconds now) noexcept {
     }
     lose(id, is_shortage(error) ? Status::exhausted : Status::unreachable,
          error == ECONNREFUSED
-             ? "nobody listens at " + place + "; has the process ended, or never started?"
+             ? "nobody listens at " + place +
+                   "; has the process ended, or never started, or does a firewall refuse TCP?"
              : host::system_text("cannot connect to " + place, error) +
                    (is_shortage(error)
                         ? "; raise the limit of open files (ulimit -n), or start fewer processes"
                         : "; is it the right address (FCI_NET), and does a firewall let TCP "
-                          "through?"));
+                          "through? " + remedy(entry.card)));
 }
 
 /// Who listens there hung up without a word: it has no room for now, or is somebody else.
@@ -293,7 +300,8 @@ void Meeting::look_at(nhi::PeerId id, Nanoseconds now) noexcept {
     if (is_silent && (!going.said_hello || is_typed(card))) {
         return lose(id, Status::unreachable,
                     host::place_text(card) +
-                        " does not answer; is its host down, or does a firewall drop TCP?");
+                        " does not answer; is its host down, or does a firewall drop TCP? " +
+                        remedy(card));
     }
     if (!is_silent) return remind(going.silent_at);
     if (std::exchange(going.told, true)) return;

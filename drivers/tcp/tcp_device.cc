@@ -58,7 +58,8 @@ TcpDevice::TcpDevice(const Own& own, Pages memory)
 
 Status TcpDevice::start(std::string* error) {
     if (const Status status = poller_.open(error); status != Status::ok) return status;
-    if (const Status status = meeting_.door().open(&own_.card, error); status != Status::ok) {
+    if (const Status status = meeting_.door().open(&own_.card, own_.settings.ports, error);
+        status != Status::ok) {
         return status;
     }
     FCI_ASSERT(own_.card.host != 0 && own_.card.incarnation != 0);

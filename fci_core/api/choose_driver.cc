@@ -13,6 +13,7 @@ Ranks Ranks::of(const Lookup& variable, std::uint32_t job) {
 
 Preference prefer_drivers(const Ranks& ranks) {
     constexpr std::array kHere{"shm", "tcp"}, kBetween{"node", "tcp"};
+    FCI_ASSERT(ranks.launched || !ranks.may_spread);
     const std::string job = std::to_string(ranks.job) + " ranks";
     if (ranks.job == 1 || (ranks.job != 0 && ranks.here >= ranks.job)) {
         const std::string all = ranks.job == 1 ? "the only rank" : "all " + job + " on this host";

@@ -26,6 +26,7 @@ libfci_base_la_SOURCES = \
 	%D%/parameters.h \
 	%D%/parse.cc \
 	%D%/parse.h \
+	%D%/port_range.h \
 	%D%/prng.h \
 	%D%/report.h \
 	%D%/report_page.cc \

@@ -51,6 +51,7 @@ std::string allowed(const ParameterText& text) {
         return words;
     }
     if (type == "bytes") return "a number of bytes such as 4096, 64K, 2M or 1G";
+    if (type == "ports") return "a port or a range of ports, such as 40000-40999";
     if (type == "number") return "a whole number, 0 or more";
     if (type == "file") return "the path of a file (one that is called like this: ./NAME)";
     return "any text";
@@ -81,6 +82,12 @@ bool parse(const ParameterText& text, std::string_view value, std::string* to) {
     return true;
 }
 
+bool parse(const ParameterText&, std::string_view value, PortRange* to) {
+    const auto parsed = PortRange::parse(value);
+    if (parsed) *to = *parsed;
+    return parsed.has_value();
+}
+
 bool parse(const ParameterText& text, std::string_view value, std::uint64_t* to) {
     const auto parsed = std::string_view(text.type) == "bytes" ? parse_bytes(value)
                                                                : parse_number(value);
@@ -101,6 +108,7 @@ bool fill(const ParameterText& text, T* to, std::vector<std::string>* complaints
 }
 
 std::string as_text(const std::string& value) { return value; }
+std::string as_text(PortRange value) { return value.text(); }
 std::string as_text(std::uint64_t value) { return std::to_string(value); }
 
 }  // namespace

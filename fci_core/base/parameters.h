@@ -5,15 +5,20 @@
 #include <string>
 #include <vector>
 
+#include "fci_core/base/port_range.h"
+
 namespace fci {
 
 struct Parameters {
-    using text = std::string;
-    using file = std::string;
-    using choice = std::string;
-    using bytes = std::uint64_t;
-    using number = std::uint64_t;
-#define FCI_PARAMETER(name, type, fallback, env, help) type name{};
+    struct Type {
+        using text = std::string;
+        using file = std::string;
+        using choice = std::string;
+        using ports = PortRange;
+        using bytes = std::uint64_t;
+        using number = std::uint64_t;
+    };
+#define FCI_PARAMETER(name, type, fallback, env, help) Type::type name{};
 #include "fci_core/base/parameters.def"
 #undef FCI_PARAMETER
 

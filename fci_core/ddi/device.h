@@ -8,6 +8,7 @@
 #include <string>
 
 #include "fci_core/base/memory_use.h"
+#include "fci_core/base/port_range.h"
 #include "fci_core/base/status.h"
 #include "fci_core/ddi/card.h"
 #include "fci_core/ddi/networks.h"
@@ -50,6 +51,7 @@ struct Settings {
     std::uint64_t incarnation = 0;        // likewise; 0: drawn
     Card wanted{};                        // port 0: any free one; host 0: as `network` says
     NetworkRequest network{};
+    PortRange ports{};                    // of these where no port is wanted
     std::uint32_t connect_ms = 30'000;    // for which a typed place is tried where nobody listens
     bool answers_typed = false;           // over a network also who knows no more than the place
     std::uint64_t seed = 1;               // of a simulated network's chance

@@ -1,4 +1,5 @@
 #include "fci_core/base/parse.h"
+#include "fci_core/base/port_range.h"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +13,19 @@ TEST(parse_number, takes_digits_only) {
     EXPECT_EQ(parse_number("18446744073709551615"), ~0ull);
     for (const char* bad : {"", " 1", "1 ", "-1", "+1", "1.5", "0x10", "18446744073709551616"}) {
         EXPECT_FALSE(parse_number(bad).has_value()) << bad;
+    }
+}
+
+TEST(PortRange, parse__takes_a_port_or_two_in_order) {
+    EXPECT_TRUE(PortRange::parse("")->is_any());
+    EXPECT_EQ(PortRange::parse("40000")->size(), 1u);
+    const PortRange range = PortRange::parse("40000-40999").value();
+    EXPECT_EQ(range.size(), 1000u);
+    EXPECT_EQ(range.text(), "40000-40999");
+    EXPECT_EQ(PortRange::parse("1-65535")->size(), 65535u);
+    for (const char* bad : {"0", "0-5", "5-4", "65536", "1-65536", "a", "4-", "-4", "4-5-6", "4 - 5",
+                            "4,5"}) {
+        EXPECT_FALSE(PortRange::parse(bad).has_value()) << bad;
     }
 }
 

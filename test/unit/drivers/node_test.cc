@@ -203,6 +203,25 @@ TEST(Node, open__finds_a_place_that_is_free_on_both_sides) {
     EXPECT_NE(error.find("another process has this port"), std::string::npos) << error;
 }
 
+TEST(Node, open__takes_one_of_the_ports_that_are_named) {
+    const Member any(0);
+    ddi::Settings some = settings_of(0);
+    const unsigned free = ntohs(any.device->card().port);
+    some.ports.first = static_cast<std::uint16_t>(free < 60'000 ? free : free - 2);
+    some.ports.last = static_cast<std::uint16_t>(some.ports.first + 2);
+    std::vector<std::unique_ptr<ddi::Device>> devices;
+    Status status = Status::ok;
+    std::string error;
+    while (auto device = open_node(some, host_of(0, 1), &status, &error)) {
+        const unsigned port = ntohs(device->card().port);
+        EXPECT_TRUE(port >= some.ports.first && port <= some.ports.last) << port;
+        devices.push_back(std::move(device));
+    }
+    EXPECT_LE(devices.size(), 2u) << "one of the three is not free";
+    EXPECT_EQ(status, Status::exhausted);
+    EXPECT_NE(error.find("all 3 ports of FCI_PORTS="), std::string::npos) << error;
+}
+
 TEST(Node, open__says_which_side_failed) {
     ddi::Settings settings = settings_of(0);
     settings.wanted.host = htonl(0xcb007163);  // 203.0.113.99

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <set>
 #include <thread>
 
 #include "drivers/tcp/frame.h"
@@ -205,6 +206,33 @@ TEST(tcp_device, open__says_what_is_wrong_with_a_place) {
     elsewhere.wanted.host = htonl(0x0a0b0c0d);
     EXPECT_EQ(open_tcp(elsewhere, &status, &error), nullptr);
     EXPECT_NE(error.find("no interface of this host"), std::string::npos) << error;
+}
+
+// Each process that a firewall is opened for has one of its ports, and one too many hears why.
+TEST(tcp_device, open__takes_one_of_the_ports_that_are_named) {
+    const Party any;
+    ddi::Settings some = settings();
+    const unsigned free = ntohs(any.device->card().port);
+    some.ports.first = static_cast<std::uint16_t>(free < 60'000 ? free : free - 4);
+    some.ports.last = static_cast<std::uint16_t>(some.ports.first + 4);
+    std::vector<std::unique_ptr<ddi::Device>> devices;
+    std::set<unsigned> taken;
+    Status status = Status::ok;
+    std::string error;
+    while (auto device = open_tcp(some, &status, &error)) {
+        const unsigned port = ntohs(device->card().port);
+        EXPECT_TRUE(port >= some.ports.first && port <= some.ports.last) << port;
+        EXPECT_TRUE(taken.insert(port).second) << port;
+        devices.push_back(std::move(device));
+    }
+    EXPECT_LE(devices.size(), 4u) << "one of the five is not free";
+    EXPECT_EQ(status, Status::exhausted);
+    EXPECT_NE(error.find("all 5 ports of FCI_PORTS=" + some.ports.text() + " are taken at 127."),
+              std::string::npos)
+        << error;
+    some.wanted.port = any.device->card().port;
+    EXPECT_EQ(open_tcp(some, &status, &error), nullptr);
+    EXPECT_NE(error.find("another process has this port"), std::string::npos) << error;
 }
 
 TEST(tcp_device, crossing__one_of_the_calls_goes_on) {
