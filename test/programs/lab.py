@@ -21,8 +21,10 @@ class Lab:
 
     def run(self, ranks, command):
         """The same command with its ranks on all hosts, in blocks."""
-        per_host = -(-ranks // self.hosts)
-        return [self.tool, "run", "--name", self.name, "--per-host", str(per_host), *command]
+        return self.launch("--per-host", str(-(-ranks // self.hosts)), *command)
+
+    def launch(self, *words):
+        return [self.tool, "run", "--name", self.name, *words]
 
     def shell(self, host, *words, root=False):
         return subprocess.run(
