@@ -12,9 +12,9 @@ def show_outer(outer, target):
     makes in its /tmp itself remains its own."""
     where = f"/proc/self/fd/{outer}"
     for entry in os.scandir(where):
-        mode = entry.stat(follow_symlinks=False).st_mode
         path = os.path.join(target, entry.name)
         try:
+            mode = entry.stat(follow_symlinks=False).st_mode
             if stat.S_ISLNK(mode):
                 os.symlink(os.readlink(entry.path), path)
                 continue
