@@ -40,8 +40,9 @@ build_mpich() {
 }
 
 over_mpich() {
-    local quick=--quick
-    if [ "$full" = yes ]; then quick=--lines=20; fi
+    local quick=--quick between=(--quick --only 'coll/* 8' --only 'pt2pt/* 4' --only 'pt2pt/* 10'
+        --only 'pt2pt/huge_*' --only 'pt2pt/*recv* 2' --only pt2pt/mprobe)
+    if [ "$full" = yes ]; then quick=--lines=20 between=(--lines=20 --dirs 'pt2pt,coll'); fi
     [ -x "$mpich/bin/mpirun.fci" ] || return
     counted "Debian's MPICH programs" mpich-programs test/programs/run --transport fci-mpich \
         --mpich "$mpich" netpipe mpich flood spawn crowd ordinary protocols leftover deaf \
@@ -50,6 +51,9 @@ over_mpich() {
         "$mpich"
     counted "MPICH's own tests" mpich-tests test/harness/remember mpich-tests @core netmod/ch4 \
         mpich-patches test/mpich -- test/mpich/run "$quick" --prefix "$mpich"
+    counted "MPICH's own tests, 2 hosts" mpich-tests-hosts test/harness/remember \
+        mpich-tests-hosts @core netmod/ch4 mpich-patches test/mpich test/programs/lab.py -- \
+        test/mpich/run --hosts 2 "${between[@]}" --prefix "$mpich"
 }
 
 # Where its source is to be had: from Debian's archive, or in the directory MPICH_5_SOURCE.
