@@ -32,8 +32,8 @@ unsigned ranks_on_host(const Lookup& variable);
 /// "2(x3),1": tasks on the `node`-th node; 0 where the text does not say.
 unsigned slurm_tasks_on_node(const std::string& text, unsigned node);
 
-/// The environment names hosts for the launcher, so what this job spawns may be on another one. Which
-/// hosts its command line names is told to nobody.
+/// The environment names hosts for the launcher, so what this job spawns may be on another one.
+/// Which hosts its command line names is told to nobody.
 bool has_more_hosts(const Lookup& variable);
 
 /// The launcher's IPv4 addresses, in network byte order, without loopback; none: it told none. Of

@@ -23,8 +23,8 @@ TEST(PortRange, parse__takes_a_port_or_two_in_order) {
     EXPECT_EQ(range.size(), 1000u);
     EXPECT_EQ(range.text(), "40000-40999");
     EXPECT_EQ(PortRange::parse("1-65535")->size(), 65535u);
-    for (const char* bad : {"0", "0-5", "5-4", "65536", "1-65536", "a", "4-", "-4", "4-5-6", "4 - 5",
-                            "4,5"}) {
+    for (const char* bad : {"0", "0-5", "5-4", "65536", "1-65536", "a", "4-", "-4", "4-5-6",
+                            "4 - 5", "4,5"}) {
         EXPECT_FALSE(PortRange::parse(bad).has_value()) << bad;
     }
 }
