@@ -107,8 +107,8 @@ unsigned ranks_on_host(const Lookup& variable) {
 }
 
 bool has_more_hosts(const Lookup& variable) {
-    for (const char* name :
-         {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile", "HYDRA_HOST_FILE"}) {
+    for (const char* name : {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile",
+                             "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE"}) {
         if (!variable(name).empty()) return true;
     }
     return positive(variable("SLURM_JOB_NUM_NODES")) > 1;

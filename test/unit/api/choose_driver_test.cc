@@ -52,6 +52,7 @@ TEST(ChooseDriver, prefer__both_where_the_launcher_has_hosts_to_spawn_on) {
          {std::array{"OMPI_MCA_orte_default_hostfile", "hosts", "node"},
           std::array{"PRTE_MCA_prte_default_hostfile", "hosts", "node"},
           std::array{"HYDRA_HOST_FILE", "hosts", "node"},
+          std::array{"I_MPI_HYDRA_HOST_FILE", "hosts", "node"},
           std::array{"SLURM_JOB_NUM_NODES", "2", "node"},
           std::array{"SLURM_JOB_NUM_NODES", "1", "shm"}}) {
         EXPECT_EQ(first({{"OMPI_COMM_WORLD_SIZE", "1"}, {name, value}, {"PMIX_RANK", "0"}}), driver)
