@@ -6,12 +6,13 @@ import threading
 import time
 
 import lab
-from harness import HERE, Case, built, failed, passed, run
+from harness import HERE, TAG, Case, built, failed, open_mpi_release, passed, run
 
 HEARD = 0.1  # seconds after a death
 SILENT = 11  # seconds after a host was cut off
 TRIES = 5    # for the first of these: the machine may be busy
 LIMIT = 60
+LENGTH, ROUNDS = 1 << 20, 4  # of what each rank sends to each
 ENDED = 10  # where the launcher of a job that lost a rank may not end by itself
 GOES_ON = {"openmpi": ["--enable-recovery"], "mpich": ["-disable-auto-cleanup"]}
 
@@ -27,21 +28,73 @@ def said_who(settings, ran, rank, address):
     return settings.transport == "fci" or re.search(said, ran.err + ran.out)
 
 
-def wire(settings):
-    """What ranks on different hosts send goes over eth0."""
+def alltoall(settings):
     where = settings.directory("hosts")
-    binary = built(settings, HERE / "alltoall.c", where / "alltoall", mpi=True, against_fci=False)
-    ranks, length, rounds = 2 * settings.lab.hosts, 1 << 20, 4
+    return where, built(settings, HERE / "alltoall.c", where / "alltoall", mpi=True,
+                        against_fci=False)
+
+
+def over_eth0(settings, ranks, command, env):
+    """Runs alltoall: (how it ran, the verdict). What ranks on different hosts send goes over eth0."""
+    where, _ = alltoall(settings)
     before = settings.lab.traffic()
-    command, env = settings.mpirun(ranks, [binary, length, rounds])
     ran = run(command, cwd=where, env=env, timeout=LIMIT)
     if ran.code or f"alltoall: {ranks} ranks, all right" not in ran.out:
-        return failed(f"{ran.ended()}: {ran.last_line()}")
+        return ran, failed(f"{ran.ended()}: {ran.last_line()}")
     came = settings.lab.traffic() - before
-    between = rounds * length * ranks * (ranks - 2)  # each to all but those on its host
+    between = ROUNDS * LENGTH * ranks * (ranks - 2)  # each to all but those on its host
     if not between <= came <= 1.3 * between + 1e6:
-        return failed(f"{came} bytes came to the hosts, {between} were to go between them")
-    return passed(f"{ranks} ranks, {came / 1e6:.0f} MB over the wire, {between / 1e6:.0f} of them data")
+        return ran, failed(f"{came} bytes came to the hosts, {between} were to go between them")
+    return ran, passed(f"{ranks} ranks, {came / 1e6:.0f} MB over the wire, {between / 1e6:.0f} of "
+                       "them data")
+
+
+def wire(settings):
+    ranks = 2 * settings.lab.hosts
+    command, env = settings.mpirun(ranks, [alltoall(settings)[1], LENGTH, ROUNDS])
+    return over_eth0(settings, ranks, command, env)[1]
+
+
+# As ssh does it: nothing of the environment reaches the other host by itself.
+BARE_RSH = f"""#!/bin/sh
+exec env -i PATH="$PATH" HOME="$HOME" {TAG}="${TAG}" /run/fci-lab/rsh "$@"
+"""
+RSH_VARIABLES = ("OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent", "HYDRA_LAUNCHER_EXEC")
+
+
+def by_fci_run(settings):
+    """fci-run brings the job and its options to other hosts, with nothing but their names, and what
+    a rank spawns as well."""
+    where, binary = alltoall(settings)
+    spawner = built(settings, HERE / "spawner.c", where / "spawner", mpi=True, against_fci=False)
+    rsh = where / "rsh"
+    rsh.write_text(BARE_RSH)
+    rsh.chmod(0o755)
+    hosts = [f"n{number}:2" for number in range(1, settings.lab.hosts + 1)]
+    env = {name: str(rsh) for name in RSH_VARIABLES}
+    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    if settings.transport == "fci-mpich":
+        env["LD_LIBRARY_PATH"] = str(settings.mpich() / "lib")
+    name = {"fci": ["--mpi", "openmpi-ofi"], "fci-mpich": []}.get(
+        settings.transport, ["--mpi", f"openmpi-{open_mpi_release()}"])
+    command = [settings.lab.tool, "shell", "--name", settings.lab.name, "n1", "--",
+               str(settings.prefix / "bin/fci-run"), *name]
+    ranks = 2 * settings.lab.hosts
+    ran, verdict = over_eth0(settings, ranks, [
+        *command, "--hosts", ",".join(hosts), "FCI_STATS=on", str(binary), str(LENGTH), str(ROUNDS)],
+        env)
+    if verdict.status != "pass":
+        return verdict
+    told = (ran.err + ran.out).count("fci: counters of pid")
+    if told != ranks:
+        return failed(f"FCI_STATS=on has reached {told} of {ranks} ranks")
+    listed = where / "hostfile"
+    listed.write_text("# 2 each\n" + "".join(f"{host.replace(':', ' slots=')}\n" for host in hosts))
+    spawned = run([*command, "--hostfile", str(listed), "-n", "1", str(spawner), str(ranks - 2)],
+                  cwd=where, env=env, timeout=LIMIT)
+    if spawned.code or f"met 1 + {ranks - 2}, parted" not in spawned.out:
+        return failed(f"spawned on other hosts: {spawned.ended()}: {spawned.last_line()}")
+    return verdict
 
 
 DOCKER = """ip link add docker0 type bridge && ip address add 172.17.0.1/16 dev docker0 &&
@@ -66,8 +119,7 @@ def docker(settings):
 
 def nowhere(settings):
     """FCI_NET that nothing fits: one error with what there is, and the job ends."""
-    where = settings.directory("hosts")
-    binary = built(settings, HERE / "alltoall.c", where / "alltoall", mpi=True, against_fci=False)
+    where, binary = alltoall(settings)
     command, env = settings.mpirun(settings.lab.hosts, [binary, 8, 1],
                                    options=settings.exporting("FCI_NET"))
     ran = run(command, cwd=where, timeout=ENDED, env={**env, "FCI_NET": "nosuch"})
@@ -135,6 +187,7 @@ def cases(settings):
     if not settings.lab:
         return
     yield Case("wire", lambda: wire(settings))
+    yield Case("fci-run", lambda: by_fci_run(settings))
     yield Case("docker", lambda: docker(settings))
     yield Case("nowhere", lambda: nowhere(settings))
     yield Case("killed", lambda: killed(settings))
