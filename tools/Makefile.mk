@@ -12,9 +12,11 @@ dist_lab_DATA = \
 	%D%/lab/kernel.py \
 	%D%/lab/network.py \
 	%D%/lab/plan.py \
+	%D%/lab/programs.py \
 	%D%/lab/rsh.py \
 	%D%/lab/server.py \
 	%D%/lab/session.py \
+	%D%/lab/ssh.py \
 	%D%/lab/start.py \
 	%D%/lab/terminal.py \
 	%D%/lab/trouble.py \

@@ -8,12 +8,12 @@ import subprocess
 class Lab:
     """Ends with this process, however that ends."""
 
-    def __init__(self, prefix, hosts, networks=1, cores=1):
+    def __init__(self, prefix, hosts, networks=1, cores=1, options=()):
         self.tool, self.hosts = str(prefix / "bin/fci-lab"), hosts
         self.name = f"programs-{os.getpid()}-{os.urandom(3).hex()}"
         self.up = subprocess.Popen(
             [self.tool, "up", "--attached", "--name", self.name, str(hosts), "--cores", str(cores),
-             "--networks", str(networks)],
+             "--networks", str(networks), *options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         said = self.up.stdout.readline()
         if "up, " not in said:
@@ -25,6 +25,10 @@ class Lab:
 
     def launch(self, *words):
         return [self.tool, "run", "--name", self.name, *words]
+
+    def on(self, host, command):
+        """The same command on a host."""
+        return [self.tool, "shell", "--name", self.name, host, "--", *command]
 
     def shell(self, host, *words, root=False):
         return subprocess.run(

@@ -3,7 +3,7 @@
 import os
 import socket
 
-from lab import kernel, network, server, wire
+from lab import files, kernel, network, server, ssh, wire
 
 PRIVATE = kernel.NEWNS | kernel.NEWNET | kernel.NEWUTS | kernel.NEWIPC
 
@@ -75,6 +75,9 @@ def main(plan, host, listener, holder, users):
     os.sched_setaffinity(0, plan.cores_of(host))
     here = server.Server(plan, host, users, outer)
     here.listen(listener)
+    files.show_outer(outer, "/tmp")  # servers may find this program itself there
+    if plan.ssh:
+        ssh.serve()
     wire.send(holder, {"ready": True})
     holder.close()
     here.serve()

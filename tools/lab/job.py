@@ -24,12 +24,13 @@ def host_files(placed, round_robin):
     return {f"{stem}.openmpi": open_mpi, f"{stem}.hydra": hydra}
 
 
-def launchers(paths, round_robin, is_root):
-    """Variables that the launchers read. Ranks are not bound: each host believes that all cores are
+def launchers(paths, round_robin, is_root, has_ssh):
+    """Variables that the launchers read. Where hosts have ssh, that is what starts ranks. Ranks are not bound: each host believes that all cores are
     its own, and would begin with the first."""
     open_mpi, hydra = paths
     mapping = "node" if round_robin else "slot"
-    rsh = f"{wire.SHARED}/rsh"
+    rsh = "ssh" if has_ssh else f"{wire.SHARED}/rsh"
+    bootstrap = "ssh" if has_ssh else "rsh"
     found = {
         "OMPI_MCA_orte_default_hostfile": open_mpi, "PRTE_MCA_prte_default_hostfile": open_mpi,
         "OMPI_MCA_plm": "rsh", "OMPI_MCA_plm_rsh_agent": rsh,
@@ -39,8 +40,8 @@ def launchers(paths, round_robin, is_root):
         "PRTE_MCA_hwloc_default_binding_policy": "none",
         "OMPI_MCA_rmaps_base_mapping_policy": mapping,
         "PRTE_MCA_rmaps_default_mapping_policy": mapping,
-        "HYDRA_HOST_FILE": hydra, "HYDRA_LAUNCHER": "rsh", "HYDRA_LAUNCHER_EXEC": rsh,
-        "I_MPI_HYDRA_HOST_FILE": hydra, "I_MPI_HYDRA_BOOTSTRAP": "rsh",
+        "HYDRA_HOST_FILE": hydra, "HYDRA_LAUNCHER": bootstrap, "HYDRA_LAUNCHER_EXEC": rsh,
+        "I_MPI_HYDRA_HOST_FILE": hydra, "I_MPI_HYDRA_BOOTSTRAP": bootstrap,
         "I_MPI_HYDRA_BOOTSTRAP_EXEC": rsh}
     if is_root:
         for name in ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"):

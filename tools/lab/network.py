@@ -1,19 +1,13 @@
 """The network of a lab: one bridge for each of its networks, a pair of interfaces for each host."""
 
-import os
-import shutil
 import subprocess
 
+from lab import programs
 from lab.trouble import Trouble
 
 
-def ip_command():
-    """Ordinary users often have no sbin in their PATH."""
-    return shutil.which("ip", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
-
-
 def ip(lines):
-    command = ip_command()
+    command = programs.find("ip")
     done = subprocess.run([command, "-batch", "-"], input="\n".join(lines) + "\n", text=True,
                           capture_output=True, check=False)
     if done.returncode:

@@ -4,15 +4,17 @@ import os
 import resource
 import socket
 
-from lab import holder, kernel, network, wire
+from lab import holder, kernel, programs, ssh, wire
 from lab.trouble import Trouble
 
 
 def up(plan, attached):
     """Until it is ready, the lab ends with this process; if it is attached, also then."""
-    if network.ip_command() is None:
+    if programs.find("ip") is None:
         raise Trouble("no network can be made", "there is no command ip",
                       "apt-get install iproute2", 2)
+    if plan.ssh:
+        programs.require(plan, "--ssh", ssh.PROGRAMS)
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # programs have their callers' limits
     places = bind_places(plan)

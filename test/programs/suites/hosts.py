@@ -50,8 +50,13 @@ def over_eth0(settings, ranks, command, env):
 
 
 def wire(settings):
+    return sends_over_wire(settings, settings.mpirun)
+
+
+def sends_over_wire(settings, starting):
+    """starting: ranks, program -> the command that starts them, in blocks, and its environment."""
     ranks = 2 * settings.lab.hosts
-    command, env = settings.mpirun(ranks, [alltoall(settings)[1], LENGTH, ROUNDS])
+    command, env = starting(ranks, [alltoall(settings)[1], LENGTH, ROUNDS])
     return over_eth0(settings, ranks, command, env)[1]
 
 

@@ -1,0 +1,45 @@
+"""A job over the hosts of a lab by what clusters start jobs with, called as there: by hand, on the
+first host."""
+
+import os
+import shutil
+
+import lab
+from harness import Case, skipped
+from suites import hosts
+
+PATH = os.environ.get("PATH", "") + ":/usr/sbin"
+
+
+def over_ssh(settings):
+    """By the launcher of the MPI, with the hosts in a file."""
+    slots = "{} slots=2\n" if settings.mpi == "openmpi" else "{}:2\n"
+    names = settings.directory("launchers") / f"hosts.{settings.mpi}"
+    names.write_text("".join(slots.format(host) for host in settings.lab.status()))
+    options = {"openmpi": ["--hostfile", names], "mpich": ["-launcher", "ssh", "-f", names]}
+
+    def starting(ranks, program):
+        command, env = settings.on_this_host(ranks, program, settings.transport,
+                                             map(str, options[settings.mpi]), None)
+        return settings.lab.on("n1", command), env
+    return hosts.sends_over_wire(settings, starting)
+
+
+def within(settings, option, server, job):
+    """In a lab of its own, with servers."""
+    if os.geteuid() or not shutil.which(server, path=PATH):
+        return skipped(f"needs root and {server}")
+    own = settings.lab
+    settings.lab = lab.Lab(settings.prefix, own.hosts, options=[option])
+    try:
+        return job(settings)
+    finally:
+        settings.lab.down()
+        settings.lab = own
+
+
+def cases(settings):
+    if not settings.lab:
+        return
+    yield Case("ssh", lambda: within(settings, "--ssh", "sshd", over_ssh))
+    yield Case("run-ssh", lambda: within(settings, "--ssh", "sshd", hosts.wire))
