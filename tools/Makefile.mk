@@ -15,7 +15,9 @@ dist_lab_DATA = \
 	%D%/lab/programs.py \
 	%D%/lab/rsh.py \
 	%D%/lab/server.py \
+	%D%/lab/servers.py \
 	%D%/lab/session.py \
+	%D%/lab/slurm.py \
 	%D%/lab/ssh.py \
 	%D%/lab/start.py \
 	%D%/lab/terminal.py \

@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 
-from lab import host, kernel, network, server, ssh, wire
+from lab import host, kernel, network, server, servers, wire
 from lab.trouble import Trouble
 
 RSH = """#!/bin/sh
@@ -65,8 +65,7 @@ def write_shared(plan):
     with open(f"{wire.SHARED}/rsh", "w") as file:
         file.write(RSH.format(python=shlex.quote(sys.executable), program=shlex.quote(program)))
     os.chmod(f"{wire.SHARED}/rsh", 0o755)
-    if plan.ssh:
-        ssh.write_shared()
+    servers.write_shared(plan)
 
 
 def user_namespace(plan):

@@ -3,7 +3,7 @@
 import os
 import socket
 
-from lab import files, kernel, network, server, ssh, wire
+from lab import files, kernel, network, server, servers, wire
 
 PRIVATE = kernel.NEWNS | kernel.NEWNET | kernel.NEWUTS | kernel.NEWIPC
 
@@ -76,8 +76,7 @@ def main(plan, host, listener, holder, users):
     here = server.Server(plan, host, users, outer)
     here.listen(listener)
     files.show_outer(outer, "/tmp")  # servers may find this program itself there
-    if plan.ssh:
-        ssh.serve()
+    servers.serve(plan, host)
     wire.send(holder, {"ready": True})
     holder.close()
     here.serve()

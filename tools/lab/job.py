@@ -25,8 +25,8 @@ def host_files(placed, round_robin):
 
 
 def launchers(paths, round_robin, is_root, has_ssh):
-    """Variables that the launchers read. Where hosts have ssh, that is what starts ranks. Ranks are not bound: each host believes that all cores are
-    its own, and would begin with the first."""
+    """Variables that the launchers read. Where hosts have ssh, that is what starts ranks. They are not
+    bound: each host believes that all cores are its own, and would begin with the first."""
     open_mpi, hydra = paths
     mapping = "node" if round_robin else "slot"
     rsh = "ssh" if has_ssh else f"{wire.SHARED}/rsh"

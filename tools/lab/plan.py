@@ -12,7 +12,7 @@ class Plan:
     count: int
     networks: int = 1
     cores: int = 0  # of each host; 0: all
-    ssh: bool = False
+    servers: tuple = ()  # of servers.BY_NAME
     uid: int = field(default_factory=os.geteuid)
     gid: int = field(default_factory=os.getegid)
     available: list = field(default_factory=lambda: sorted(os.sched_getaffinity(0)))
@@ -52,7 +52,7 @@ class Plan:
 
     def described(self):
         """For status and run, which come from another process."""
-        return {"name": self.name, "user": self.uid, "ssh": self.ssh,
+        return {"name": self.name, "user": self.uid, "servers": self.servers,
                 "networks": [self.subnet(network) for network in range(self.networks)],
                 "hosts": [{"name": host, "cores": self.cores_of(host),
                            "addresses": {f"eth{network}": self.address(host, network)

@@ -29,8 +29,12 @@ def require(plan, option, programs):
 
 def call(*words):
     """Ends with the program. Returns what it printed."""
-    done = subprocess.run([find(words[0]), *words[1:]], stdin=subprocess.DEVNULL, text=True,
-                          capture_output=True, check=False)
+    try:
+        done = subprocess.run([find(words[0]), *words[1:]], stdin=subprocess.DEVNULL, text=True,
+                              capture_output=True, check=False, timeout=READY_S)
+    except subprocess.TimeoutExpired:
+        raise Trouble(f"{words[0]} does not end", f"it was called {READY_S} s ago",
+                      "see whether its package is complete") from None
     if done.returncode:
         said = (done.stderr + done.stdout).strip().splitlines() or [f"exit {done.returncode}"]
         raise Trouble(f"{words[0]} failed", said[-1], "see whether its package is complete")
@@ -41,10 +45,14 @@ def serve(words, log, ready):
     """Starts a server that goes to the background by itself, and waits until `ready` is true. It
     ends with the process namespace that it is in."""
     call(*words)
+    wait_until(ready, words[0], log)
+
+
+def wait_until(ready, server, log):
     limit = time.monotonic() + READY_S
     while not ready():
         if time.monotonic() > limit:
-            raise Trouble(f"{words[0]} does not get ready", last_line(log) or f"no word in {log}",
+            raise Trouble(f"{server} does not get ready", last_line(log) or f"no word in {log}",
                           "see whether its package is complete")
         time.sleep(0.02)
 

@@ -40,8 +40,8 @@ AT_LOGIN = f"""# What lay in the computer's /tmp when a program is started is th
 """
 
 
-def write_shared():
-    """Once for a lab: the hosts have the same key, so that one line makes all of them known."""
+def write_shared(_):
+    """The hosts have the same key, so that one line makes all of them known."""
     os.mkdir(DIRECTORY, 0o755)
     for key in ("ssh_host_ed25519_key", "lab_key"):
         programs.call("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "fci-lab",
@@ -54,7 +54,7 @@ def write_shared():
             file.write(text)
 
 
-def serve():
+def serve(*_):
     """On a host, with its directories and addresses."""
     kernel.bind(DIRECTORY, "/etc/ssh")
     if os.path.exists("/etc/pam.d/sshd"):

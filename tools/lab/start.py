@@ -4,7 +4,7 @@ import os
 import resource
 import socket
 
-from lab import holder, kernel, programs, ssh, wire
+from lab import holder, kernel, programs, servers, wire
 from lab.trouble import Trouble
 
 
@@ -13,8 +13,7 @@ def up(plan, attached):
     if programs.find("ip") is None:
         raise Trouble("no network can be made", "there is no command ip",
                       "apt-get install iproute2", 2)
-    if plan.ssh:
-        programs.require(plan, "--ssh", ssh.PROGRAMS)
+    servers.require(plan)
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # programs have their callers' limits
     places = bind_places(plan)

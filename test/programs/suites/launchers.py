@@ -25,6 +25,20 @@ def over_ssh(settings):
     return hosts.sends_over_wire(settings, starting)
 
 
+def over_slurm(settings):
+    """The interface for starting that Slurm has for the MPI, without a launcher of the MPI's own."""
+    interface = {"openmpi": "pmix", "mpich": "pmi2"}[settings.mpi]
+    chosen = {"fci": "openmpi-ofi", "fci-openmpi": "openmpi"}.get(settings.transport)
+    setting = f'eval "$({settings.prefix}/bin/fci-env --mpi {chosen})" && ' if chosen else ""
+
+    def starting(ranks, program):
+        _, env = settings.on_this_host(ranks, program, settings.transport, (), None)
+        command = ["sh", "-c", setting + 'exec "$@"', "sh", "srun", f"--mpi={interface}",
+                   f"--nodes={settings.lab.hosts}", f"--ntasks={ranks}", *map(str, program)]
+        return settings.lab.on("n1", command), env
+    return hosts.sends_over_wire(settings, starting)
+
+
 def within(settings, option, server, job):
     """In a lab of its own, with servers."""
     if os.geteuid() or not shutil.which(server, path=PATH):
@@ -39,7 +53,8 @@ def within(settings, option, server, job):
 
 
 def cases(settings):
-    if not settings.lab:
+    if not settings.lab or not settings.over_our_build:
         return
     yield Case("ssh", lambda: within(settings, "--ssh", "sshd", over_ssh))
     yield Case("run-ssh", lambda: within(settings, "--ssh", "sshd", hosts.wire))
+    yield Case("slurm", lambda: within(settings, "--slurm", "slurmctld", over_slurm))
