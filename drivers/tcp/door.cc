@@ -46,8 +46,8 @@ Status Door::open(ddi::Card* card, PortRange ports, std::string* error) {
         return Status::ok;
     }
     if (failed == EADDRINUSE && !ports.is_any()) {
-        *error = "all " + std::to_string(tries) + " ports of FCI_PORTS=" + ports.text() +
-                 " are taken at " + host::address_text(card->host) +
+        *error = "no port of FCI_PORTS=" + ports.text() + " is free at " +
+                 host::address_text(card->host) +
                  "; each process needs one: name more, and let them through the firewall";
         return Status::exhausted;
     }

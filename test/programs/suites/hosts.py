@@ -1,12 +1,15 @@
 """A job over the hosts of a lab (--hosts): that its messages went over the wire, whatever else the
-hosts have, and what the others hear when a rank is killed, or its host falls silent."""
+hosts have, and what is said when a rank is killed, its host falls silent or is behind a firewall,
+or there is no network or port as the user wants it."""
 
+import os
 import re
+import shutil
 import threading
 import time
 
 import lab
-from harness import HERE, TAG, Case, built, failed, open_mpi_release, passed, run
+from harness import HERE, TAG, Case, built, failed, open_mpi_release, passed, run, skipped
 
 HEARD = 0.1  # seconds after a death
 SILENT = 11  # seconds after a host was cut off
@@ -122,18 +125,40 @@ def docker(settings):
         settings.lab = own
 
 
-def nowhere(settings):
-    """FCI_NET that nothing fits: one error with what there is, and the job ends."""
+def refused(settings, says, **variables):
+    """What the variables say cannot be done: the job ends, and somebody says why."""
     where, binary = alltoall(settings)
-    command, env = settings.mpirun(settings.lab.hosts, [binary, 8, 1],
-                                   options=settings.exporting("FCI_NET"))
-    ran = run(command, cwd=where, timeout=ENDED, env={**env, "FCI_NET": "nosuch"})
+    options = [word for name in variables for word in settings.exporting(name)]
+    command, env = settings.mpirun(2 * settings.lab.hosts, [binary, 8, 1], options=options)
+    ran = run(command, cwd=where, timeout=SILENT + 2 * ENDED, env={**env, **variables})
     said = ran.err + ran.out
-    if ran.timed_out or not ran.code:
+    if ran.timed_out or not ran.code or ran.left:
         return failed(f"{ran.ended()}: {ran.last_line()}")
-    if "FCI_NET='nosuch'" not in said or "eth0 10.77.0." not in said:
-        return failed("nobody said what there is: " + ran.last_line())
+    missing = [words for words in says if words not in said]
+    if missing:
+        return failed(f"nobody said '{missing[0]}': {ran.last_line()}")
     return passed(f"{ran.seconds:.1f} s")
+
+
+FIREWALL = """nft add table inet own && nft 'add chain inet own in {{ type filter hook input priority 0; }}' &&
+nft add rule inet own in tcp dport {ports} drop"""
+
+
+def firewall(settings):
+    """One on each host that drops what comes to the ports of FCI."""
+    if not shutil.which("nft", path=os.environ["PATH"] + ":/usr/sbin"):
+        return skipped("needs nft")
+    ports, own = "41000-41009", settings.lab
+    settings.lab = lab.Lab(settings.prefix, 2)
+    try:
+        for host in settings.lab.status():
+            made = settings.lab.shell(host, "sh", "-c", FIREWALL.format(ports=ports), root=True)
+            if made.returncode:
+                return skipped("no rule can be made: " + made.stderr.strip())
+        return refused(settings, ["does not answer", "`nc -vz 10.77.0."], FCI_PORTS=ports)
+    finally:
+        settings.lab.down()
+        settings.lab = own
 
 
 def killed(settings):
@@ -194,7 +219,14 @@ def cases(settings):
     yield Case("wire", lambda: wire(settings))
     yield Case("fci-run", lambda: by_fci_run(settings))
     yield Case("docker", lambda: docker(settings))
-    yield Case("nowhere", lambda: nowhere(settings))
+    yield Case("no-network", lambda: refused(settings, ["FCI_NET='nosuch'", "eth0 10.77.0."],
+                                             FCI_NET="nosuch"))
+    yield Case("no-ports", lambda: refused(settings, ["FCI_PORTS='41009-41000'", "40000-40999"],
+                                           FCI_PORTS="41009-41000"))
+    yield Case("few-ports", lambda: refused(settings, ["no port of FCI_PORTS=41000 is free at 10.77."],
+                                            FCI_PORTS="41000"))
+    if settings.transport != "fci":  # Open MPI shows nothing of what a provider tells it
+        yield Case("firewall", lambda: firewall(settings))
     yield Case("killed", lambda: killed(settings))
     if settings.mpi == "openmpi":  # Hydra takes a host that it does not reach for dead, and ends all
         yield Case("silent", lambda: silent(settings))
