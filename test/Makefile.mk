@@ -278,6 +278,13 @@ dist_noinst_DATA += test/simulation/jobs/seeds.txt
 # Tests of libfabric over the provider, where its source package is (docs/fabtests.md).
 EXTRA_DIST += test/fabtests
 
+# What comes over the wire, by libFuzzer (docs/hacking.md).
+dist_noinst_SCRIPTS += test/fuzz/run
+EXTRA_DIST += \
+	test/fuzz/corpus \
+	test/fuzz/door.cc \
+	test/fuzz/frames.cc
+
 # Whether the tests of mp are worth something (docs/hacking.md).
 EXTRA_DIST += \
 	test/mutants/equivalent.txt \
