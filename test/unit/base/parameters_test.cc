@@ -108,6 +108,7 @@ TEST_F(parameters, complaint__says_what_where_and_what_is_allowed) {
     EXPECT_TRUE(contains(text, "unset it to get the default (auto)")) << text;
     EXPECT_TRUE(contains(complaint_about("FCI_RING_BYTES", "1X"), "64K, 2M or 1G"));
     EXPECT_TRUE(contains(complaint_about("FCI_LINGER_MS", "soon"), "a whole number"));
+    EXPECT_TRUE(contains(complaint_about("FCI_PORTS", "9-5"), "such as 40000-40999"));
 }
 
 TEST_F(parameters, file__is_no_switch) {
@@ -150,7 +151,8 @@ TEST_F(parameters, table__has_each_name_once_and_a_help_text) {
         EXPECT_TRUE(variables.insert(text.env).second) << text.env;
         EXPECT_EQ(std::string(text.env).rfind("FCI_", 0), 0u) << text.env;
         EXPECT_GT(std::string(text.help).size(), 10u) << text.name;
-        const std::set<std::string> types{"text", "file", "bytes", "number", "choice"};
+        const std::set<std::string> types{"text",  "file",   "ports",
+                                          "bytes", "number", "choice"};
         EXPECT_TRUE(types.count(text.type)) << text.type;
     }
 }
