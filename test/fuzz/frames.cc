@@ -40,7 +40,7 @@ struct Outcome {
 /// The pieces are as long as `cuts` say, again and again; without any, as long as there is room.
 void decode(const std::uint8_t* data, std::size_t size, const std::vector<std::uint8_t>& cuts,
             Outcome* outcome) {
-    const auto staging = std::make_unique<Staging>();
+    static const auto staging = std::make_unique<Staging>();
     FrameDecoder decoder(outcome->memory, kWriter, *staging);
     for (std::size_t i = 0; size != 0 && !decoder.said_goodbye(); ++i) {
         iovec ranges[2];
