@@ -20,6 +20,8 @@ constexpr std::uint64_t kIdMask = 0xffffffffull << 32;  // most receives do not 
 constexpr unsigned kRoundsMost = 200000;
 constexpr unsigned kQuietRounds = 8;
 constexpr Nanoseconds kPatience = 5'000'000;  // with who has closed
+// The same in real time: for so long others may have the core, and nobody be taken for closed.
+constexpr Nanoseconds kTcpPatience = 50'000'000;
 constexpr unsigned kQuietMixedRounds = 64;  // what goes through a socket is not seen here
 constexpr unsigned kQuietTcpRounds = 256;   // of which some look for callers
 
@@ -71,7 +73,7 @@ std::unique_ptr<ddi::Device> Simulation::open(unsigned process, const ddi::Setti
         ddi::Settings here = settings;
         here.wanted.host = htonl(INADDR_LOOPBACK);
         here.answers_typed = true;
-        here.connect_ms = kPatience / 1'000'000;
+        here.connect_ms = kTcpPatience / 1'000'000;
         Status status;
         auto device = tcp::open_tcp(here, &status, &error);
         if (device == nullptr) throw std::runtime_error(error);
