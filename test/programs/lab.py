@@ -1,5 +1,6 @@
 """Hosts of a lab (fci-lab), for the time of a run."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -48,3 +49,14 @@ class Lab:
     def down(self):
         self.up.stdin.close()
         self.up.wait()
+
+
+@contextlib.contextmanager
+def instead(settings, hosts, **how):
+    """Another lab for a case, as Lab makes it, in the place of the run's own."""
+    own, settings.lab = settings.lab, Lab(settings.prefix, hosts, **how)
+    try:
+        yield settings.lab
+    finally:
+        settings.lab.down()
+        settings.lab = own

@@ -112,25 +112,20 @@ mount --bind /run/hosts /etc/hosts"""
 
 def docker(settings):
     """A bridge with the same address on each host, which also takes its own name for 127.0.1.1."""
-    own = settings.lab
-    settings.lab = lab.Lab(settings.prefix, own.hosts)
-    try:
-        for host in settings.lab.status():
-            made = settings.lab.shell(host, "sh", "-c", DOCKER, root=True)
+    with lab.instead(settings, settings.lab.hosts) as hosts:
+        for host in hosts.status():
+            made = hosts.shell(host, "sh", "-c", DOCKER, root=True)
             if made.returncode:
                 return failed(f"{host}: {made.stderr.strip()}")
         return wire(settings)
-    finally:
-        settings.lab.down()
-        settings.lab = own
 
 
-def refused(settings, says, **variables):
+def refused(settings, says, limit=ENDED, **variables):
     """What the variables say cannot be done: the job ends, and somebody says why."""
     where, binary = alltoall(settings)
     options = [word for name in variables for word in settings.exporting(name)]
     command, env = settings.mpirun(2 * settings.lab.hosts, [binary, 8, 1], options=options)
-    ran = run(command, cwd=where, timeout=SILENT + 2 * ENDED, env={**env, **variables})
+    ran = run(command, cwd=where, timeout=limit, env={**env, **variables})
     said = ran.err + ran.out
     if ran.timed_out or not ran.code or ran.left:
         return failed(f"{ran.ended()}: {ran.last_line()}")
@@ -148,17 +143,14 @@ def firewall(settings):
     """One on each host that drops what comes to the ports of FCI."""
     if not shutil.which("nft", path=os.environ["PATH"] + ":/usr/sbin"):
         return skipped("needs nft")
-    ports, own = "41000-41009", settings.lab
-    settings.lab = lab.Lab(settings.prefix, 2)
-    try:
-        for host in settings.lab.status():
-            made = settings.lab.shell(host, "sh", "-c", FIREWALL.format(ports=ports), root=True)
+    ports = "41000-41009"
+    with lab.instead(settings, 2) as hosts:
+        for host in hosts.status():
+            made = hosts.shell(host, "sh", "-c", FIREWALL.format(ports=ports), root=True)
             if made.returncode:
                 return skipped("no rule can be made: " + made.stderr.strip())
-        return refused(settings, ["does not answer", "`nc -vz 10.77.0."], FCI_PORTS=ports)
-    finally:
-        settings.lab.down()
-        settings.lab = own
+        return refused(settings, ["does not answer", "`nc -vz 10.77.0."],
+                       limit=SILENT + 2 * ENDED, FCI_PORTS=ports)
 
 
 def killed(settings):
@@ -182,9 +174,7 @@ def killed(settings):
 def silent(settings):
     """A host that is cut off while the launcher still reaches it."""
     where, binary = widow(settings)
-    own = settings.lab
-    settings.lab = lab.Lab(settings.prefix, 2, networks=2)
-    try:
+    with lab.instead(settings, 2, networks=2):
         command, env = settings.mpirun(
             2, [binary, "cut"],
             options=GOES_ON[settings.mpi] + settings.exporting("FCI_NET"))
@@ -199,9 +189,6 @@ def silent(settings):
             threading.Thread(target=cut_off, daemon=True).start()
 
         ran = run(command, cwd=where, env=env, timeout=SILENT + 2 * ENDED, during=during)
-    finally:
-        settings.lab.down()
-        settings.lab = own
     heard = re.search(r"heard at (\S+)", ran.out)
     if "ready" not in ran.out or not heard or not cut:
         return failed(f"{ran.ended()}: {ran.last_line()}")

@@ -43,13 +43,8 @@ def within(settings, option, server, job):
     """In a lab of its own, with servers."""
     if os.geteuid() or not shutil.which(server, path=PATH):
         return skipped(f"needs root and {server}")
-    own = settings.lab
-    settings.lab = lab.Lab(settings.prefix, own.hosts, options=[option])
-    try:
+    with lab.instead(settings, settings.lab.hosts, options=[option]):
         return job(settings)
-    finally:
-        settings.lab.down()
-        settings.lab = own
 
 
 def cases(settings):
