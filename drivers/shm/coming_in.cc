@@ -109,7 +109,14 @@ void ConnectionManager::on_knock(int fd, const Hello& hello, Objection objection
         (void)send_word(own, Kind::bye);  // a link that ends without it is a death
         await_call(own);
     }
-    if (!send_word(fd, Kind::welcome)) return drop(fd);
+    if (!send_word(fd, Kind::welcome)) {
+        // It has gone. That this process was to await it may still stand unread on the own link.
+        if (known) {
+            link_of(fd).knocker = id;
+            hear(id);
+        }
+        return on_left(fd);
+    }
     if (id != nhi::kNoPeer) {
         // Those who know it hear of its death also where it dies before it was met.
         (void)peer_of(peers_[id]);

@@ -47,6 +47,10 @@ struct Tuning {
                                                   // cannot be taken in is refused
     Barrier barrier = Barrier::system;
     std::size_t descriptors = 0;                  // 0: as many as this process may have open
+
+    [[nodiscard]] Nanoseconds patience_for(const ddi::Card& card) const noexcept {
+        return card.incarnation == 0 ? patience_typed : patience_given;
+    }
 };
 
 /// What this process shows to others.
@@ -122,7 +126,7 @@ private:
     Status prepare(Entry& entry, std::string* error);
     [[nodiscard]] std::size_t block_first_bytes() const noexcept;
     void reach(nhi::PeerId id);
-    bool nobody_there(nhi::PeerId id, int error);
+    void nobody_there(nhi::PeerId id, int error);
     void later(nhi::PeerId id);
     void await_call(int link);
     void retreat(int link);

@@ -58,10 +58,8 @@ Status ConnectionManager::connect(nhi::PeerId id) {
         (void)eventfd_write(own_.waker.get(), 1);  // who sleeps on the descriptor is to be told
         return Status::ok;
     }
-    peer.call.patience.begin(
-        monotonic_now(),
-        entry.card.incarnation == 0 ? tuning_.patience_typed : tuning_.patience_given, kPauseFirst,
-        kPauseMost);
+    peer.call.patience.begin(monotonic_now(), tuning_.patience_for(entry.card), kPauseFirst,
+                             kPauseMost);
     if (unsettled_ > kManyAtOnce &&
         !ddi::is_own_way(own_.card.incarnation, entry.card.incarnation)) {
         later(id);
@@ -79,7 +77,7 @@ void ConnectionManager::reach(nhi::PeerId id) {
     Entry& entry = peers_[id];
     FCI_ASSERT(entry.peer != nullptr && !entry.peer->connected && !entry.peer->gone);
     host::Descriptor socket = connect_to(entry.card);
-    if (!socket) return (void)nobody_there(id, errno);
+    if (!socket) return nobody_there(id, errno);
     Identity identity;
     if (!identify(socket.get(), &identity) || !is_own_user(identity)) {
         return lose({id, Status::unreachable, describe(id) + " " + user_text(identity)});
@@ -87,7 +85,7 @@ void ConnectionManager::reach(nhi::PeerId id) {
     if (!watch_process_of(id, identity.pid)) {
         // It died, but a child of it holds the name.
         forget_process(*entry.peer);
-        return (void)nobody_there(id, ECONNREFUSED);
+        return nobody_there(id, ECONNREFUSED);
     }
     const int fd = socket.get();
     open_link(std::move(socket), id, Step::knocked, identity);
@@ -97,38 +95,33 @@ void ConnectionManager::reach(nhi::PeerId id) {
     on_closed(fd);
 }
 
-/// Tries again later, or gives up. False: given up.
-bool ConnectionManager::nobody_there(nhi::PeerId id, int error) {
+/// Tries again later, or gives up.
+void ConnectionManager::nobody_there(nhi::PeerId id, int error) {
     Entry& entry = peers_[id];
     Peer& peer = *entry.peer;
     const bool full = error == EAGAIN;  // it lives, and too many want to meet it just now
     const bool none_left = error == EMFILE || error == ENFILE || error == ENOBUFS ||
                            error == ENOMEM;
     if (!full && error != ECONNREFUSED && error != EINTR && !none_left) {
-        lose({id, Status::unreachable,
-             host::system_text("cannot connect to " + describe(id), error)});
-        return false;
+        return lose({id, Status::unreachable,
+                     host::system_text("cannot connect to " + describe(id), error)});
     }
     if (full || !peer.call.patience.is_over(monotonic_now())) {
-        later(id);
-        return true;
+        return later(id);
     }
     if (none_left) {
-        lose({id, Status::exhausted,
-             host::system_text("cannot connect to " + describe(id), error) +
-                 "; raise the limit of open files (ulimit -n)"});
-        return false;
+        return lose({id, Status::exhausted,
+                     host::system_text("cannot connect to " + describe(id), error) +
+                         "; raise the limit of open files (ulimit -n)"});
     }
-    const Nanoseconds waited =
-        entry.card.incarnation == 0 ? tuning_.patience_typed : tuning_.patience_given;
     lose({id, Status::unreachable,
          "no process of user " + std::to_string(geteuid()) + " listens at " +
-             host::place_text(entry.card) + " (tried for " + std::to_string(waited / 1'000'000) +
+             host::place_text(entry.card) + " (tried for " +
+             std::to_string(tuning_.patience_for(entry.card) / 1'000'000) +
              " ms" + (entry.card.incarnation == 0 ? ", FCI_CONNECT_MS" : "") +
              "): it has exited, or runs in another container or network namespace, or as "
              "another user; start all processes of the job in one container and as one user, or "
              "use a driver that reaches between them"});
-    return false;
 }
 
 void ConnectionManager::later(nhi::PeerId id) {
@@ -170,6 +163,9 @@ void ConnectionManager::on_unmet(nhi::PeerId id) {
     }
     // Whoever was there has gone; the one that is meant may still come.
     if (ended) forget_process(peer);
+    // It did listen until now. The sockets of one that dies close a moment before the kernel says
+    // that it is dead; nobody may take it for one that was never there meanwhile.
+    peer.call.patience.renew(monotonic_now(), tuning_.patience_for(entry.card));
     ++peer.call.tries;
     later(id);
 }

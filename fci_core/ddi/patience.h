@@ -19,6 +19,8 @@ public:
         most_ = most;
         due_ = 0;
     }
+    /// Tries until `limit` from now, with pauses as long as before.
+    void renew(Nanoseconds now, Nanoseconds limit) noexcept { give_up_ = now + limit; }
     /// Once more, after a pause of which nobody knows exactly how long it is: those who failed
     /// together do not come together again.
     void again_later(Nanoseconds now, Prng& prng) noexcept {

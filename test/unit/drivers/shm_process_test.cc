@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "fci_core/ddi/crossing.h"
 #include "test/unit/drivers/shm_party.h"
 
 namespace fci::shm {
@@ -311,6 +312,52 @@ TEST(ShmProcess, connect__crowd) {
         EXPECT_EQ(one->device->peers(), kCrowd);
         EXPECT_TRUE(one->lost.empty());
     }
+}
+
+// One hears that the other is on its way, and has the word of its end before it reads that.
+TEST(ShmProcess, connect__crossing_one_that_closes) {
+    constexpr Nanoseconds kSoon = 300'000'000;  // before it looks by itself
+    const auto ends_soon = [] {
+        const Tuning impatient{.patience_given = 20'000'000};
+        Party one(party_settings(), impatient), other(party_settings(), impatient);
+        const bool goes_on = ddi::is_own_way(one.device->card().incarnation,
+                                             other.device->card().incarnation);
+        Party& leaves = goes_on ? one : other;
+        Party& stays = goes_on ? other : one;
+        stays.meet(leaves.device->card());
+        leaves.meet(stays.device->card());
+        leaves.turn();
+        leaves.device.reset();
+        return stays.until([&] { return !stays.lost.empty(); }, kSoon);
+    };
+    // Others may have the core for longer than that, but not each time.
+    EXPECT_TRUE(ends_soon() || ends_soon() || ends_soon());
+}
+
+// Its sockets close before the kernel says that it is dead, and it may lose its core in between.
+TEST(ShmProcess, kill__of_a_stranger_whose_sockets_close_first) {
+    constexpr Nanoseconds kPatience = 200'000'000, kMuchLess = kPatience / 10;
+    const auto dies_slowly = [&] {
+        int pipes[2];
+        EXPECT_EQ(pipe(pipes), 0);
+        Child child([&] {
+            const Party other;
+            const ddi::Card card = other.device->card();
+            if (write(pipes[1], &card, sizeof card) < 0) return 1;
+            usleep(2 * kPatience / 1000);
+            (void)close_range(3, ~0u, 0);
+            usleep(kMuchLess / 1000);
+            _exit(0);
+        });
+        ddi::Card card;
+        EXPECT_EQ(read(pipes[0], &card, sizeof card), ssize_t{sizeof card});
+        for (const int end : pipes) close(end);
+        Party self(party_settings(), {.patience_given = kPatience});
+        self.meet(card);
+        return self.until([&] { return !self.lost.empty(); }) && self.lost[0].why == Status::lost;
+    };
+    // The child may lose its core for longer than that, but not each time.
+    EXPECT_TRUE(dies_slowly() || dies_slowly() || dies_slowly());
 }
 
 // Nobody can come in any more, and those who try hear why, once that has lasted; the process itself
