@@ -50,7 +50,8 @@ EXTRA_DIST += \
 	test/harness/tarball \
 	test/harness/yielding.c \
 	test/tools/everyone.c \
-	test/tools/hosts.c
+	test/tools/hosts.c \
+	test/tools/journeys
 
 if HAVE_LIBFABRIC
 provider_environment =
@@ -76,6 +77,7 @@ test_base_SOURCES = \
 	test/unit/base/log_test.cc \
 	test/unit/base/parameters_test.cc \
 	test/unit/base/parse_test.cc \
+	test/unit/base/peer_rows_test.cc \
 	test/unit/base/prng_test.cc \
 	test/unit/base/report_page_test.cc
 test_base_LDADD = libfci_base.la $(GTEST_LIBS)

@@ -123,6 +123,11 @@ std::string NodeDevice::describe(nhi::PeerId id) const {
     return entry != nullptr ? device(entry->side).describe(entry->id) : "no known process";
 }
 
+ddi::About NodeDevice::about(nhi::PeerId id) const noexcept {
+    const Peers::Entry* const entry = peers_.find(id);
+    return entry != nullptr ? device(entry->side).about(entry->id) : ddi::About();
+}
+
 MemoryUse NodeDevice::memory() const noexcept {
     MemoryUse use = near_->memory();
     use += far_->memory();

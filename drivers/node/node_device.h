@@ -49,6 +49,10 @@ public:
     [[nodiscard]] int wait_fd() const noexcept override { return epoll_.get(); }
     Nanoseconds now() const noexcept override { return far_->now(); }
     [[nodiscard]] std::string describe(nhi::PeerId id) const override;
+    void count_in(Counters& counters) noexcept override {
+        for (const Side side : kSides) device(side).count_in(counters);
+    }
+    [[nodiscard]] ddi::About about(nhi::PeerId id) const noexcept override;
     void set_listener(ddi::PeerListener* listener) noexcept override { listener_ = listener; }
 
 private:

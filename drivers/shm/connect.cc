@@ -186,7 +186,7 @@ void ConnectionManager::attach(nhi::PeerId id, const Hello& hello, Arrival arriv
     peers_memory_.mapped += peer.its_header.size() + peer.its_block.size();
     peer.block = peer.its_block.data();
     peer.block_bytes = hello.block_bytes;
-    peer.sizes = hello.sizes;
+    peer.said = {hello.sizes, static_cast<int>(hello.rank)};
     peer.header = reinterpret_cast<SharedHeader*>(peer.its_header.data());
     peer.communication = peer.its_header.data() + kSharedHeaderBytes;
     peer.communication_bytes = peer.its_header.size() - kSharedHeaderBytes;

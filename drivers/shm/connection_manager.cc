@@ -99,7 +99,7 @@ Status ConnectionManager::attach_self(bool fence, std::string* error) {
     self.own_block.hide_from_children(self.own_block.size());
     self.block = self.own_block.data();
     self.block_bytes = own_.settings.block_bytes;
-    self.sizes = own_.settings.sizes;
+    self.said.sizes = own_.settings.sizes;
     self.header = reinterpret_cast<SharedHeader*>(own_.header.data());
     self.communication = own_.header.data() + kSharedHeaderBytes;
     self.communication_bytes = own_.header.size() - kSharedHeaderBytes;

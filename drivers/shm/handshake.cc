@@ -39,6 +39,7 @@ Hello make_hello(const ddi::Settings& settings, const ddi::Card& card, std::uint
     hello.header_bytes = sizeof(SharedHeader);
     hello.guard_address = reinterpret_cast<std::uint64_t>(guard);
     hello.tries = tries;
+    hello.rank = settings.rank;
     return hello;
 }
 

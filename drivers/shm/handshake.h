@@ -28,7 +28,7 @@
 namespace fci::shm {
 
 inline constexpr std::uint64_t kHandshakeMagic = 0x4d48532049434631ull;
-inline constexpr std::uint32_t kVersion = 5;  // of everything in this directory that is shared
+inline constexpr std::uint32_t kVersion = 6;  // of everything in this directory that is shared
 inline constexpr unsigned kHelloFiles = 3;
 
 enum class Kind : std::uint16_t {
@@ -59,6 +59,7 @@ struct Hello {
     std::uint64_t sizes;          // how that is divided; not for this driver
     std::uint64_t guard_address;  // in the sender's address space (guard.h)
     std::uint64_t tries;          // how often the sender came in vain before
+    std::int64_t rank;            // in its job; -1: nobody told it
 };
 
 /// Why two processes do not go together.

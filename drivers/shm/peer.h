@@ -36,6 +36,12 @@ struct KernelCopies {
     std::uint64_t incarnation = 0;
 };
 
+/// What a peer has told of itself that is not for this driver.
+struct Said {
+    std::uint64_t sizes = 0;  // ddi::Settings::sizes
+    int rank = -1;            // ddi::About::rank
+};
+
 struct Peer {
     // What a transfer needs, in one line.
     std::byte* block = nullptr;  // the block that it keeps for this process
@@ -56,7 +62,7 @@ struct Peer {
     host::Descriptor wake, pidfd;
     std::vector<int> links;  // sockets to it
 
-    std::uint64_t sizes = 0;  // its Settings::sizes
+    Said said;
 
     bool connected = false;  // its memory is here; the listener may not know yet
     bool gone = false;     // it was found dead; likewise

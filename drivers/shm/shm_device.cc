@@ -127,7 +127,13 @@ const ddi::Card* ShmDevice::card_of(nhi::PeerId id) const noexcept {
 
 std::uint64_t ShmDevice::sizes(nhi::PeerId id) const noexcept {
     const bool known = id < peers_.size() && peers_[id].state() >= State::attached;
-    return known && peers_[id].peer != nullptr ? peers_[id].peer->sizes : 0;
+    return known && peers_[id].peer != nullptr ? peers_[id].peer->said.sizes : 0;
+}
+
+ddi::About ShmDevice::about(nhi::PeerId id) const noexcept {
+    const Peer* const peer = id < peers_.size() ? peers_[id].peer.get() : nullptr;
+    if (peer == nullptr) return {"memory"};
+    return {"memory", static_cast<std::uint32_t>(peer->pid), peer->said.rank};
 }
 
 std::span<std::byte> ShmDevice::block(nhi::PeerId id) noexcept {

@@ -35,6 +35,7 @@ public:
     [[nodiscard]] std::string describe(nhi::PeerId id) const override {
         return connections_->describe(id);
     }
+    [[nodiscard]] ddi::About about(nhi::PeerId id) const noexcept override;
     void set_listener(ddi::PeerListener* listener) noexcept override {
         connections_->set_listener(listener);
     }

@@ -54,7 +54,10 @@ std::size_t Connection::give(const iovec* ranges, std::size_t count) noexcept {
         sent = ::sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     }
     if (sent < 0 && !is_for_now(errno)) broken_ = true;
-    return sent > 0 ? static_cast<std::size_t>(sent) : 0;
+    if (sent <= 0) return 0;
+    ++counters_.network_writes;
+    counters_.network_bytes_sent += static_cast<std::size_t>(sent);
+    return static_cast<std::size_t>(sent);
 }
 
 void Connection::write(const nhi::Transfer& transfer) noexcept {
@@ -92,6 +95,7 @@ void Connection::write(const nhi::Transfer& transfer) noexcept {
         written -= skipped;
         keep(static_cast<std::byte*>(ranges[i].iov_base) + skipped, ranges[i].iov_len - skipped);
     }
+    counters_.network_full += has_waiting();
 }
 
 /// There is room for it.
@@ -124,7 +128,7 @@ bool Connection::flush() noexcept {
     return true;
 }
 
-bool Connection::is_idle() const noexcept {
+bool Connection::has_arrived() const noexcept {
     if (broken_) return true;
     int unread = 0;
     return !has_waiting() && (ioctl(socket_.get(), SIOCOUTQ, &unread) != 0 || unread == 0);
@@ -139,7 +143,7 @@ Connection::Beat Connection::feel(Nanoseconds now) noexcept {
     const bool is_owed = told.tcpi_unacked != 0 || told.tcpi_probes != 0;
     const Nanoseconds heard_ago = Nanoseconds{told.tcpi_last_ack_recv} * 1'000'000;
     if (!pulse_.look(now, {is_owed, heard_ago})) return Beat::silent;
-    return is_idle() ? Beat::idle : Beat::alive;
+    return has_arrived() ? Beat::idle : Beat::alive;
 }
 
 // --- in ---
@@ -167,6 +171,8 @@ Connection::Reading Connection::read() noexcept {
             return Reading::end;
         }
         taken += static_cast<std::size_t>(got);
+        ++counters_.network_reads;
+        counters_.network_bytes_received += static_cast<std::size_t>(got);
         if (!decoder_.take(static_cast<std::size_t>(got))) return Reading::nonsense;
         if (decoder_.said_goodbye()) return Reading::goodbye;
         if (static_cast<std::size_t>(got) < room) break;  // that was all

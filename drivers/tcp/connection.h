@@ -10,14 +10,16 @@
 #include "drivers/host/descriptor.h"
 #include "drivers/tcp/frame_decoder.h"
 #include "drivers/tcp/pulse.h"
+#include "fci_core/base/counters.h"
 #include "fci_core/nhi/transfer.h"
 
 namespace fci::tcp {
 
 class Connection {
 public:
-    Connection(host::Descriptor socket, FrameDecoder decoder)
-        : socket_(std::move(socket)), decoder_(decoder) {}
+    /// `counters`: of what is written and read; they outlive it.
+    Connection(host::Descriptor socket, FrameDecoder decoder, Counters& counters)
+        : socket_(std::move(socket)), decoder_(decoder), counters_(counters) {}
 
     [[nodiscard]] int socket() const noexcept { return socket_.get(); }
     /// Its other end hears nothing of it while another process has the socket as well.
@@ -37,8 +39,9 @@ public:
     void say_goodbye() noexcept;
     /// Gives the kernel what waits. True: nothing does any more.
     bool flush() noexcept;
-    /// The peer's kernel has all of it, or there is no such peer any more.
-    [[nodiscard]] bool is_idle() const noexcept;
+    /// The peer's kernel has all of it, or there is no such peer any more. It may say so some 40 ms
+    /// late.
+    [[nodiscard]] bool has_arrived() const noexcept;
     [[nodiscard]] bool has_waiting() const noexcept { return first_ != waiting_.size(); }
 
     /// What a look at its pulse says, once in Pulse::kLookEvery while something is under way.
@@ -70,6 +73,7 @@ private:
 
     host::Descriptor socket_;
     FrameDecoder decoder_;
+    Counters& counters_;
     Pulse pulse_;
     bool is_felt_ = false;
     std::vector<std::byte> waiting_;

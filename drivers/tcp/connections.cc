@@ -34,7 +34,8 @@ void Connections::add(nhi::PeerId id, host::Descriptor socket) noexcept {
     FCI_ASSERT(connected_.capacity() > connected_.size() && id != nhi::kSelf);
     FCI_ASSERT(!peers_[id].peer->connection);
     poller_.forget(socket.get());
-    peers_[id].peer->connection.emplace(std::move(socket), FrameDecoder(target_, id, *staging_));
+    peers_[id].peer->connection.emplace(std::move(socket), FrameDecoder(target_, id, *staging_),
+                                       *counters_);
     connected_.push_back(id);
 }
 
@@ -70,11 +71,6 @@ void Connections::flush() noexcept {
         begin(id);
         return true;
     });
-}
-
-bool Connections::is_idle() const noexcept {
-    return std::ranges::all_of(
-        connected_, [&](nhi::PeerId id) { return peers_[id].peer->connection->is_idle(); });
 }
 
 unsigned Connections::read(nhi::PeerId id) noexcept {
@@ -147,7 +143,7 @@ void Connections::say_goodbye() noexcept {
             Connection& connection = *peers_[id].peer->connection;
             if (connection.flush()) (void)shutdown(connection.socket(), SHUT_WR);
             // What is left unread would make the kernel throw away what is unsent.
-            return connection.read() >= Connection::Reading::goodbye || connection.is_idle() ||
+            return connection.read() >= Connection::Reading::goodbye || connection.has_arrived() ||
                    (looks && connection.feel(now) == Connection::Beat::silent);
         });
         if (connected_.empty()) return;

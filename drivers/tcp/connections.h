@@ -29,13 +29,16 @@ public:
     /// The listener knows of it.
     void begin(nhi::PeerId id) noexcept;
     [[nodiscard]] std::size_t size() const noexcept { return connected_.size(); }
+    /// Before the first one is added.
+    void count_in(Counters& counters) noexcept { counters_ = &counters; }
 
     /// For what of a transfer the kernel does not take; may throw bad_alloc. Then write() is sure.
     void reserve(nhi::PeerId id, const nhi::Transfer& transfer);
     void write(nhi::PeerId id, const nhi::Transfer& transfer) noexcept;
     /// Gives the kernel what waits.
     void flush() noexcept;
-    [[nodiscard]] bool is_idle() const noexcept;
+    /// The kernels see to the rest, and say_goodbye() to it that they do.
+    [[nodiscard]] bool is_idle() const noexcept { return waiting_.empty(); }
 
     /// Takes what a peer has sent. How much work that was.
     unsigned read(nhi::PeerId id) noexcept;
@@ -64,6 +67,8 @@ private:
     std::vector<nhi::PeerId> waiting_;  // those for which something waits
     std::vector<nhi::PeerId> busy_;     // those to which something may be under way
     Nanoseconds due_ = 0;
+    Counters uncounted_;
+    Counters* counters_ = &uncounted_;
 };
 
 }  // namespace fci::tcp

@@ -1,6 +1,7 @@
 // Hello: what both ends of a connection say first: who, and what they must agree on. Written by
 // both, believed by neither. The wire is in clear: what keeps strangers out is that nobody knows
-// the incarnation of a process but those who have its card.
+// the incarnation of a process but those who have its card. Of every version it has this length,
+// the magic first and `to` at its place, so that two of them tell each other that they differ.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,8 @@ enum class Verdict : std::uint32_t {
 };
 
 struct Hello {
-    static constexpr std::uint64_t kMagic = 0x0200'7063'7449'4346;  // "FCItcp", version 2
+    static constexpr std::uint64_t kMagic = 0x0300'7063'7449'4346;  // "FCItcp", version 3
+    static constexpr std::uint64_t kAnyVersion = 0xffff'ffff'ffff;  // of the magic
 
     std::uint64_t magic;
     std::uint64_t job;
@@ -31,7 +33,11 @@ struct Hello {
     ddi::Card to;               // the reader's, as far as the writer knows it
     std::uint32_t pid;
     Verdict verdict;
+    std::int64_t rank;  // in its job; -1: nobody told it
 
+    [[nodiscard]] bool is_of_another_version() const noexcept {
+        return magic != kMagic && ((magic ^ kMagic) & kAnyVersion) == 0;
+    }
     /// What the two must have in common, as ddi::difference() compares it.
     [[nodiscard]] ddi::Settings settings() const {
         ddi::Settings told;
@@ -40,7 +46,8 @@ struct Hello {
         return told;
     }
 };
-static_assert(sizeof(Hello) == 80 && std::has_unique_object_representations_v<Hello>);
+static_assert(sizeof(Hello) == 88 && offsetof(Hello, to) == 56, "of every version");
+static_assert(std::has_unique_object_representations_v<Hello>);
 
 /// False: the connection does not take it, and errno says why.
 bool say(int socket, const Hello& hello) noexcept;

@@ -178,15 +178,14 @@ void Meeting::judge_answer(nhi::PeerId id, Nanoseconds now) {
     const std::string place = host::place_text(entry.card);
     if (answer.magic != Hello::kMagic) {
         return lose(id, Status::mismatch,
-                    "who listens at " + place + " speaks another language or version of it; start "
-                    "all processes with the same FCI library");
+                    "who listens at " + place + " has another version of FCI; install the same one "
+                    "on all hosts");
     }
     entry.peer->pid = answer.pid;
     const std::string why = ddi::difference(own_.settings, answer.settings());
     if (!why.empty()) {
         return lose(id, Status::mismatch,
-                    "This process and " + name_of(peers_, id) + " " + why +
-                        "; start them by one launcher, with the same FCI_ options");
+                    "This process and " + name_of(peers_, id) + " " + why);
     }
     // It says where it listens as it sees that; behind a translation of addresses it is another
     // place than the one that was called.
@@ -216,11 +215,15 @@ void Meeting::hear(int socket) noexcept try {
     // He hears nothing, and calls again.
 }
 
-/// He knows whom he calls, and says what a peer would say.
+/// He knows whom he calls.
+bool Meeting::names_this(const Hello& hello) const noexcept {
+    return hello.to.incarnation == own_.card.incarnation ||
+           (is_typed(hello.to) && own_.settings.answers_typed);
+}
+
+/// And says what a peer would say.
 bool Meeting::is_welcome(const Hello& hello) const noexcept {
-    const bool is_known = hello.to.incarnation == own_.card.incarnation ||
-                          (is_typed(hello.to) && own_.settings.answers_typed);
-    return is_known && hello.magic == Hello::kMagic && !is_typed(hello.from) &&
+    return names_this(hello) && hello.magic == Hello::kMagic && !is_typed(hello.from) &&
            hello.from.incarnation != own_.card.incarnation && hello.from.port != 0 &&
            hello.verdict == Verdict::welcome && hello.block_bytes != 0 &&
            hello.block_bytes <= nhi::kPairLimit;
@@ -228,10 +231,13 @@ bool Meeting::is_welcome(const Hello& hello) const noexcept {
 
 void Meeting::answer(Visitor visitor) {
     const Hello& hello = visitor.hello;
-    if (!is_welcome(hello)) return door_.note_stranger();
     const auto reply = [&](Verdict verdict) {
         return say(visitor.socket.get(), own_.hello_to(hello.from, verdict));
     };
+    if (names_this(hello) && hello.is_of_another_version()) {
+        return static_cast<void>(reply(Verdict::mismatch));
+    }
+    if (!is_welcome(hello)) return door_.note_stranger();
     if (!ddi::difference(own_.settings, hello.settings()).empty()) {
         return static_cast<void>(reply(Verdict::mismatch));
     }
@@ -268,6 +274,7 @@ void Meeting::attach(nhi::PeerId id, host::Descriptor socket, const Hello& hello
     peer.sizes = hello.sizes;
     peer.block_bytes = hello.block_bytes;
     peer.pid = hello.pid;
+    peer.rank = static_cast<int>(hello.rank);
     peer.state = PeerState::joined;
     entry.card.incarnation = hello.from.incarnation;
     std::erase(calling_, id);

@@ -63,6 +63,7 @@ private:
     void failed(nhi::PeerId id, int error, Nanoseconds now) noexcept;
     void refused(nhi::PeerId id, Nanoseconds now) noexcept;
     void look_at(nhi::PeerId id, Nanoseconds now) noexcept;
+    [[nodiscard]] bool names_this(const Hello& hello) const noexcept;
     [[nodiscard]] bool is_welcome(const Hello& hello) const noexcept;
     void answer(Visitor visitor);
     void attach(nhi::PeerId id, host::Descriptor socket, const Hello& hello) noexcept;

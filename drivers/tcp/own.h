@@ -21,7 +21,8 @@ struct Own {
                 card,
                 to,
                 static_cast<std::uint32_t>(getpid()),
-                verdict};
+                verdict,
+                settings.rank};
     }
 };
 

@@ -37,6 +37,7 @@ struct Peer {
     std::uint64_t sizes = 0;
     std::uint64_t block_bytes = 0;  // that it keeps for this process
     std::uint32_t pid = 0;
+    int rank = -1;  // as it says
 };
 
 using Peers = ddi::PeerTable<Peer>;

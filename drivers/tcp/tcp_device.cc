@@ -116,6 +116,11 @@ std::span<std::byte> TcpDevice::block(nhi::PeerId id) noexcept {
     return peer != nullptr && peer->block_bytes != 0 ? peer->block.span() : std::span<std::byte>();
 }
 
+ddi::About TcpDevice::about(nhi::PeerId id) const noexcept {
+    const Peer* const peer = id < peers_.size() ? peers_[id].peer.get() : nullptr;
+    return peer != nullptr ? ddi::About{"tcp", peer->pid, peer->rank} : ddi::About{"tcp"};
+}
+
 MemoryUse TcpDevice::memory() const noexcept {
     MemoryUse use;
     use.fixed = sizeof *this + sizeof(Staging) + communication_.size();

@@ -43,6 +43,8 @@ public:
     int wait_fd() const noexcept override { return poller_.fd(); }
     Nanoseconds now() const noexcept override;
     std::string describe(nhi::PeerId id) const override { return name_of(peers_, id); }
+    void count_in(Counters& counters) noexcept override { connections_.count_in(counters); }
+    ddi::About about(nhi::PeerId id) const noexcept override;
     void set_listener(ddi::PeerListener* listener) noexcept override {
         turn_.set_listener(listener);
     }

@@ -7,7 +7,7 @@ namespace fci::api {
 Ranks Ranks::of(const Lookup& variable, std::uint32_t job) {
     Ranks ranks{job != 0 ? job : ranks_in_job(variable), ranks_on_host(variable)};
     ranks.launched = ranks.job > 1 || rank_in_job(variable) >= 0 || !job_name(variable).empty();
-    ranks.may_spread = ranks.launched && has_more_hosts(variable);
+    ranks.may_spread = ranks.launched && (has_more_hosts(variable) || was_spawned(variable));
     return ranks;
 }
 
@@ -17,7 +17,7 @@ Preference prefer_drivers(const Ranks& ranks) {
     const std::string job = std::to_string(ranks.job) + " ranks";
     if (ranks.job == 1 || (ranks.job != 0 && ranks.here >= ranks.job)) {
         const std::string all = ranks.job == 1 ? "the only rank" : "all " + job + " on this host";
-        if (ranks.may_spread) return {kBetween, all + ", and hosts to spawn others on"};
+        if (ranks.may_spread) return {kBetween, all + ", others may be elsewhere"};
         return {kHere, all};
     }
     if (ranks.job != 0 && ranks.here != 0) {

@@ -15,7 +15,7 @@ struct Ranks {
     std::uint32_t job = 0;   // processes of the job
     std::uint32_t here = 0;  // of them, on this host
     bool launched = false;   // there is a launcher, whatever it tells
-    bool may_spread = false;  // by spawning jobs on other hosts
+    bool may_spread = false;  // by jobs on other hosts that it spawns, or is spawned by
 
     /// `job`: known already, or 0.
     static Ranks of(const Lookup& variable, std::uint32_t job);

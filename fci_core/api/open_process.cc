@@ -99,6 +99,9 @@ mp::Limits limits_for(const Parameters& parameters, const mp::Protocol& protocol
         16 * kKiB, 256 * kMiB));
     limits.eager_bytes =
         std::min(eager_bytes, limits.layout.ring_bytes / 4 - mp::kHeaderMost);
+    limits.far_eager_bytes = parameters.eager_bytes != 0 ? eager_bytes
+                             : protocol.sends_data()     ? mp::kEagerMost
+                                                         : 0;
     const std::uint64_t pool_bytes = std::clamp<std::uint64_t>(
         parameters.pool_bytes != 0 ? parameters.pool_bytes : crowd ? kMiB
                                                          : many    ? 2 * kMiB
@@ -156,8 +159,8 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
     settings.communication_later = true;
     settings.sizes = limits.layout.sizes();
     settings.layout_digest =
-        gcs::Layout::digest(limits.eager_bytes * 4 + protocol->announces * 2u +
-                            protocol->offers_receives());
+        gcs::Layout::digest((limits.far_eager_bytes << 32) + limits.eager_bytes * 4 +
+                            protocol->announces * 2u + protocol->offers_receives());
     settings.job = job_cookie(options, parameters);
     settings.wanted = options.card;
     settings.network = {parameters.net, launcher_addresses(own_variable)};
@@ -165,6 +168,7 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
     settings.connect_ms = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(parameters.connect_ms, 0x7fffffff));
     settings.answers_typed = parameters.answer == "typed";
+    settings.rank = rank_in_job(own_variable);
     std::unique_ptr<ddi::Device> device = driver->open(settings, status, error);
     if (device == nullptr) return nullptr;
     const ddi::NetworkChoice& network = device->network_choice();
@@ -175,8 +179,7 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
                         wanted.empty() ? preference.why : "asked for"});
     process->set_linger(static_cast<Nanoseconds>(parameters.linger_ms) * 1'000'000);
     process->show(settings.job);
-    const int rank = rank_in_job(own_variable);
-    const bool speaks = rank <= 0;  // one process of a job, so that one line is one line
+    const bool speaks = settings.rank <= 0;  // one process of a job, so that one line is one line
     log::line(
         parameters.info == "on" && speaks,
         process->summary() + (options.user_agent.empty() ? "" : ", for " + options.user_agent));
@@ -186,7 +189,7 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
     FinalReport report;
     report.as_line = parameters.stats == "on";
     report.file = parameters.report;
-    report.rank = rank;
+    report.rank = settings.rank;
     process->set_final_report(std::move(report));
     return process;
 }

@@ -67,6 +67,7 @@ Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
       messages_(*device_, protocol, limits) {
     FCI_ASSERT(&messages_.engine().counters == &report_.report().counters);
     messages_.engine().credit_mark = &alert_;
+    device_->count_in(messages_.engine().counters);
     nhi::NetworkInterface& network = device_->network();
     // Failing here would only mean that a sleeper is not woken at once; sleeps are bounded.
     (void)network.configure_event(gcs::kWakeEvent, {false, true});
@@ -99,12 +100,13 @@ unsigned Process::poll_network() {
     until_poll_ = network.idle_poll_every();
     busy_polls_.polled(now, network.busy_poll_every());
     if (busy_polls_.by_time()) alert_ |= kAlways;
-    if (work != 0 || now >= report_due_) {
-        if (now >= report_due_) {
-            look_for_strangers();
-            // What a flood of messages took, here and in a plug, goes back to the system.
-            if (messages_.engine().orders.trim()) (void)malloc_trim(0);
-        }
+    if (now >= report_due_) {
+        look_for_strangers();
+        // What a flood of messages took, here and in a plug, goes back to the system.
+        if (messages_.engine().orders.trim()) (void)malloc_trim(0);
+    }
+    const std::uint64_t shown = report_.report().head.figures.connected_peers;
+    if (now >= report_due_ || shown != messages_.engine().peers.connected()) {
         report_due_ = now + kReportEvery;
         update_report();
     }
@@ -341,7 +343,7 @@ void Process::show(std::uint64_t job) {
 
 void Process::update_report() noexcept {
     ReportFigures figures{device_->peers() - 1, messages_.engine().peers.connected(),
-                          device_->memory()};
+                          messages_.engine().peers.rows().file(), device_->memory()};
     figures.memory += messages_.memory();
     figures.memory.fixed += sizeof *this;
     report_.update(figures);

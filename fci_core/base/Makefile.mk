@@ -26,6 +26,8 @@ libfci_base_la_SOURCES = \
 	%D%/parameters.h \
 	%D%/parse.cc \
 	%D%/parse.h \
+	%D%/peer_rows.cc \
+	%D%/peer_rows.h \
 	%D%/port_range.h \
 	%D%/prng.h \
 	%D%/report.h \

@@ -114,6 +114,10 @@ bool has_more_hosts(const Lookup& variable) {
     return positive(variable("SLURM_JOB_NUM_NODES")) > 1;
 }
 
+bool was_spawned(const Lookup& variable) {
+    return positive(variable("PMI_SPAWNED")) != 0 || !variable("OMPI_PARENT_PORT").empty();
+}
+
 std::vector<std::uint32_t> numeric_addresses(const std::string& text) {
     constexpr std::size_t kMost = 64;
     std::vector<std::uint32_t> addresses;

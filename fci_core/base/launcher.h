@@ -35,6 +35,8 @@ unsigned slurm_tasks_on_node(const std::string& text, unsigned node);
 /// The environment names hosts for the launcher, so what this job spawns may be on another one.
 /// Which hosts its command line names is told to nobody.
 bool has_more_hosts(const Lookup& variable);
+/// Another job spawned this one, maybe from another host: Hydra and Slurm tell, Open MPI, too.
+bool was_spawned(const Lookup& variable);
 
 /// The launcher's IPv4 addresses, in network byte order, without loopback; none: it told none. Of
 /// those who tell the first counts, and names are left alone: nothing is resolved.

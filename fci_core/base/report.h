@@ -8,6 +8,8 @@
 //   figures  | when peers come and go, and    | each word by itself
 //            | now and then while idle        |
 //
+// What it shows of its peers lies in another memory file, which the figures name (PeerRows).
+//
 // A reader believes nothing: the process may be of another version, or hostile.
 #pragma once
 
@@ -21,14 +23,34 @@
 namespace fci {
 
 inline constexpr char kReportName[] = "fci-report";
+inline constexpr char kPeersName[] = "fci-peers";
 inline constexpr std::uint64_t kReportMagic = 0x74726f7065726966ull;  // "fireport"
-inline constexpr std::uint32_t kReportVersion = 1;
+inline constexpr std::uint32_t kReportVersion = 2;
 
 struct ReportFigures {
     std::uint64_t known_peers;      // without the process itself
     std::uint64_t connected_peers;  // likewise
+    std::uint64_t peers_file;       // descriptor of the rows; kNoFile: there is none
     MemoryUse memory;
+
+    static constexpr std::uint64_t kNoFile = ~std::uint64_t{0};
 };
+
+/// A process that the context has met, or means to. Bytes and waits are where they are counted.
+struct PeerRow {
+    enum class State : std::uint16_t { unmet, connected, lost };
+    static constexpr std::size_t kShownMost = 65'536;
+
+    std::uint64_t bytes_sent, bytes_received;  // of messages
+    std::uint64_t waits;                       // sends that found no room at it
+    std::uint32_t host;                        // IPv4 address, in network byte order
+    std::uint16_t port;                        // likewise
+    State state;
+    std::uint32_t pid;  // as the context sees it, or as it says; 0: not known
+    std::int32_t rank;  // in its job; -1: not known
+    char way[24];       // how it is reached: "memory", "tcp"; ends with a 0; empty: no row
+};
+static_assert(sizeof(PeerRow) == 64 && std::is_trivially_copyable_v<PeerRow>);
 
 struct ReportHead {
     std::uint64_t magic;  // 0: not open yet, or a child of fork()

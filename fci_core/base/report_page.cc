@@ -13,21 +13,9 @@
 #include "fci_core/base/flag.h"
 #include "fci_core/base/memory_file.h"
 
-#ifndef F_SEAL_FUTURE_WRITE
-#define F_SEAL_FUTURE_WRITE 0x0010
-#endif
-
 namespace fci {
 
 namespace {
-
-/// Sealed in size, and for writing by all but those who map it already; before Linux 5.1 others of
-/// the same user could write.
-bool seal(int file) noexcept {
-    constexpr int kSize = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-    return fcntl(file, F_ADD_SEALS, kSize | F_SEAL_FUTURE_WRITE) == 0 ||
-           fcntl(file, F_ADD_SEALS, kSize) == 0;
-}
 
 /// In place of what is mapped at `place`; false: nothing changed.
 bool lay_over(void* place, int file) noexcept {
@@ -75,7 +63,7 @@ bool ReportPage::show() {
     // What a child counts is its own, and it does not show what is its parent's.
     fork_watch_.emplace([](void* page) noexcept { static_cast<ReportPage*>(page)->hide(); }, this);
     if (lay_over(report_, file_)) {
-        if (seal(file_)) return true;
+        if (seal_memory_file(file_)) return true;
         (void)lay_over(report_, -1);
     }
     fork_watch_.reset();
@@ -113,6 +101,7 @@ void ReportPage::update(const ReportFigures& figures) noexcept {
     ReportFigures& shown = report_->head.figures;
     flag::store_relaxed(shown.known_peers, figures.known_peers);
     flag::store_relaxed(shown.connected_peers, figures.connected_peers);
+    flag::store_relaxed(shown.peers_file, figures.peers_file);
     flag::store_relaxed(shown.memory.shared, figures.memory.shared);
     flag::store_relaxed(shown.memory.shared_peers, figures.memory.shared_peers);
     flag::store_relaxed(shown.memory.mapped, figures.memory.mapped);

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "fci_core/base/counters.h"
 #include "fci_core/base/memory_use.h"
 #include "fci_core/base/port_range.h"
 #include "fci_core/base/status.h"
@@ -33,10 +34,19 @@ public:
     virtual void stranger_came() noexcept {}
 };
 
+/// Who a peer is and how it is reached, for the user.
+struct About {
+    const char* way = "";   // a word that lives as long as the program: "memory", "tcp"
+    std::uint32_t pid = 0;  // as this process sees it, or as the peer says; 0: not known
+    int rank = -1;          // in its job, as its launcher says; -1: not known
+};
+
 /// What a device is opened with.
 struct Settings {
     // On these both ends of a connection agree; a difference is a Status::mismatch, naming both.
-    std::uint64_t layout_digest = 0;      // of everything that fixes how the block is used
+    // Of everything that fixes how the block is used: what belongs to the version of FCI in the
+    // upper half, what options change in the lower.
+    std::uint64_t layout_digest = 0;
     std::uint64_t job = 0;                // cookie: processes of another job are refused
 
     // Each process's own:
@@ -54,6 +64,7 @@ struct Settings {
     PortRange ports{};                    // of these where no port is wanted
     std::uint32_t connect_ms = 30'000;    // for which a typed place is tried where nobody listens
     bool answers_typed = false;           // over a network also who knows no more than the place
+    int rank = -1;                        // as in About; for others to show
     std::uint64_t seed = 1;               // of a simulated network's chance
 };
 
@@ -86,6 +97,12 @@ public:
     /// A descriptor that becomes readable in those cases; -1 where there is none.
     [[nodiscard]] virtual int wait_fd() const noexcept = 0;
     virtual Nanoseconds now() const noexcept = 0;
+    /// From now on it counts there what it does (network_writes and the like).
+    virtual void count_in(Counters& counters) noexcept { (void)counters; }
+    [[nodiscard]] virtual About about(nhi::PeerId id) const noexcept {
+        (void)id;
+        return {};
+    }
     /// Where it listens and why there; host 0: on no network.
     [[nodiscard]] const NetworkChoice& network_choice() const noexcept { return network_choice_; }
     /// For messages: "pid 4711 at 127.0.0.1:40001".

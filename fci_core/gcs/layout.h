@@ -98,12 +98,11 @@ struct Layout {
         return std::has_single_bit(slots) && std::has_single_bit(ring_bytes) &&
                pool_bytes % kPieceBytes == 0 && pool_bytes <= kPoolPiecesMost * kPieceBytes;
     }
-    /// Of all else that the two sides must share to understand each other's requests.
-    [[nodiscard]] static constexpr std::uint64_t digest(std::uint64_t more) noexcept {
+    /// Of all else that the two sides must share to understand each other's requests: the version
+    /// in the upper half, what options say in the lower.
+    [[nodiscard]] static constexpr std::uint64_t digest(std::uint64_t options) noexcept {
         constexpr std::uint64_t kRecords = 0x46434938;  // changes with every change of the records
-        std::uint64_t d = (kRecords ^ kClaims) * 0x9e3779b97f4a7c15ull;
-        d = (d ^ d >> 29 ^ more) * 0x9e3779b97f4a7c15ull;
-        return d ^ d >> 29;
+        return (kRecords ^ kClaims) << 32 | options * 0x9e3779b97f4a7c15ull >> 32;
     }
 
 private:

@@ -232,9 +232,9 @@ private:
 class LineReader {
 public:
     /// `unexpected_bytes`: what the peer may use of this process's memory for messages that nobody
-    /// asked for.
+    /// asked for. `takes_stores`: it is told of credit by stores.
     void attach(nhi::PeerId peer, const Layout& layout, std::span<const std::byte> own_block,
-                std::uint64_t unexpected_bytes) noexcept {
+                std::uint64_t unexpected_bytes, bool takes_stores) noexcept {
         FCI_ASSERT(peer_ == nhi::kNoPeer && peer != nhi::kNoPeer);  // once in its life
         FCI_ASSERT(layout.is_sound() && layout.slots >= 2);  // half of them are due at a time
         FCI_ASSERT(own_block.size() >= layout.block_bytes() && is_aligned(own_block.data()));
@@ -242,8 +242,9 @@ public:
         layout_ = layout;
         // Whole messages in a line add to `disposed`, too, and only their number is looked at.
         const std::uint64_t lines = unexpected_bytes / 4 / kDisposedByLineMost;
+        const std::uint64_t in_use = takes_stores ? kRingInUse : kRingInUseFar;
         half_ = {std::clamp<std::uint64_t>(lines, 1, layout.slots / 2),
-                 std::min(layout.ring_bytes / 2, kRingInUse / 2), unexpected_bytes / 2};
+                 std::min(layout.ring_bytes, in_use) / 2, unexpected_bytes / 2};
         due_ = half_;
         FCI_ASSERT(half_.slots != 0 && half_.ring != 0);
         slots_at_ = reinterpret_cast<const Line*>(
@@ -257,6 +258,8 @@ public:
 
     /// Of the ring that a peer uses whose messages are taken as they come.
     static constexpr std::uint64_t kRingInUse = 64 * 1024;
+    // Where each return is a message of its own, a fresh cache line is the smaller gain.
+    static constexpr std::uint64_t kRingInUseFar = 512 * 1024;
     /// What a message that lies in its line may dispose of.
     static constexpr std::uint64_t kDisposedByLineMost = 2 * kLineBytes;
 

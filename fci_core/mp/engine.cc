@@ -27,7 +27,7 @@ Engine::Engine(ddi::Device& its_device, const Protocol& its_protocol, const Limi
       peers(device, protocol, limits, work),
       orders(peers, work, limits),
       outbox(network, work) {
-    FCI_ASSERT(limits.eager_bytes <= kEagerMost);
+    FCI_ASSERT(limits.eager_most() <= kEagerMost);
     FCI_ASSERT(fits(limits.layout));
     FCI_ASSERT(limits.layout.pool_bytes % gcs::Layout::kPieceBytes == 0);
     pool.open(network, limits.layout, device.communication_memory());

@@ -49,6 +49,11 @@ struct Engine {
         if (peer.pieces_in.owes()) work.set_busy();
     }
 
+    /// A send to it found no room.
+    void count_wait(Peer& peer) noexcept {
+        ++counters.credit_waits;
+        ++peer.row->waits;
+    }
     /// Messages that have gone out so far.
     [[nodiscard]] std::uint64_t sends() const noexcept {
         return counters.sent_inline + counters.sent_eager + counters.sent_announced;

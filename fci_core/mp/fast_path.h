@@ -32,6 +32,7 @@ namespace fci::mp::fast {
     copy_short(reinterpret_cast<std::byte*>(slot.line->word + 1) + before,
                static_cast<const std::byte*>(data), bytes);
     to.credit.take(charge);
+    to.row->bytes_sent += bytes;
     to.note(slot.number, match, space, false);
     ++engine.counters.sent_inline;
     to.out.send(engine.network, slot, line_control(space, before, bytes));
@@ -45,7 +46,7 @@ inline bool send_eager(Engine& engine, nhi::PeerId id, std::uint32_t space, std:
     if (id >= engine.peers.size()) return false;
     Peer& to = engine.peers[id];
     const std::uint32_t before = (flags & kSendImmediate) * 8;
-    if (!to.fast_path || before + bytes <= kInlineBytes + 8 || bytes > engine.limits.eager_bytes ||
+    if (!to.fast_path || before + bytes <= kInlineBytes + 8 || bytes > to.credit.eager_bytes() ||
         (flags & kSendSynchronous) != 0 || !to.has_unexpected_credit(kSlotCharge + bytes) ||
         !to.out.slot_free() || !to.out.ring_free(engine.network, bytes)) {
         return false;
@@ -55,6 +56,7 @@ inline bool send_eager(Engine& engine, nhi::PeerId id, std::uint32_t space, std:
     slot.line->word[0] = match;
     slot.line->word[1] = immediate;
     to.credit.take(kSlotCharge + bytes);
+    to.row->bytes_sent += bytes;
     to.note(slot.number, match, space, false);
     ++engine.counters.sent_eager;
     to.out.send(engine.network, slot, line_control(space, before, bytes) | kInRing << 8);
@@ -97,6 +99,7 @@ inline bool send_eager(Engine& engine, nhi::PeerId id, std::uint32_t space, std:
     copy_short(static_cast<std::byte*>(data),
                reinterpret_cast<const std::byte*>(first.line.word + 1), length);
     *outcome = {kSuccess, 0, first.peer.id, match, 0, length, length};
+    first.peer.row->bytes_received += length;
     if (first.peer.in.advance_disposing(length)) [[unlikely]] {
         engine.return_credit_if_due(first.peer);
     }
@@ -126,7 +129,7 @@ template <std::uint32_t kFlags>
     outcome.length = outcome.received = bytes;
     const std::byte* from = reinterpret_cast<const std::byte*>(line.word + 1 + has_immediate);
     if (in_ring) {
-        if (bytes > engine.limits.eager_bytes) [[unlikely]] return false;
+        if (bytes > peer.credit.eager_bytes()) [[unlikely]] return false;
         from = peer.in.ring(line, bytes);
         if (from == nullptr) [[unlikely]] return false;
         copy(order.data, from, bytes);
@@ -138,6 +141,7 @@ template <std::uint32_t kFlags>
     }
     static_assert(kSlotCharge + kInlineBytes + 8 <= gcs::LineReader::kDisposedByLineMost);
     static_assert(kSlotCharge == gcs::kLineBytes);
+    peer.row->bytes_received += bytes;
     if (peer.in.advance_disposing(bytes)) [[unlikely]] engine.return_credit_if_due(peer);
     ++engine.counters.received_expected;
     engine.posted.remove(order);

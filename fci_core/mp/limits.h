@@ -1,6 +1,7 @@
 // Limits: the sizes that one end of all its connections keeps to (§2.6.6).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "fci_core/gcs/layout.h"
@@ -8,18 +9,33 @@
 
 namespace fci::mp {
 
-struct Limits {
-    gcs::Layout layout;
-    std::uint64_t eager_bytes = 0;       // at most kEagerMost; with a header, a quarter of the ring
-    std::uint64_t offer_bytes = 0;       // receives below are never offered
-    std::uint64_t unexpected_bytes = 0;  // held for one peer
-    CopyPath::Policy copy = CopyPath::Policy::measure;
-    bool fast_path = true;  // tests compare with what happens without (fast_path.h)
-};
 inline constexpr std::uint64_t kInlineBytes = 40;  // with an immediate word; 48 without
 inline constexpr std::uint64_t kEagerMost = 32768;
 inline constexpr std::uint32_t kSlotsLeast = 4;
 inline constexpr std::uint64_t kHeaderMost = 1024;
 inline constexpr std::uint64_t kSlotCharge = 64;  // unexpected memory of an empty message
+
+struct Limits {
+    gcs::Layout layout;
+    std::uint64_t eager_bytes = 0;       // at most kEagerMost; with a header, a quarter of the ring
+    std::uint64_t far_eager_bytes = 0;   // likewise, where it is more than that and the ring allows
+    std::uint64_t offer_bytes = 0;       // receives below are never offered
+    std::uint64_t unexpected_bytes = 0;  // held for one peer
+    CopyPath::Policy copy = CopyPath::Policy::measure;
+    bool fast_path = true;  // tests compare with what happens without (fast_path.h)
+
+    /// Of a pair with this layout. To announce a message first costs two more ways from one to the
+    /// other, and a second copy that is small beside them where a way takes transfers: they take
+    /// microseconds, and stores a tenth of one. Both ends of a pair find the same.
+    [[nodiscard]] std::uint64_t eager_bytes_of(const gcs::Layout& pair,
+                                               bool takes_stores) const noexcept {
+        if (takes_stores) return eager_bytes;
+        const std::uint64_t quarter = pair.ring_bytes / 4;
+        return std::max(eager_bytes, std::min(far_eager_bytes, quarter - kHeaderMost));
+    }
+    [[nodiscard]] std::uint64_t eager_most() const noexcept {
+        return std::max(eager_bytes, far_eager_bytes);
+    }
+};
 
 }  // namespace fci::mp

@@ -88,8 +88,9 @@ void Meetings::attach(nhi::PeerId id) {
     }
     const std::span<std::byte> block = engine_.device.block(id);
     FCI_ASSERT(block.size() >= layout->block_bytes());
-    peer->in.attach(id, *layout, block, engine_.limits.unexpected_bytes);
+    peer->in.attach(id, *layout, block, engine_.limits.unexpected_bytes, link.block != nullptr);
     peer->out.attach(id, *layout, block, link);
+    peer->credit.set_eager_bytes(engine_.limits.eager_bytes_of(*layout, link.block != nullptr));
     peer->pieces_out.attach(block, link.mapped);
     if (link.mapped) peer->claims.open(block.data(), *layout);
     engine_.peers.activate(*peer, link.same_host);
@@ -103,22 +104,22 @@ void Meetings::peer_lost(nhi::PeerId id, Status why, const std::string& reason) 
     Peer* gone = nullptr;
     try {
         gone = engine_.peers.make(id);
-        if (gone == nullptr || gone->lost || gone->departure != Status::ok) return;
+        if (gone == nullptr || gone->lost || gone->departure.why != Status::ok) return;
         engine_.peers.set_reason(id, reason);
     } catch (const std::bad_alloc&) {
         if (gone == nullptr) return;  // nobody here had to do with it
     }
-    gone->departure = why;
+    gone->departure.why = why;
     if (!gone->attached) return depart(*gone);
     // No more than its block holds: who writes on after a goodbye is not heard for ever.
-    gone->last_request = gone->in.taken() + gone->in.layout().slots;
+    gone->departure.last_request = gone->in.taken() + gone->in.layout().slots;
     engine_.work.set_busy();
 }
 
 void Meetings::depart(Peer& peer) {
-    FCI_ASSERT(peer.departure != Status::ok && !peer.lost);
-    peer.failure = failure_of(peer.departure);
-    fail(peer, peer.departure == Status::lost);
+    FCI_ASSERT(peer.departure.why != Status::ok && !peer.lost);
+    peer.failure = failure_of(peer.departure.why);
+    fail(peer, peer.departure.why == Status::lost);
 }
 
 void Meetings::give_up(Peer& peer) {

@@ -123,7 +123,7 @@ bool MessagePassing::drained() const noexcept {
 MemoryUse MessagePassing::memory() const noexcept {
     MemoryUse use;
     use.fixed =
-        engine_.limits.eager_bytes + kHeaderMost + engine_.orders.memory() + engine_.pool.memory();
+        engine_.limits.eager_most() + kHeaderMost + engine_.orders.memory() + engine_.pool.memory();
     use.connected = engine_.outbox.memory();
     use.unexpected = receives_.memory();
     engine_.peers.add_memory(use);

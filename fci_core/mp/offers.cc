@@ -10,6 +10,7 @@ namespace fci::mp {
 
 bool Offers::is_worth_it(Order& order, Peer* source) {
     if (order.bytes < engine_.limits.offer_bytes || source == nullptr ||
+        (engine_.protocol.sends_data() && order.bytes <= source->credit.eager_bytes()) ||
         !engine_.protocol.offers_receives() || !source->attached || source->id == nhi::kSelf ||
         source->offers_out >= Peer::kOffersMost || engine_.posted.blocks_offer(order.pattern)) {
         return false;

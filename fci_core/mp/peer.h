@@ -7,6 +7,7 @@
 
 #include "fci_core/base/assert.h"
 #include "fci_core/base/intrusive_list.h"
+#include "fci_core/base/report.h"
 #include "fci_core/gcs/piece_pool.h"
 #include "fci_core/gcs/request_block.h"
 #include "fci_core/mp/claim_table.h"
@@ -31,6 +32,12 @@ struct SentNote {
     bool used = true;  // matched with an offer, known to both sides
 };
 
+/// A peer that will be lost once all that it wrote is taken.
+struct Departure {
+    Status why = Status::ok;         // ok: none
+    std::uint64_t last_request = 0;  // the number of the last one that is still heard
+};
+
 struct Peer {
     static constexpr unsigned kSentNotes = 64;
     static constexpr unsigned kOffersMost = 16;
@@ -38,6 +45,7 @@ struct Peer {
     gcs::LineReader in;
     gcs::LineWriter out;
     UnexpectedCredit credit;
+    PeerRow* row = nullptr;  // what is shown of it
     nhi::PeerId id = nhi::kNoPeer;
     bool fast_path = false;      // see takes_fast_path()
     bool takes_notes = false;    // the peer makes offers
@@ -46,8 +54,7 @@ struct Peer {
     bool present = false;        // attached and not lost
     bool connecting = false;
     bool credit_owed = false;
-    Status departure = Status::ok;  // else: why it will be lost, once all that it wrote is taken
-    std::uint64_t last_request = 0;  // and the number of the last one that is heard after that
+    Departure departure;
     int failure = kPeerLost;     // what operations with a lost peer end with
 
     // Sending.

@@ -1,6 +1,7 @@
 #include "fci_core/mp/peers.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -22,6 +23,7 @@ Peers::Peers(ddi::Device& device, const Protocol& protocol, const Limits& limits
       nobody_(std::make_unique<Peer>()),
       first_(nobody_.get()) {
     active_.reserve(16);
+    nobody_->row = &own_row_;
 }
 
 Peer* Peers::make(nhi::PeerId id) {
@@ -33,9 +35,12 @@ Peer* Peers::make(nhi::PeerId id) {
         size_ = id + 1;
     }
     if (made_.size() == active_.capacity()) active_.reserve(2 * made_.size());
-    made_.push_back(std::make_unique<Peer>());
+    auto fresh = std::make_unique<Peer>();
+    fresh->id = id;
+    fresh->row = id == nhi::kSelf ? &own_row_ : &rows_.add();
+    made_.push_back(std::move(fresh));
     Peer* const made = by_id_[id] = made_.back().get();
-    made->id = id;
+    show(*made, PeerRow::State::unmet);
     made->path.set_policy(limits_.copy);
     made->may_take_fast_path = protocol_.sends_data() && limits_.fast_path;
     made->credit.open(limits_.unexpected_bytes);
@@ -44,6 +49,19 @@ Peer* Peers::make(nhi::PeerId id) {
     made->ask_due = !protocol_.announces;
     if (severed_) made->sever();
     return made;
+}
+
+void Peers::show(Peer& peer, PeerRow::State state) noexcept {
+    PeerRow& row = *peer.row;
+    const ddi::About about = device_.about(peer.id);
+    if (const ddi::Card* const card = device_.card_of(peer.id)) {
+        row.host = card->host;
+        row.port = card->port;
+    }
+    row.pid = about.pid;
+    row.rank = about.rank;
+    row.state = state;
+    std::strncpy(row.way, about.way, sizeof row.way - 1);
 }
 
 void Peers::expect(Peer& peer) noexcept {
@@ -63,6 +81,7 @@ void Peers::activate(Peer& peer, bool same_host) noexcept {
     FCI_ASSERT(!peer.attached && !peer.lost);
     expect_no_more(peer);
     peer.attached = peer.present = true;
+    show(peer, PeerRow::State::connected);
     active_.push_back(&peer);
     if (peer.id != nhi::kSelf) on_this_host_ += same_host;
     order();
@@ -71,6 +90,7 @@ void Peers::activate(Peer& peer, bool same_host) noexcept {
 void Peers::deactivate(Peer& peer) noexcept {
     FCI_ASSERT(peer.lost);
     expect_no_more(peer);
+    show(peer, PeerRow::State::lost);
     peer.fast_path = peer.present = false;
     std::erase(active_, &peer);
     order();
@@ -88,6 +108,7 @@ void Peers::order() noexcept {
 
 void Peers::sever() noexcept {
     severed_ = true;
+    rows_.hide();
     for (const auto& peer : made_) {
         expect_no_more(*peer);
         peer->sever();
@@ -116,6 +137,7 @@ unsigned Peers::sleeping() const noexcept {
 }
 
 void Peers::add_memory(MemoryUse& use) const noexcept {
+    use.connected += rows_.memory();
     use.known += by_id_.capacity() * sizeof by_id_[0];
     use.known += reasons_.capacity() * sizeof reasons_[0] + made_.capacity() * sizeof made_[0];
     use.connected += active_.capacity() * sizeof active_[0] + made_.size() * sizeof(Peer);

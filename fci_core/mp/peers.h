@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fci_core/base/memory_use.h"
+#include "fci_core/base/peer_rows.h"
 #include "fci_core/ddi/device.h"
 #include "fci_core/mp/limits.h"
 #include "fci_core/mp/peer.h"
@@ -56,6 +57,9 @@ public:
     /// Empty while they do not.
     [[nodiscard]] const char* reason(nhi::PeerId id) const noexcept;
 
+    /// What is shown of them.
+    [[nodiscard]] const PeerRows& rows() const noexcept { return rows_; }
+
     /// Without the process itself.
     [[nodiscard]] std::size_t connected() const noexcept;
     /// Processes of this host that were met so far, with this one.
@@ -67,6 +71,7 @@ public:
     void add_memory(MemoryUse& use) const noexcept;
 
 private:
+    void show(Peer& peer, PeerRow::State state) noexcept;
     void order() noexcept;
     void expect_no_more(Peer& peer) noexcept;
 
@@ -74,6 +79,8 @@ private:
     const Protocol& protocol_;
     const Limits& limits_;
     Work& work_;
+    PeerRows rows_;
+    PeerRow own_row_{};  // of the process itself, and of nobody
     const std::unique_ptr<Peer> nobody_;  // not present, never has a request
     Peer* first_;
     nhi::PeerId size_ = 0;

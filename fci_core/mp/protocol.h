@@ -7,6 +7,8 @@
 //   one-sided       when asked for (asks.h)      if they name their source      2.6.3, fig. 2.25
 //   mixed           without their data           likewise                       2.6.4
 //   enhanced-mixed  with it, up to 8 KiB         likewise, from 32 KiB          2.6.5, the default
+//
+// Where a way takes transfers and no stores, data goes out unasked up to 32 KiB (limits.h).
 #pragma once
 
 #include <cstdint>

@@ -217,12 +217,13 @@ bool Receives::on_send(Peer& peer, const gcs::Line& line) {
         if (message.bytes > 8 * (7 - word)) return false;
         message.data = reinterpret_cast<const std::byte*>(line.word + word);
     } else {
-        if (message.bytes > engine_.limits.eager_bytes + kHeaderMost) return false;
+        if (message.bytes > peer.credit.eager_bytes() + kHeaderMost) return false;
         message.data = in_pool ? peer.pieces_in.at(engine_.network, peer.id, peer.in.layout(),
                                                    line.word[word], message.bytes)
                                : peer.in.ring(line, message.bytes);
         if (message.data == nullptr) return false;
     }
+    peer.row->bytes_received += message.bytes;
     if (control.space() == kActiveSpace) {
         const std::span<const std::byte> all(message.data, message.bytes);
         if (!active_.take(peer, message.envelope.match, all, message.send)) return false;

@@ -26,7 +26,9 @@ std::span<const std::byte> header_of(const Order& order) noexcept {
 }  // namespace
 
 Sends::Sends(Engine& engine, Rendezvous& rendezvous)
-    : engine_(engine), rendezvous_(rendezvous), scratch_(engine.limits.eager_bytes + kHeaderMost) {}
+    : engine_(engine),
+      rendezvous_(rendezvous),
+      scratch_(engine.limits.eager_most() + kHeaderMost) {}
 
 int Sends::send(Peer& to, const SendArguments& send, const Completion& completion,
                 std::uint32_t* handle) {
@@ -37,8 +39,7 @@ int Sends::send(Peer& to, const SendArguments& send, const Completion& completio
     const bool at_once = to.attached && to.control.empty() && to.pending.empty();
     const bool plain = (send.flags & kSendSynchronous) == 0;
     Status status = Status::again;
-    if (at_once && plain && engine_.protocol.sends_data() &&
-        bytes <= engine_.limits.eager_bytes) {
+    if (at_once && plain && engine_.protocol.sends_data() && bytes <= to.credit.eager_bytes()) {
         status = put(to, send, bytes, nullptr);
         if (status == Status::ok) {
             to.fast_path = to.takes_fast_path();
@@ -48,7 +49,7 @@ int Sends::send(Peer& to, const SendArguments& send, const Completion& completio
     if ((send.flags & kSendBuffered) != 0) {
         // Whoever wants the buffer back at once must come again when there is room; which may
         // never be, where the receiver waits for this very message.
-        ++engine_.counters.credit_waits;
+        engine_.count_wait(to);
         if (!to.attached) engine_.asked_in_vain = true;
         refused_ = {&to, bytes};
         return status == Status::exhausted ? kHeld : kAgain;
@@ -154,6 +155,7 @@ Status Sends::put(Peer& peer, const SendArguments& send, std::uint64_t bytes, co
     }
     if (status != Status::ok) return status;
     peer.credit.take(charge);
+    peer.row->bytes_sent += bytes;
     ++(in_line ? engine_.counters.sent_inline : engine_.counters.sent_eager);
     if (send.space != kActiveSpace) {
         peer.note(peer.out.sent(), send.match, send.space,
@@ -199,7 +201,7 @@ Status Sends::put_in_pool(Peer& peer, const SendArguments& send, Control control
 Status Sends::emit(Peer& peer, Order& order) {
     FCI_ASSERT(order.state == OrderState::queued && order.peer == peer.id);
     const bool waits = (order.send_flags & kSendSynchronous) != 0;
-    if (engine_.protocol.sends_data() && order.length <= engine_.limits.eager_bytes) {
+    if (engine_.protocol.sends_data() && order.length <= peer.credit.eager_bytes()) {
         const iovec range{order.data, order.length};
         const SendArguments send{order.peer,      order.space, order.send_flags, order.match,
                                  order.immediate, {&range, 1}, header_of(order)};
@@ -212,7 +214,7 @@ Status Sends::emit(Peer& peer, Order& order) {
         }
         // No unexpected memory is left: it may be announced all the same. No room: it waits.
         if (status != Status::exhausted) {
-            ++engine_.counters.credit_waits;
+            engine_.count_wait(peer);
             return status;
         }
     }
@@ -259,7 +261,7 @@ Status Sends::announce(Peer& peer, Order& order) {
     const std::uint64_t attached = header.size();
     if (!peer.out.slot_free() ||
         (attached != 0 && !peer.out.ring_free(engine_.network, attached))) {
-        ++engine_.counters.credit_waits;
+        engine_.count_wait(peer);
         return Status::again;
     }
     const AnnounceRecord record{order.match,
@@ -287,6 +289,7 @@ Status Sends::announce(Peer& peer, Order& order) {
     Orders::unlink(order);
     order.state = OrderState::announced;
     ++engine_.counters.sent_announced;
+    peer.row->bytes_sent += attached + order.length;
     if (offer != nullptr) {
         rendezvous_.begin_offered_send(order, peer, *Offers::use(peer, order.space, order.match));
     }

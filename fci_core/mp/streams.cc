@@ -11,10 +11,13 @@ namespace fci::mp {
 namespace {
 constexpr unsigned kPiecesPerTurn = 64;
 constexpr std::uint64_t kRingPiece = 16 * 1024;
+// Where each costs calls of two kernels, not a few stores; its length has 16 bits.
+constexpr std::uint64_t kRingPieceFar = 60 * 1024;
 }  // namespace
 
 std::uint32_t Streams::piece_bytes(const Peer& peer) noexcept {
-    return static_cast<std::uint32_t>(std::min(kRingPiece, peer.in.layout().ring_bytes / 8));
+    const std::uint64_t most = peer.out.reachable() ? kRingPiece : kRingPieceFar;
+    return static_cast<std::uint32_t>(std::min(most, peer.in.layout().ring_bytes / 8));
 }
 
 void Streams::begin(Peer& peer, Order& order) noexcept {

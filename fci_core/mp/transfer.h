@@ -26,9 +26,11 @@ inline void begin_transfer(Engine& engine, Order& order, Peer& peer) noexcept {
 
 /// All of it is here. `order`: the receive.
 inline void end_transfer(Engine& engine, Order& order) noexcept {
+    Peer& peer = engine.peers[order.peer];
+    peer.row->bytes_received += order.wanted;
     if (order.started != 0 && order.error == kSuccess) {
-        engine.peers[order.peer].path.end(order.chosen, order.chosen_for, order.wanted,
-                                          order.transfer, order.started, engine.device.now());
+        peer.path.end(order.chosen, order.chosen_for, order.wanted, order.transfer, order.started,
+                      engine.device.now());
     }
     engine.orders.finish_later(order, order.error);
 }

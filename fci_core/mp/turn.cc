@@ -66,7 +66,7 @@ int MessagePassing::take_arrivals(Peer& peer, const gcs::Line& line) noexcept {
 
 /// False: something of this peer waits on.
 bool MessagePassing::push(Peer& peer) {
-    if (peer.departure != Status::ok) [[unlikely]] {
+    if (peer.departure.why != Status::ok) [[unlikely]] {
         if (!hear_out(peer)) return false;
         if (!peer.lost) meetings_.depart(peer);
         return false;
@@ -82,7 +82,7 @@ bool MessagePassing::push(Peer& peer) {
 
 /// What it wrote before it went. False: there is no memory for it yet.
 bool MessagePassing::hear_out(Peer& peer) {
-    while (!peer.lost && peer.in.ready() && peer.in.taken() < peer.last_request) {
+    while (!peer.lost && peer.in.ready() && peer.in.taken() < peer.departure.last_request) {
         if (!take_one(peer)) return false;
     }
     return true;

@@ -9,6 +9,9 @@ namespace fci::mp {
 class UnexpectedCredit {
 public:
     void open(std::uint64_t most) noexcept { most_ = granted_ = left_ = most; }
+    /// A longer message is announced: Limits::eager_bytes_of() the pair, known when it attaches.
+    void set_eager_bytes(std::uint64_t bytes) noexcept { eager_bytes_ = bytes; }
+    [[nodiscard]] std::uint64_t eager_bytes() const noexcept { return eager_bytes_; }
     /// As far as is known without a look at what was given back.
     [[nodiscard]] bool has(std::uint64_t bytes) const noexcept { return bytes <= left_; }
     /// has() must have said yes.
@@ -23,6 +26,7 @@ private:
     std::uint64_t left_ = 0;     // at least
     std::uint64_t granted_ = 0;  // all that was ever allowed; `left_` is what is left of that
     std::uint64_t most_ = 0;     // at a time
+    std::uint64_t eager_bytes_ = 0;  // in one message
 };
 
 }  // namespace fci::mp

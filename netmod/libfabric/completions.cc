@@ -1,6 +1,7 @@
 #include "netmod/libfabric/completions.h"
 
 #include <cstdio>
+#include <utility>
 
 #include "netmod/libfabric/errors.h"
 #include "netmod/libfabric/log.h"
@@ -8,14 +9,19 @@
 namespace fci::libfabric {
 
 /// Says once per peer what happened to it, and gives the sentence.
-void Completions::peer_failed(fci_icl_peer peer, const char** reason) noexcept try {
+void Completions::peer_failed(int icl_code, fci_icl_peer peer, const char** reason) noexcept try {
     *reason = "";
     if (peer == FCI_ICL_ANY_SOURCE || peer == PeerNumbers::kNobody) return;
     *reason = fci_icl_peer_reason(channel.icl(), peer);
     if (told_.size() <= peer) told_.resize(peer + 1);
     if (told_[peer]) return;
     told_[peer] = true;
-    FCI_WARN(FI_LOG_EP_DATA, "%s\n", **reason != '\0' ? *reason : "a peer is lost");
+    const char* const said = **reason != '\0' ? *reason : "a peer is lost";
+    FCI_WARN(FI_LOG_EP_DATA, "%s\n", said);
+    // A user can mend that. Also where nobody set FI_LOG_LEVEL, as Open MPI shows no reason; once,
+    // as it is most often the same with all peers of a host.
+    if (icl_code == FCI_ICL_EPEER || std::exchange(is_user_told_, true)) return;
+    std::fprintf(stderr, "fci: %s\n", said);
 } catch (...) {
     // Only the note that it was said is missing.
 }
@@ -24,7 +30,7 @@ Failure Completions::failure_of(int icl_code, fci_icl_peer peer) noexcept {
     Failure failure{error_of(icl_code), icl_code, 0, ""};
     if (concerns_peer(icl_code)) {
         const char* reason = "";
-        peer_failed(peer, &reason);
+        peer_failed(icl_code, peer, &reason);
         std::snprintf(failure.reason, sizeof failure.reason, "%s", reason);
     }
     return failure;
@@ -54,7 +60,7 @@ ssize_t Completions::refused(int icl_code, fci_icl_peer peer) noexcept {
     }
     if (concerns_peer(icl_code)) {
         const char* reason = "";
-        peer_failed(peer, &reason);
+        peer_failed(icl_code, peer, &reason);
     }
     return -error_of(icl_code);
 }

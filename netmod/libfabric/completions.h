@@ -91,9 +91,10 @@ private:
     [[nodiscard]] static std::uint64_t received_data(const fci_icl_status& status) noexcept {
         return (status.flags & FCI_ICL_IMMEDIATE) != 0 ? status.immediate : 0;
     }
-    void peer_failed(fci_icl_peer peer, const char** reason) noexcept;
+    void peer_failed(int icl_code, fci_icl_peer peer, const char** reason) noexcept;
 
-    std::vector<bool> told_;  // peers whose failure was logged
+    std::vector<bool> told_;    // peers whose failure was logged
+    bool is_user_told_ = false;  // of one that no connection came about with
 };
 
 }  // namespace fci::libfabric

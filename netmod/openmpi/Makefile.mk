@@ -26,7 +26,9 @@ mca_pml_fci_la_LDFLAGS = -module -avoid-version -shared $(no_undefined) \
 	-Wl,--version-script=$(srcdir)/%D%/mca_pml_fci.map \
 	'-Wl,-rpath,$$ORIGIN/../..' -pthread
 EXTRA_mca_pml_fci_la_DEPENDENCIES = %D%/mca_pml_fci.map
+# The component looks for it beside itself.
+openmpi_DATA = %D%/help-fci.txt
 
 endif HAVE_OPENMPI
 
-dist_noinst_DATA += %D%/mca_pml_fci.map
+dist_noinst_DATA += %D%/mca_pml_fci.map %D%/help-fci.txt

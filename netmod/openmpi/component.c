@@ -4,7 +4,6 @@
 #include <ompi/proc/proc.h>
 #include <ompi/version.h>
 #include <opal/runtime/opal_progress.h>
-#include <opal/util/show_help.h>
 
 /* Any two processes of one user may connect (MPI_Comm_connect), whatever mpirun started them;
  * strangers at a reused place are told by the incarnation in their card. */

@@ -1,6 +1,7 @@
 // Finding jobs under /proc. Processes come and go meanwhile: whatever cannot be read is not there.
 #include "tools/fci_info/job.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -140,15 +141,26 @@ pid_t launcher_of(const Origin& process) {
     return 0;
 }
 
+bool is_memory_file(const std::string& path, const char* name) {
+    return link_of(path) == std::string("/memfd:") + name + " (deleted)";
+}
+
+/// What a context of the process says of its peers.
+std::vector<PeerRow> peers_of(pid_t pid, const Report& report) {
+    const std::uint64_t file = report.head.figures.peers_file;
+    const std::string path = folder_of(pid) + "/fd/" + std::to_string(file);
+    if (file == ReportFigures::kNoFile || !is_memory_file(path, kPeersName)) return {};
+    return read_rows(File(path).get());
+}
+
 /// The open contexts of a process. A child of fork() may hold those of its parent: they say so.
 std::vector<Report> reports_of(pid_t pid, std::uint64_t own_pid, Jobs* jobs) {
     std::vector<Report> reports;
     std::set<std::pair<dev_t, ino_t>> seen;
     const std::string folder = folder_of(pid) + "/fd";
-    const std::string wanted = std::string("/memfd:") + kReportName + " (deleted)";
     for (const int fd : numbers_in(folder)) {
         const std::string path = folder + "/" + std::to_string(fd);
-        if (link_of(path) != wanted) continue;
+        if (!is_memory_file(path, kReportName)) continue;
         const File file(path);
         struct stat about {};
         if (fstat(file.get(), &about) != 0 || !seen.emplace(about.st_dev, about.st_ino).second) {
@@ -187,6 +199,21 @@ Job& job_of(const Origin& process, std::uint64_t cookie, std::vector<Job>* jobs)
 }
 
 }  // namespace
+
+const char* word_for(PeerRow::State state) noexcept {
+    switch (state) {
+        case PeerRow::State::unmet: return "unmet";
+        case PeerRow::State::connected: return "connected";
+        case PeerRow::State::lost: return "lost";
+    }
+    return "?";
+}
+
+std::string address_of(const PeerRow& peer) {
+    char text[INET_ADDRSTRLEN] = "";
+    inet_ntop(AF_INET, &peer.host, text, sizeof text);
+    return text;
+}
 
 std::uint64_t JobContext::sent() const noexcept {
     const Counters& counted = report.counters;
@@ -245,7 +272,8 @@ Jobs find_jobs(const JobSearch& search) {
         const Origin origin(pid);
         for (const Report& report : reports_of(pid, origin.own_pid(), &found)) {
             job_of(origin, report.head.job, &found.jobs)
-                .contexts.push_back({pid, origin.rank(), origin.program(), report});
+                .contexts.push_back({pid, origin.rank(), origin.program(), report,
+                                     peers_of(pid, report)});
         }
     }
     for (Job& job : found.jobs) {

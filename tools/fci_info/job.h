@@ -11,12 +11,19 @@
 
 namespace fci::info {
 
+/// "connected"
+const char* word_for(PeerRow::State state) noexcept;
+
+/// "10.0.0.2"
+std::string address_of(const PeerRow& peer);
+
 /// One open context. A process may have several.
 struct JobContext {
     pid_t pid = 0;
     long rank = -1;  // -1: the launcher said none
     std::string program;
     Report report{};
+    std::vector<PeerRow> peers;
 
     [[nodiscard]] std::uint64_t sent() const noexcept;
     /// Not those whose receiver is a handler.

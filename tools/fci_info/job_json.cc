@@ -1,6 +1,7 @@
-#include <nlohmann/json.hpp>
+#include <arpa/inet.h>
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "fci_core/api/icl.h"
 #include "tools/fci_info/job_output.h"
@@ -31,6 +32,18 @@ ordered_json figures_json(const ReportFigures& figures) {
             {"private_bytes_for_unexpected_messages", memory.unexpected}};
 }
 
+ordered_json peer_json(const PeerRow& peer) {
+    return {{"rank", peer.rank < 0 ? ordered_json(nullptr) : ordered_json(peer.rank)},
+            {"pid", peer.pid == 0 ? ordered_json(nullptr) : ordered_json(peer.pid)},
+            {"way", peer.way},
+            {"host", address_of(peer)},
+            {"port", ntohs(peer.port)},
+            {"state", word_for(peer.state)},
+            {"bytes_sent", peer.bytes_sent},
+            {"bytes_received", peer.bytes_received},
+            {"waits", peer.waits}};
+}
+
 ordered_json context_json(const JobContext& one) {
     const ReportHead& head = one.report.head;
     ordered_json all = {{"rank", one.rank < 0 ? ordered_json(nullptr) : ordered_json(one.rank)},
@@ -44,6 +57,8 @@ ordered_json context_json(const JobContext& one) {
                         {"sent", one.sent()},
                         {"received", one.received()}};
     all.update(figures_json(head.figures));
+    all["peers"] = ordered_json::array();
+    for (const PeerRow& peer : one.peers) all["peers"].push_back(peer_json(peer));
     all["counters"] = ordered_json::object();
     for (unsigned i = 0; i < kCounters; ++i) {
         all["counters"][kCounterTexts[i].name] = counter_value(one.report.counters, i);

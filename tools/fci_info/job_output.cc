@@ -1,7 +1,10 @@
 #include "tools/fci_info/job_output.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "tools/fci_info/output.h"
 
@@ -10,6 +13,8 @@ namespace fci::info {
 namespace {
 
 using Row = std::vector<std::string>;
+
+constexpr std::size_t kPeersMost = 24;  // that are shown unasked
 
 std::string kib(std::uint64_t bytes) { return std::to_string((bytes + 1023) / 1024); }
 
@@ -101,12 +106,15 @@ std::string memory_text(const Job& job) {
     return text;
 }
 
+std::string name_of(const JobContext& one) {
+    const std::string pid = "pid " + std::to_string(one.pid);
+    return one.rank < 0 ? pid : "rank " + std::to_string(one.rank) + ", " + pid;
+}
+
 std::string counters_text(const Job& job) {
     std::string text;
     for (const JobContext& one : job.contexts) {
-        text += "\n  counters of " +
-                (one.rank < 0 ? std::string() : "rank " + std::to_string(one.rank) + ", ") +
-                "pid " + std::to_string(one.pid) + "\n";
+        text += "\n  counters of " + name_of(one) + "\n";
         for (unsigned i = 0; i < kCounters; ++i) {
             const std::uint64_t value = counter_value(one.report.counters, i);
             if (value == 0) continue;
@@ -116,13 +124,69 @@ std::string counters_text(const Job& job) {
     return text;
 }
 
-std::string job_text(const Job& job, bool counters) {
+/// Where one listens who is reached by memory says nothing.
+std::string way_of(const PeerRow& peer) {
+    const std::string way = peer.way;
+    if (way == "memory" || peer.host == 0) return way;
+    return way + " " + address_of(peer) + ":" + std::to_string(ntohs(peer.port));
+}
+
+Row row_of(const PeerRow& peer) {
+    return {peer.rank < 0 ? "-" : std::to_string(peer.rank),
+            peer.pid == 0 ? "-" : std::to_string(peer.pid),
+            way_of(peer),
+            word_for(peer.state),
+            kib(peer.bytes_sent),
+            kib(peer.bytes_received),
+            std::to_string(peer.waits)};
+}
+
+/// "reached by memory: 3 peers, 12 KiB sent, 12 KiB received, 0 waits"
+std::string ways_text(const Job& job) {
+    struct Sum {
+        std::uint64_t peers = 0, sent = 0, received = 0, waits = 0;
+    };
+    std::map<std::string, Sum> ways;
+    for (const JobContext& one : job.contexts) {
+        for (const PeerRow& peer : one.peers) {
+            Sum& sum = ways[peer.way];
+            ++sum.peers;
+            sum.sent += peer.bytes_sent;
+            sum.received += peer.bytes_received;
+            sum.waits += peer.waits;
+        }
+    }
+    std::string text;
+    for (const auto& [way, sum] : ways) {
+        text += "  reached by " + way + ": " + std::to_string(sum.peers) +
+                (sum.peers == 1 ? " peer, " : " peers, ") + kib(sum.sent) + " KiB sent, " +
+                kib(sum.received) + " KiB received, " + std::to_string(sum.waits) + " waits\n";
+    }
+    return text;
+}
+
+std::string peers_text(const Job& job, bool all) {
+    std::size_t peers = 0;
+    for (const JobContext& one : job.contexts) peers += one.peers.size();
+    std::string text = ways_text(job);
+    if (peers > kPeersMost && !all) return text + "  each peer: fci_info --job --peers\n";
+    for (const JobContext& one : job.contexts) {
+        if (one.peers.empty()) continue;
+        std::vector<Row> rows = {
+            {"rank", "pid", "way", "state", "sent KiB", "received KiB", "waits"}};
+        for (const PeerRow& peer : one.peers) rows.push_back(row_of(peer));
+        text += "\n  peers of " + name_of(one) + "\n" + table(rows, 2, 4);
+    }
+    return text;
+}
+
+std::string job_text(const Job& job, JobDetails details) {
     std::vector<Row> rows = {{"rank", "pid", "program", "driver", "known/connected", "shared KiB",
                               "private KiB", "sleeps/yields", "sent", "received"}};
     for (const JobContext& one : job.contexts) rows.push_back(row_of(one));
     rows.push_back(sum_of(job));
     return title(job) + "\n" + table(rows, 2, 4) + "\n" + memory_text(job) +
-           (counters ? counters_text(job) : "");
+           peers_text(job, details.peers) + (details.counters ? counters_text(job) : "");
 }
 
 std::string nothing_text(const JobSearch& search) {
@@ -151,9 +215,9 @@ std::string notes_text(const Jobs& jobs) {
 
 }  // namespace
 
-std::string jobs_text(const Jobs& jobs, const JobSearch& search, bool counters) {
+std::string jobs_text(const Jobs& jobs, const JobSearch& search, JobDetails details) {
     std::string text;
-    for (const Job& job : jobs.jobs) text += job_text(job, counters) + "\n";
+    for (const Job& job : jobs.jobs) text += job_text(job, details) + "\n";
     if (jobs.jobs.empty()) text = nothing_text(search);
     return text + notes_text(jobs);
 }

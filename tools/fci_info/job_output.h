@@ -7,8 +7,12 @@
 
 namespace fci::info {
 
+struct JobDetails {
+    bool counters = false, peers = false;  // every one
+};
+
 /// `search`: what was asked for, so that finding nothing can be said in its words.
-std::string jobs_text(const Jobs& jobs, const JobSearch& search, bool counters);
+std::string jobs_text(const Jobs& jobs, const JobSearch& search, JobDetails details);
 std::string jobs_json(const Jobs& jobs);
 
 }  // namespace fci::info

@@ -53,6 +53,19 @@ PageState read_page(int file, Report* page) {
     return check_page({bytes.data(), got < 0 ? 0 : static_cast<std::size_t>(got)}, page);
 }
 
+std::vector<PeerRow> read_rows(int file) {
+    struct stat about {};
+    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) return {};
+    std::vector<PeerRow> rows;
+    // Those that are there have no gap between them.
+    for (PeerRow row; rows.size() < PeerRow::kShownMost; rows.push_back(row)) {
+        const auto at = static_cast<off_t>(rows.size() * sizeof row);
+        if (pread(file, &row, sizeof row, at) != sizeof row || row.way[0] == 0) break;
+        if (!clean(row.way) || row.state > PeerRow::State::lost) break;
+    }
+    return rows;
+}
+
 std::string printable(std::string text) {
     for (char& c : text) {
         if (c < ' ' || c > '~') c = '?';

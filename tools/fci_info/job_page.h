@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "fci_core/base/report.h"
 
@@ -21,6 +22,8 @@ enum class PageState {
 PageState check_page(std::span<const std::byte> bytes, Report* page);
 /// From a descriptor that may be anything.
 PageState read_page(int file, Report* page);
+/// Likewise: the rows up to the first that is none, with texts that end and are printable.
+std::vector<PeerRow> read_rows(int file);
 
 /// Without anything that a terminal would obey.
 std::string printable(std::string text);

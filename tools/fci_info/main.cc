@@ -16,6 +16,7 @@ enum ExitCode { kAllWell = 0, kProblem = 1, kWrongUsage = 2 };
 
 struct Wanted {
     fci::info::Chapters chapters;
+    bool peers = false;
     bool json = false, doctor = false, version = false;
     unsigned local_ranks = 0;
     std::string provider;
@@ -51,12 +52,14 @@ void describe(CLI::App* app, Wanted* wanted) {
                   "what mpirun uses");
     app->add_option("--provider", wanted->provider,
                     "With --doctor: the provider, or its directory, instead of the one found");
-    app->add_option("--job", wanted->job,
-                    "What running jobs of this user use and do: a table for each; of one process's "
-                    "job, or also of other users' jobs. With -s also the counters")
-        ->expected(0, 1)
-        ->type_name("[PID|all]")
-        ->check(job_wish);
+    CLI::Option* const job =
+        app->add_option("--job", wanted->job,
+                        "What running jobs of this user use and do: a table for each; of one "
+                        "process's job, or also of other users' jobs. With -s also the counters");
+    job->expected(0, 1)->type_name("[PID|all]")->check(job_wish);
+    app->add_flag("--peers", wanted->peers,
+                  "With --job: every peer of every process; without it while they are few")
+        ->needs(job);
     app->add_flag("--version", wanted->version, "The version, nothing else");
     app->footer(
         "Without options: drivers, interfaces and limits. Exit code: 0 all is well, 1 a problem\n"
@@ -80,7 +83,7 @@ int show_jobs(const Wanted& wanted) {
     if (!search.all_users && !wanted.job.empty()) search.pid = std::stoi(wanted.job);
     const fci::info::Jobs jobs = fci::info::find_jobs(search);
     return print(wanted.json ? jobs_json(jobs)
-                             : jobs_text(jobs, search, wanted.chapters.counters),
+                             : jobs_text(jobs, search, {wanted.chapters.counters, wanted.peers}),
                  !jobs.jobs.empty());
 }
 

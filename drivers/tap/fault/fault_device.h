@@ -45,6 +45,10 @@ public:
     /// What is held back makes no descriptor readable.
     [[nodiscard]] int wait_fd() const noexcept override { return -1; }
     Nanoseconds now() const noexcept override { return inner_->now(); }
+    void count_in(Counters& counters) noexcept override { inner_->count_in(counters); }
+    [[nodiscard]] ddi::About about(nhi::PeerId id) const noexcept override {
+        return inner_->about(id);
+    }
     [[nodiscard]] std::string describe(nhi::PeerId id) const override {
         return inner_->describe(id);
     }

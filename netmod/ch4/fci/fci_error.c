@@ -14,17 +14,35 @@ static void name_rank(uint32_t peer, char *text, size_t size)
         snprintf(text, size, "rank %d of MPI_COMM_WORLD: ", rank);
 }
 
+/* No connection came about. As an error of a collective the reason may drown in what MPICH makes of
+ * the requests that are left, so it is said here, once. Processes of a world that have two versions
+ * of FCI never get on with each other, and the job ends. */
+static void say_apart(int code, const char *rank, const char *reason)
+{
+    static bool is_said;
+    char text[512];
+    snprintf(text, sizeof text, "fci: cannot speak to %s%s", rank, reason);
+    if (code == FCI_ICL_EMISMATCH && *rank != '\0')
+        MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, 1, text);
+    if (!is_said)
+        fprintf(stderr, "%s\n", text);
+    is_said = true;
+}
+
 /* MPICH's script that collects error messages wants classes and texts as literals. */
 int MPIDI_FCI_error(int code, uint32_t peer)
 {
-    const bool gone = code == FCI_ICL_EPEER || code == FCI_ICL_EUNREACHABLE;
+    const bool gone =
+        code == FCI_ICL_EPEER || code == FCI_ICL_EUNREACHABLE || code == FCI_ICL_EMISMATCH;
     const char *reason = NULL;
     char rank[64];
-    if (gone || code == FCI_ICL_EMISMATCH)
+    if (gone)
         reason = fci_icl_peer_reason(MPIDI_FCI_global.context, peer);
     if (reason == NULL || *reason == '\0')
         reason = fci_icl_strerror(code);
     name_rank(peer, rank, sizeof rank);
+    if (gone && code != FCI_ICL_EPEER)
+        say_apart(code, rank, reason);
     if (gone)
         return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                                     MPIX_ERR_PROC_FAILED, "**fci_nm_peer", "**fci_nm_peer %s %s",

@@ -14,6 +14,7 @@
 #define MPIDI_NM_mpi_rput MPIDI_FCI_am_rput
 #define MPIDI_NM_mpi_rget MPIDI_FCI_am_rget
 #define MPIDI_NM_mpi_win_start MPIDI_FCI_am_win_start
+#define MPIDI_NM_mpi_win_test MPIDI_FCI_am_win_test
 #define MPIDI_NM_mpi_win_lock_all MPIDI_FCI_am_win_lock_all
 #define MPIDI_NM_mpi_win_unlock_all MPIDI_FCI_am_win_unlock_all
 #define MPIDI_NM_mpi_win_flush MPIDI_FCI_am_win_flush
@@ -28,6 +29,7 @@
 #undef MPIDI_NM_mpi_rput
 #undef MPIDI_NM_mpi_rget
 #undef MPIDI_NM_mpi_win_start
+#undef MPIDI_NM_mpi_win_test
 #undef MPIDI_NM_mpi_win_lock_all
 #undef MPIDI_NM_mpi_win_unlock_all
 #undef MPIDI_NM_mpi_win_flush

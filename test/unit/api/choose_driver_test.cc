@@ -63,6 +63,17 @@ TEST(ChooseDriver, prefer__both_where_the_launcher_has_hosts_to_spawn_on) {
     }
 }
 
+// Its parents may be on another host, which only their launcher's command line may name.
+TEST(ChooseDriver, prefer__both_where_the_job_was_spawned) {
+    for (const auto& [name, value, driver] : {std::array{"PMI_SPAWNED", "1", "node"},
+                                              std::array{"PMI_SPAWNED", "0", "shm"},
+                                              std::array{"OMPI_PARENT_PORT", "job@1", "node"}}) {
+        EXPECT_EQ(first({{"PMI_SIZE", "1"}, {name, value}, {"PMI_RANK", "0"}}), driver) << name;
+        EXPECT_EQ(first({{"PMI_SIZE", "2"}, {"MPI_LOCALNRANKS", "2"}, {name, value}}), driver)
+            << name;
+    }
+}
+
 // Who opens the process knows the size of its job better than variables that it may have inherited.
 TEST(ChooseDriver, prefer__by_what_the_caller_knows) {
     EXPECT_EQ(first({}, 4), "node");

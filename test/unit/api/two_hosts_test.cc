@@ -2,6 +2,7 @@
 // face.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <vector>
 
@@ -99,6 +100,54 @@ TEST(TwoHosts, progress__of_one_who_is_busy_hears_the_other_host) {
     for (; !arrived(self, 3) && limit.holds(); ++turns) turn();
     EXPECT_LT(turns, 3 * progress::BusyPolls::kTurns) << "the network waited for shared memory";
     while (done != kMessages && limit.holds()) turn();
+}
+
+/// What `process` shows of its peers.
+std::vector<PeerRow> rows_of(api::Process& process) {
+    const auto file = static_cast<int>(process.messages().engine().peers.rows().file());
+    std::vector<PeerRow> rows(8);
+    EXPECT_EQ(pread(file, rows.data(), rows.size() * sizeof rows[0], 0),
+              static_cast<ssize_t>(rows.size() * sizeof rows[0]));
+    std::erase_if(rows, [](const PeerRow& row) { return row.way[0] == 0; });
+    return rows;
+}
+
+TEST(TwoHosts, rows__the_way_to_each_and_what_passed) {
+    const Context self = open_on(0), near = open_on(0);
+    Context far = open_on(1);
+    const std::vector<char> data(1000);
+    ASSERT_GE(send(self, add(self, near), 1, data), 0);
+    ASSERT_GE(send(self, add(self, far), 2, data), 0);
+    api::Process& process = *reinterpret_cast<api::Process*>(self.get());
+    std::vector<PeerRow> rows = rows_of(process);
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(rows[1].state, PeerRow::State::unmet);
+    Limit limit("two messages");
+    while ((!arrived(near, 1) || !arrived(far, 2)) && limit.holds()) {
+        for (auto* each : {self.get(), near.get(), far.get()}) fci_icl_progress(each);
+    }
+    rows = rows_of(process);
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_STREQ(rows[0].way, "memory");
+    EXPECT_STREQ(rows[1].way, "tcp");
+    EXPECT_EQ(rows[1].host, htonl(0x7f000003));
+    for (const PeerRow& row : rows) {
+        EXPECT_EQ(row.state, PeerRow::State::connected);
+        EXPECT_EQ(row.pid, static_cast<std::uint32_t>(getpid()));
+        EXPECT_EQ(row.bytes_sent, data.size());
+        EXPECT_EQ(row.bytes_received, 0u);
+    }
+    const Counters& counters = process.messages().engine().counters;
+    EXPECT_GT(counters.network_writes, 0u);
+    EXPECT_GT(counters.network_bytes_sent, data.size());
+    EXPECT_LT(counters.network_bytes_sent, 2 * data.size()) << "what is near goes by no network";
+    const std::vector<PeerRow> others = rows_of(*reinterpret_cast<api::Process*>(far.get()));
+    ASSERT_EQ(others.size(), 1u);
+    EXPECT_EQ(others[0].bytes_received, data.size());
+    far.reset();
+    while (rows_of(process)[1].state != PeerRow::State::lost && limit.holds()) {
+        fci_icl_progress(self.get());
+    }
 }
 
 }  // namespace

@@ -81,10 +81,11 @@ TEST(ReportPage, open__others_see_counters_and_head) {
 TEST(ReportPage, update__each_figure_in_its_place) {
     const Place place;
     ReportPage page(place.get());
-    page.update({2, 1, {10, 5, 20, 30, 40, 50, 60}});
+    page.update({2, 1, 7, {10, 5, 20, 30, 40, 50, 60}});
     const ReportFigures seen = read_it(shown()[0]).head.figures;
     EXPECT_EQ(seen.known_peers, 2u);
     EXPECT_EQ(seen.connected_peers, 1u);
+    EXPECT_EQ(seen.peers_file, 7u);
     EXPECT_EQ(seen.memory.shared, 10u);
     EXPECT_EQ(seen.memory.shared_peers, 5u);
     EXPECT_EQ(seen.memory.mapped, 20u);

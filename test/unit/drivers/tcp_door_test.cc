@@ -42,6 +42,24 @@ TEST(tcp_door, strangers__are_counted_and_not_answered) {
     EXPECT_EQ(party.device->peers(), 1u);
 }
 
+TEST(tcp_door, callers__of_another_version_hear_which_one_this_is) {
+    constexpr std::uint64_t kNextVersion = Hello::kMagic + (1ull << 48);
+    Party party;
+    Hello hello = hello_to(party);
+    hello.magic = kNextVersion;
+    const Caller caller(party.device->card());
+    caller.say(&hello, sizeof hello);
+    Hello answer;
+    ASSERT_TRUE(caller.hear(party, &answer));
+    EXPECT_EQ(answer.magic, Hello::kMagic);
+    EXPECT_EQ(answer.verdict, Verdict::mismatch);
+    hello.to.incarnation ^= 1;  // a stranger of any version hears nothing
+    const Caller stranger(party.device->card());
+    stranger.say(&hello, sizeof hello);
+    EXPECT_FALSE(stranger.hear(party, &answer));
+    EXPECT_TRUE(party.listener.attached.empty());
+}
+
 TEST(tcp_door, callers__that_disagree_hear_why) {
     Party party;
     for (const bool job : {true, false}) {

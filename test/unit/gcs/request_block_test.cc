@@ -82,7 +82,7 @@ struct Pair {
     gcs::LineReader in;
     Pair() {
         out.attach(1, kLayout, at_sender, {});
-        in.attach(1, kLayout, at_receiver, kUnexpected);
+        in.attach(1, kLayout, at_receiver, kUnexpected, true);
     }
     Line line(std::uint64_t tag) {
         Line l{};
@@ -262,7 +262,7 @@ struct LargeRing {
     gcs::LineReader in;
     LargeRing() {
         out.attach(1, kLayout, near, {});
-        in.attach(1, kLayout, far, kUnexpected);
+        in.attach(1, kLayout, far, kUnexpected, true);
     }
     bool put(std::uint64_t bytes, std::uint8_t content) {
         const std::vector<std::byte> data(bytes, std::byte{content});
@@ -382,7 +382,8 @@ TEST(line_reader, disposed__makes_credit_due) {
 TEST(request_block_death, attach__once_in_the_life_of_a_view) {
     Pair p;
     EXPECT_DEATH(p.out.attach(1, Pair::kLayout, p.at_sender, {}), "broken invariant");
-    EXPECT_DEATH(p.in.attach(1, Pair::kLayout, p.at_receiver, kUnexpected), "broken invariant");
+    EXPECT_DEATH(p.in.attach(1, Pair::kLayout, p.at_receiver, kUnexpected, true),
+                 "broken invariant");
 }
 
 TEST(request_block_death, put__wants_a_slot_that_is_free) {

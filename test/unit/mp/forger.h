@@ -39,7 +39,7 @@ struct Forger {
         turns();
         const auto block = bad->block(here);
         out.attach(here, limits().layout, block, {});
-        in.attach(here, limits().layout, block, 1 << 20);
+        in.attach(here, limits().layout, block, 1 << 20, false);
         EXPECT_EQ(bad->network().open_window(gcs::Layout::kPoolWindow, gcs::Layout::kPool,
                                              bad->communication_memory()),
                   Status::ok);

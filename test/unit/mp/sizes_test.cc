@@ -164,6 +164,48 @@ TEST(sizes, peer__whose_ring_is_just_large_enough) {
     EXPECT_EQ(to, data);
 }
 
+/// Also between hosts whose rings differ: a quarter of the smaller one bounds what both take.
+TEST(sizes, eager__more_where_there_are_no_stores) {
+    for (const bool stores : {false, true}) {
+        Limits one = sized(64, 64 * 1024, 0), other = sized(64, 128 * 1024, 0);
+        one.far_eager_bytes = other.far_eager_bytes = kEagerMost;
+        Pair p(kEnhancedMixed, {.mapped = stores, .stores = stores}, one, other);
+        p.attach();
+        const std::uint64_t most = stores ? one.eager_bytes : 64 * 1024 / 4 - kHeaderMost;
+        int number = 0;
+        for (const int from : {0, 1}) {
+            for (const std::uint64_t bytes : {most, most + 1}) {
+                const Counters& counters = p.ends[from]->engine().counters;
+                const std::uint64_t eager = counters.sent_eager;
+                auto data = pattern(bytes);
+                std::vector<std::byte> to(bytes);
+                p.send(from, 0, 7, data, number++);
+                p.settle();
+                EXPECT_EQ(counters.sent_eager - eager, bytes == most) << bytes << " bytes";
+                p.receive(1 - from, 7, to, number++);
+                p.settle();
+                EXPECT_EQ(to, data);
+            }
+        }
+        for (const auto& end : p.ends) EXPECT_EQ(end->engine().counters.bad_requests, 0u);
+    }
+}
+
+/// What goes out unasked needs no offer, whatever is offered to others.
+TEST(sizes, offers__none_for_what_is_eager) {
+    Limits limits = sized(64, 64 * 1024, 0);
+    limits.far_eager_bytes = kEagerMost;
+    Pair p(kEnhancedMixed, {}, limits, limits);
+    p.attach();
+    std::vector<std::byte> to(limits.offer_bytes), longer(16 * 1024);
+    p.receive(1, 7, to, 1);
+    p.settle();
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_offered, 0u);
+    p.receive(1, 8, longer, 2);
+    p.settle();
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_offered, 1u);
+}
+
 /// It says that there is more than it gave: found out where the block can be seen.
 TEST(sizes, peer__whose_block_is_smaller_than_it_says) {
     const Limits limits = sized(64, 64 * 1024, 4);

@@ -124,6 +124,41 @@ TEST(JobPage, read__only_what_is_sealed) {
     close(fd);
 }
 
+std::vector<PeerRow> read_back(const std::vector<PeerRow>& rows, std::size_t more = 0) {
+    std::vector<char> bytes(rows.size() * sizeof rows[0] + more);
+    std::memcpy(bytes.data(), rows.data(), rows.size() * sizeof rows[0]);
+    const int fd = file_of(bytes.data(), bytes.size(), 0);
+    std::vector<PeerRow> seen = read_rows(fd);
+    close(fd);
+    return seen;
+}
+
+TEST(JobPage, rows__up_to_the_first_that_is_none) {
+    std::vector<PeerRow> rows(3);
+    std::strcpy(rows[0].way, "t\x1b[2Jcp");
+    std::strcpy(rows[1].way, "memory");
+    rows[1].bytes_sent = 7;
+    for (const std::size_t more : {std::size_t{0}, sizeof(PeerRow) - 1}) {
+        const std::vector<PeerRow> seen = read_back(rows, more);
+        ASSERT_EQ(seen.size(), 2u);
+        EXPECT_STREQ(seen[0].way, "t?[2Jcp");
+        EXPECT_EQ(seen[1].bytes_sent, 7u);
+    }
+    std::memset(rows[1].way, 'x', sizeof rows[1].way);
+    EXPECT_EQ(read_back(rows).size(), 1u);
+    rows[0].state = static_cast<PeerRow::State>(3);
+    EXPECT_TRUE(read_back(rows).empty());
+}
+
+TEST(JobPage, rows__of_what_is_no_file) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    EXPECT_TRUE(read_rows(ends[0]).empty());  // and does not wait
+    close(ends[0]);
+    close(ends[1]);
+    EXPECT_TRUE(read_rows(-1).empty());
+}
+
 TEST(JobPage, read__what_is_no_file) {
     Report page;
     int ends[2];
