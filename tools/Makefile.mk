@@ -25,6 +25,10 @@ dist_lab_DATA = \
 	%D%/lab/wire.py
 CLEANFILES += tools/fci_info.1
 
+# Called by Hydra.
+hydradir = $(pkgdatadir)
+dist_hydra_SCRIPTS = %D%/hydra-ssh
+
 # For Open MPI, by number of cores; fci-env picks one.
 crowddir = $(pkgdatadir)
 crowd_DATA = \
