@@ -40,13 +40,16 @@ build_mpich() {
 }
 
 over_mpich() {
-    local quick=--quick between=(--quick --only 'coll/* 8' --only 'pt2pt/* 4' --only 'pt2pt/* 10'
+    local quick=--quick more=()
+    local between=(--quick --only 'coll/* 8' --only 'pt2pt/* 4' --only 'pt2pt/* 10'
         --only 'pt2pt/huge_*' --only 'pt2pt/*recv* 2' --only pt2pt/mprobe)
-    if [ "$full" = yes ]; then quick=--lines=20 between=(--lines=20 --dirs 'pt2pt,coll'); fi
+    if [ "$full" = yes ]; then
+        quick=--lines=20 more=(mpi4py) between=(--lines=20 --dirs 'pt2pt,coll')
+    fi
     [ -x "$mpich/bin/mpirun.fci" ] || return
     counted "Debian's MPICH programs" mpich-programs test/programs/run --transport fci-mpich \
         --mpich "$mpich" netpipe mpich flood spawn crowd ordinary protocols leftover deaf \
-        'calm/barrier*' calm/steps-2
+        'calm/barrier*' calm/steps-2 "${more[@]}"
     counted "instructions of MPICH's calls" mpich-instructions test/instructions/calls mpich \
         "$mpich"
     counted "MPICH's own tests" mpich-tests test/harness/remember mpich-tests @core netmod/ch4 \

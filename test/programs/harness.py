@@ -69,7 +69,10 @@ class Ran:
     left: list = field(default_factory=list)  # processes that were still there afterwards
 
     def ended(self):
-        return f"no end after {self.seconds:.0f} s" if self.timed_out else f"exit {self.code}"
+        if self.timed_out:
+            return f"no end after {self.seconds:.0f} s"
+        left = f", still running afterwards: {', '.join(self.left)}" if self.left else ""
+        return f"exit {self.code}{left}"
 
     def last_line(self):
         lines = [line for line in (self.err + self.out).splitlines() if line.strip(" -*")]
@@ -98,6 +101,7 @@ class Settings:
     scratch: Path = None
     lab: object = None  # hosts to run over (lab.Lab); None: this one
     mpich_prefix: Path = None  # where fci-mpich-build installed; default: mpich in FCI's prefix
+    starting: object = None  # ranks, program -> command, environment; instead of the MPI's launcher
 
     def directory(self, name):
         path = self.scratch / re.sub(r"[^\w.-]", "_", name)
@@ -151,6 +155,9 @@ class Settings:
 
     def mpirun(self, ranks, program, transport=None, options=(), env=None):
         """The command line, and the environment it needs on top of the present one."""
+        if self.starting and transport in (None, self.transport):
+            command, extra = self.starting(ranks, program)
+            return command, {**extra, **(env or {})}
         command, extra = self.on_this_host(ranks, program, transport or self.transport, options, env)
         return (self.lab.run(ranks, command) if self.lab else command), extra
 
@@ -200,23 +207,6 @@ class Settings:
     def exporting(self, name):
         """Options that hand a variable to the ranks; MPICH's launcher hands on all."""
         return ["-x", name] if self.mpi == "openmpi" else []
-
-    def splits(self):
-        """Whether the launcher is that of Open MPI 4.1, which does it in its own way."""
-        return self.mpi == "openmpi" and open_mpi_release() == "4.1"
-
-    def splitting(self, where):
-        """Options that write what each rank says to standard error into a file of its own."""
-        if self.splits():
-            return ["--output-filename", str(where)]
-        where.mkdir(parents=True, exist_ok=True)
-        if self.mpi != "mpich":  # each launcher has another option for it, if one that works
-            return ["sh", "-c", 'exec "$@" 2>"$0/rank.${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"', where]
-        return ["-errfile-pattern", str(where / "rank.%r")]
-
-    def split(self, where):
-        """Those files."""
-        return sorted(where.glob("*/rank.*/stderr" if self.splits() else "rank.*"))
 
 
 def processes_of(tag, variable=TAG):
@@ -290,7 +280,7 @@ def kill_all(tag):
     return sorted(set(names))
 
 
-def await_end(tag, most=3):
+def await_end(tag, most=10):
     """A launcher does not wait for its daemons on other hosts, which end by themselves."""
     limit = time.monotonic() + most
     while processes_of(tag) and time.monotonic() < limit:

@@ -2,6 +2,7 @@
 hosts have, and what is said when a rank is killed, its host falls silent or is behind a firewall,
 or there is no network or port as the user wants it."""
 
+import json
 import os
 import re
 import shutil
@@ -53,13 +54,8 @@ def over_eth0(settings, ranks, command, env):
 
 
 def wire(settings):
-    return sends_over_wire(settings, settings.mpirun)
-
-
-def sends_over_wire(settings, starting):
-    """starting: ranks, program -> the command that starts them, in blocks, and its environment."""
     ranks = 2 * settings.lab.hosts
-    command, env = starting(ranks, [alltoall(settings)[1], LENGTH, ROUNDS])
+    command, env = settings.mpirun(ranks, [alltoall(settings)[1], LENGTH, ROUNDS])
     return over_eth0(settings, ranks, command, env)[1]
 
 
@@ -70,23 +66,27 @@ exec env -i PATH="$PATH" HOME="$HOME" {TAG}="${TAG}" /run/fci-lab/rsh "$@"
 RSH_VARIABLES = ("OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent", "HYDRA_LAUNCHER_EXEC")
 
 
-def by_fci_run(settings):
-    """fci-run brings the job and its options to other hosts, with nothing but their names, and what
-    a rank spawns as well."""
-    where, binary = alltoall(settings)
-    spawner = built(settings, HERE / "spawner.c", where / "spawner", mpi=True, against_fci=False)
-    rsh = where / "rsh"
+def fci_run(settings):
+    """It, on the first host, without the words for the hosts: (command, environment)."""
+    rsh = settings.directory("hosts") / "rsh"
     rsh.write_text(BARE_RSH)
     rsh.chmod(0o755)
-    hosts = [f"n{number}:2" for number in range(1, settings.lab.hosts + 1)]
     env = {name: str(rsh) for name in RSH_VARIABLES}
     env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     if settings.transport == "fci-mpich":
         env["LD_LIBRARY_PATH"] = str(settings.mpich() / "lib")
     name = {"fci": ["--mpi", "openmpi-ofi"], "fci-mpich": []}.get(
         settings.transport, ["--mpi", f"openmpi-{open_mpi_release()}"])
-    command = [settings.lab.tool, "shell", "--name", settings.lab.name, "n1", "--",
-               str(settings.prefix / "bin/fci-run"), *name]
+    return settings.lab.on("n1", [str(settings.prefix / "bin/fci-run"), *name]), env
+
+
+def by_fci_run(settings):
+    """fci-run brings the job and its options to other hosts, with nothing but their names, and what
+    a rank spawns as well."""
+    where, binary = alltoall(settings)
+    spawner = built(settings, HERE / "spawner.c", where / "spawner", mpi=True, against_fci=False)
+    hosts = [f"n{number}:2" for number in range(1, settings.lab.hosts + 1)]
+    command, env = fci_run(settings)
     ranks = 2 * settings.lab.hosts
     ran, verdict = over_eth0(settings, ranks, [
         *command, "--hosts", ",".join(hosts), "FCI_STATS=on", str(binary), str(LENGTH), str(ROUNDS)],
@@ -153,6 +153,44 @@ def firewall(settings):
                        limit=SILENT + 2 * ENDED, FCI_PORTS=ports)
 
 
+def peers_told(settings, ranks):
+    """What fci_info says on the first host of the peers of each rank there, once all have met."""
+    looked = settings.lab.shell("n1", str(settings.prefix / "bin/fci_info"), "--job", "--json")
+    jobs = json.loads(looked.stdout or '{"jobs": []}')["jobs"]
+    of = {context["rank"]: context["peers"] for job in jobs for context in job["contexts"]}
+    met = [peers for peers in of.values() if len(peers) == ranks - 1 and
+           all(peer["bytes_sent"] and peer["bytes_received"] for peer in peers)]
+    return of if len(of) == len(met) == 2 else None
+
+
+def shown(settings):
+    """By which way each rank reaches each other one, as fci_info --job says while they run."""
+    where, ranks = settings.directory("hosts"), 2 * settings.lab.hosts
+    binary = built(settings, HERE.parent / "tools/everyone.c", where / "everyone", mpi=True,
+                   against_fci=False)
+    end, told = where / "end", []
+
+    def during(child, tag):
+        def look():
+            while child.poll() is None and not told:
+                time.sleep(0.2)
+                told.extend(filter(None, [peers_told(settings, ranks)]))
+            end.touch()
+        threading.Thread(target=look, daemon=True).start()
+
+    command, env = settings.mpirun(ranks, [binary, end])
+    ran = run(command, cwd=where, env=env, timeout=LIMIT, during=during)
+    if ran.code or not told:
+        return failed(f"{ran.ended()}: {ran.last_line()}")
+    for rank, peers in told[0].items():
+        for peer in peers:
+            other = peer["rank"] // 2
+            way, host = ("memory", 0) if other == rank // 2 else ("tcp", other)
+            if peer["way"] != way or peer["host"] != f"10.77.0.{host + 1}":
+                return failed(f"rank {rank} reaches rank {peer['rank']} by {peer}")
+    return passed(f"{2 * (ranks - 1)} peers")
+
+
 def killed(settings):
     """All that wait for a rank hear of its death, by name."""
     where, binary = widow(settings)
@@ -205,6 +243,7 @@ def cases(settings):
         return
     yield Case("wire", lambda: wire(settings))
     yield Case("fci-run", lambda: by_fci_run(settings))
+    yield Case("shown", lambda: shown(settings))
     yield Case("docker", lambda: docker(settings))
     yield Case("no-network", lambda: refused(settings, ["FCI_NET='nosuch'", "eth0 10.77.0."],
                                              FCI_NET="nosuch"))
@@ -212,8 +251,7 @@ def cases(settings):
                                            FCI_PORTS="41009-41000"))
     yield Case("few-ports", lambda: refused(settings, ["no port of FCI_PORTS=41000 is free at 10.77."],
                                             FCI_PORTS="41000"))
-    if settings.transport != "fci":  # Open MPI shows nothing of what a provider tells it
-        yield Case("firewall", lambda: firewall(settings))
+    yield Case("firewall", lambda: firewall(settings))
     yield Case("killed", lambda: killed(settings))
     if settings.mpi == "openmpi":  # Hydra takes a host that it does not reach for dead, and ends all
         yield Case("silent", lambda: silent(settings))

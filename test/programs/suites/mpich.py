@@ -37,8 +37,8 @@ def death(settings, way):
     if ran.timed_out:
         return failed(f"hangs: {len(lines)} of {RANKS - 1} survivors got an error")
     if len(lines) != RANKS - 1:
-        return failed(f"{len(lines)} of {RANKS - 1} survivors got an error: "
-                      f"{(ran.out + ran.err).strip()[-300:]}")
+        said = (ran.out + ran.err).split("\n====")[0]  # the rest is the launcher's
+        return failed(f"{len(lines)} of {RANKS - 1} survivors got an error: {said.strip()[-300:]}")
     for rank, call, number, text in lines:
         if number != PROC_FAILED:
             return failed(f"rank {rank}: {call}: class {number}: {text}")
