@@ -3,6 +3,7 @@
 A peer is one entry of PEERS: a title, the compiler wrapper whose binary it runs, the launcher with
 its options, and environment. Peers with the same `mpicc` run the same binary.
 """
+import contextlib
 import glob
 import hashlib
 import os
@@ -16,15 +17,15 @@ MPICH = {"mpicc": "mpicc.mpich", "mpirun": "mpirun.mpich", "family": "hydra"}
 PEERS = {
     # `fci_env` takes the options from the installed fci-env, as a user does: those of the component,
     # if it was built for this Open MPI, else of the provider. FCI_INFO=on tells which.
-    "fci": dict(OPENMPI, title="FCI under Open MPI", fci_env=["--mca"], lab=[]),
+    "fci": dict(OPENMPI, title="FCI under Open MPI", fci_env=["--mca"], lab=True),
     "fci-two-sided": dict(OPENMPI, title="FCI, two-sided protocol", fci_env=["--mca"],
                           fci=["FCI_PROTOCOL=two-sided"]),
     "fci-ofi": dict(OPENMPI, title="FCI under Open MPI, through libfabric",
                     fci_env=["--mca", "--mpi", "openmpi-ofi"]),
-    # Between hosts (compare --hosts): `lab` is what fci-lab run is told, `cases` what is run instead.
-    "tcp": dict(OPENMPI, title="Open MPI's own TCP", lab=["--plain"],
+    # Between hosts (--hosts): those with `lab` are run; `cases`: what is run instead.
+    "tcp": dict(OPENMPI, title="Open MPI's own TCP", lab=True,
                 options="--mca pml ob1 --mca btl tcp,self"),
-    "raw": dict(OPENMPI, title="a bare TCP socket, without any MPI", lab=["--plain"],
+    "raw": dict(OPENMPI, title="a bare TCP socket, without any MPI", lab=True,
                 options="--mca pml ob1 --mca btl tcp,self",
                 cases={"latency": "wire", "rate": "wire-rate", "stream": "wire-stream"}),
     "vader": dict(OPENMPI, title="Open MPI's shared memory (vader)",
@@ -37,7 +38,7 @@ PEERS = {
                             " --mca mtl_ofi_provider_include tcp;ofi_rxm"),
     "mpich": dict(MPICH, title="Debian's MPICH (ch4:ucx)"),
     # The same binaries; fci-mpich-build put it into FCI's prefix.
-    "fci-mpich": dict(MPICH, title="MPICH over FCI", installed="mpich/bin/mpirun.fci", lab=[]),
+    "fci-mpich": dict(MPICH, title="MPICH over FCI", installed="mpich/bin/mpirun.fci", lab=True),
 }
 
 
@@ -109,8 +110,27 @@ def fci_options(prefix, arguments=("--mca",)):
     return done.stdout.split()
 
 
-def command(peer, ranks, prefix, program):
-    """The whole command line that starts `program` (a list) on this peer."""
+@contextlib.contextmanager
+def lab_of(hosts, prefix, cores=1):
+    """A lab of fci-lab for as long as this lasts, with so many cores for each host as long as there
+    are enough; its name. None for hosts that are None."""
+    if hosts is None:
+        yield None
+        return
+    name = f"bench-{os.getpid()}"
+    line = [os.path.join(prefix, "bin/fci-lab"), "up", "--name", name, "--attached",
+            "--cores", str(cores), str(hosts)]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as lab:
+        if not lab.stdout.readline():
+            raise Unusable("there is no lab, as fci-lab says above")
+        yield name
+
+
+def command(peer, ranks, prefix, program, lab=None):
+    """The whole command line that starts `program` (a list) on this peer, here or over the hosts of
+    a lab."""
+    if lab:
+        return command_over_hosts(peer, lab, ranks, prefix, program)
     entry = PEERS[peer]
     prefix = entry.get("prefix", prefix)
     if "installed" in entry:
@@ -128,20 +148,24 @@ def command(peer, ranks, prefix, program):
         line += ["-bind-to", "core"]
     line += shlex.split(entry.get("options", "").replace(";", r"\;"))
     if entry.get("fci_env"):
-        line += fci_options(prefix, [*entry["fci_env"], *entry.get("fci", [])])
+        line += fci_options(prefix, [*entry["fci_env"], "--here", *entry.get("fci", [])])
     return line + ["-np", str(ranks), *program]
 
 
 def command_over_hosts(peer, lab, ranks, prefix, program):
-    """The same for a lab of fci-lab, whose hosts it takes in turn."""
+    """The same for a lab of fci-lab, whose hosts get the ranks in blocks as even as can be."""
     entry = PEERS[peer]
-    if "lab" not in entry:
+    if not entry.get("lab"):
         raise Unusable(f"'{peer}' does not run over hosts; these do: "
-                       + ", ".join(name for name in PEERS if "lab" in PEERS[name]))
+                       + ", ".join(name for name in PEERS if PEERS[name].get("lab")))
     prefix = entry.get("prefix", prefix)
-    line = [os.path.join(prefix, "bin/fci-lab"), "run", "--name", lab, *entry["lab"]]
+    line = [os.path.join(prefix, "bin/fci-lab"), "run", "--name", lab]
     if "installed" in entry:
         return line + [os.path.join(prefix, entry["installed"]), "-n", str(ranks), *program]
+    # All from the same line on: what FCI needs is asked for before, as on one host.
+    line += ["--plain", find(entry["mpirun"], "mpirun"), *shlex.split(entry.get("options", ""))]
+    if entry.get("fci_env"):
+        line += fci_options(prefix, [*entry["fci_env"], *entry.get("fci", [])])
     return line + ["-n", str(ranks), *program]
 
 
