@@ -9,7 +9,10 @@
 enum {
     LOOKS_EACH = 64,    /* of so many one is measured */
     JUDGED = 8,         /* of so many that were measured the shortest counts: others lost a core */
-    STEP_TICKS = 120    /* of the processor's clock; a loop that only looks takes 10 to 60 */
+    STEP_TICKS = 180,   /* of the processor's clock; a loop that only looks takes 10 to 70, and to
+                         * 150 where it has just slept */
+    LOOK_TICKS = 20000  /* who looked for so long slept: whatever it does next is slow, and says
+                         * nothing */
 };
 
 static ompi_request_fns_t others;  /* what Open MPI had before */
@@ -17,6 +20,7 @@ static ompi_request_fns_t others;  /* what Open MPI had before */
 static struct {
     unsigned until_measured;
     unsigned measured;
+    uint64_t came;          /* when the look began after which is measured */
     uint64_t left;          /* when the last look ended; 0: it is not measured */
     uint64_t shortest;
 } looks = { .until_measured = LOOKS_EACH, .shortest = UINT64_MAX };
@@ -40,14 +44,18 @@ static inline void begin_look(void)
     pml_fci.looks = true;
     if (OPAL_UNLIKELY(looks.left != 0))
         measure();
+    if (OPAL_UNLIKELY(looks.until_measured == 1))
+        looks.came = __rdtsc();
 }
 
 static inline int end_look(int answer)
 {
     pml_fci.looks = false;
     if (OPAL_UNLIKELY(--looks.until_measured == 0)) {
+        const uint64_t now = __rdtsc();
+        const bool slept = now - looks.came > LOOK_TICKS;
         looks.until_measured = LOOKS_EACH;
-        looks.left = __rdtsc();
+        looks.left = slept ? 0 : now;
     }
     return answer;
 }
