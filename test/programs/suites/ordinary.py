@@ -7,12 +7,14 @@ import pwd
 import re
 import shutil
 
-from harness import HERE, Case, built, failed, passed, processes_of_user, run, signal_named
+from harness import (HERE, STOCK, Case, built, failed, passed, processes_of_user, run,
+                     signal_named)
 
 LIMIT = 120
 BYTES = 4096
 ROUNDS = 2
-MEETING_MS = 600  # of 64 ranks on two cores: 280, where nothing else runs
+MEETING_MS = 600  # of 64 ranks on two cores: 280 on a fast machine, where nothing else runs
+BESIDE_STOCK = 7  # on others, as many times what the MPI's own shared memory takes: 5 to 6
 ATTEMPTS = 5
 
 
@@ -56,17 +58,32 @@ def all_to_all(settings, ranks, descriptors):
         as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups",
                    "--bounding-set=-all", "--inh-caps=-all"]
         env = {"TMPDIR": str(home), "HOME": str(home)}
-    command, more = prefix.mpirun(ranks, [binary, BYTES, ROUNDS])
-    limited = ["sh", "-c", f'ulimit -n {descriptors} && exec "$@"', "sh"]
-    ran = run(as_user + limited + command, cwd=where, env={**more, **env}, timeout=LIMIT)
+
+    def start(transport):
+        command, more = prefix.mpirun(ranks, [binary, BYTES, ROUNDS], transport)
+        limited = ["sh", "-c", f'ulimit -n {descriptors} && exec "$@"', "sh"]
+        return run(as_user + limited + command, cwd=where, env={**more, **env}, timeout=LIMIT)
+
+    ran = start(settings.transport)
     if ran.code or ran.left or signal_named(ran.err):
         return failed(f"{ran.ended()}: {ran.last_line()}")
-    took = re.search(rf"^alltoall: {ranks} ranks, all right, the first in (\d+) ms$", ran.out, re.M)
-    if not took:
+    took = met_after(ran, ranks)
+    if took is None:
         return failed(ran.last_line())
-    limit = MEETING_MS if settings.transport == "fci-openmpi" else 2 * MEETING_MS
-    verdict = passed if int(took.group(1)) <= limit else failed
-    return verdict(f"{ranks} ranks, {descriptors} descriptors: all had met after {took.group(1)} ms")
+    said = f"{ranks} ranks, {descriptors} descriptors: all had met after {took} ms"
+    times = 1 if settings.transport == "fci-openmpi" else 2
+    if took <= times * MEETING_MS:
+        return passed(said)
+    stock = met_after(start(STOCK[settings.transport]), ranks)
+    said += f", over {STOCK[settings.transport]} after {stock}"
+    verdict = passed if stock and took <= times * BESIDE_STOCK * stock else failed
+    return verdict(said)
+
+
+def met_after(ran, ranks):
+    """ms; None: it failed."""
+    took = re.search(rf"^alltoall: {ranks} ranks, all right, the first in (\d+) ms$", ran.out, re.M)
+    return int(took.group(1)) if took and not ran.code else None
 
 
 def meeting(settings, ranks, descriptors):
