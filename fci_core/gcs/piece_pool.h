@@ -214,6 +214,8 @@ public:
         ++returned_;
         if (returned_ - told_ >= (layout.pool_share() + 3) / 4) tell();
     }
+    /// Of the pool, as far as its memory was used by this process.
+    [[nodiscard]] std::uint64_t seen_bytes() const noexcept { return seen_bytes_; }
     [[nodiscard]] bool owes() const noexcept { return returned_ != told_; }
     void tell() noexcept {
         FCI_ASSERT(word_ != nullptr && told_ <= returned_);

@@ -4,8 +4,11 @@
 //
 // What a message costs is the time since the one before it ended, or since it began if that was
 // later: where many are under way at once, each waits for the others, and how long says nothing.
-// Nor does a message that shared its time with one that went another way. So a path is tried until
-// one message was alone, or several came one after the other with no other path under way.
+// Nor does a message that shared its time with one that went another way, nor one that paid for
+// memory which the next ones find there; and the first on a path finds its memory in no cache. So a
+// path is tried until a few messages were alone, of which the cheapest counts, or several came one
+// after the other with no other path under way; or until so much has gone that way without an
+// answer that a stream would spend itself on trials.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +37,7 @@ public:
         Class& c = classes_[class_of(bytes)];
         const std::uint32_t turn = c.messages++;
         if (c.on_trial) {
-            if (turn - c.trial_from < kTrialMost) return c.candidate;
+            if (is_before(turn, c.trial_until)) return c.candidate;
             end_trial(c);  // many begin before one ends
         }
         const Path best = cheapest(c, may_share);
@@ -42,13 +45,16 @@ public:
         for (const Path path : kPaths) {
             if (path == Path::shared && !may_share) continue;
             const Record& record = c.of[index(path)];
-            if (record.trials >= kFirstTrials && (path == best || turn < record.retry_at)) continue;
-            if (next == best || record.trials < c.of[index(next)].trials) next = path;
+            if (record.is_tried && (path == best || turn < record.retry_at)) continue;
+            if (next == best || !record.is_tried) next = path;
         }
-        if (next != best || c.of[index(best)].trials < kFirstTrials) {
+        if (next != best || !c.of[index(best)].is_tried) {
             c.on_trial = true;
             c.candidate = next;
             c.trial_from = turn;
+            c.learned = 0;
+            c.trial_number = begun_ + 1;
+            c.trial_until = turn + kTrialMost;
         }
         return next;
     }
@@ -64,9 +70,17 @@ public:
         return begun_;
     }
 
-    /// It has arrived: `bytes`, by a path that was chosen for `chosen_for`, a receive's length.
-    void end(Path path, std::uint64_t chosen_for, std::uint64_t bytes, std::uint32_t number,
-             Nanoseconds started, Nanoseconds now) noexcept {
+    /// A message that has arrived.
+    struct Ended {
+        Path path;
+        std::uint64_t chosen_for;  // the length that the path was chosen for, a receive's
+        std::uint64_t bytes;
+        std::uint32_t number;  // of begin()
+        Nanoseconds started, now;
+        bool is_typical;  // it paid for nothing that the next ones find there
+    };
+    void end(const Ended& message) noexcept {
+        const auto [path, chosen_for, bytes, number, started, now, is_typical] = message;
         FCI_ASSERT(index(path) < kPaths.size() && !is_before(begun_, number));
         FCI_ASSERT(now >= started && now >= ended_);
         const bool alone =
@@ -77,6 +91,11 @@ public:
         const bool of_former_kind = is_before(number, first_of_its_kind_);
         if (of_former_kind) settled_ = begun_;
         Class& c = classes_[class_of(chosen_for)];
+        bound_trial(c, message);
+        if (!is_typical) {
+            c.of[index(path)].run = {};
+            return;
+        }
         if (alone || (!of_former_kind && is_before(settled_, number))) {
             c.mixed = 0;
         } else if (c.mixed < kMixedMost) {
@@ -89,15 +108,17 @@ public:
         run.cost += static_cast<float>(cost);
         run.bytes += static_cast<float>(bytes) + 1;
         if (!alone && ++run.messages < kRun) return;
-        learn(c, path, run.cost / run.bytes);
+        learn(c, path, run.cost / run.bytes, alone ? 1 : kAloneOfTrial);
         run = {};
     }
 
 private:
     static constexpr unsigned kClasses = 12;  // 16 KiB, 32 KiB, ... 32 MiB and more
-    static constexpr std::uint8_t kFirstTrials = 4;
     static constexpr std::uint32_t kRetryEvery = 64;  // times the length of a trial
+    static constexpr std::uint32_t kAloneOfTrial = 4;  // messages
     static constexpr std::uint32_t kTrialMost = 128;  // messages
+    static constexpr std::uint32_t kTrialLeast = 16;
+    static constexpr std::uint64_t kTrialBytes = 64 << 20;  // once one of its messages has ended
     static constexpr std::uint32_t kRun = 8;          // messages one after the other
     static constexpr std::uint32_t kMixedMost = 128;  // then what mixed messages cost must do
     static constexpr std::array<Path, 3> kPaths = {Path::ring, Path::shared, Path::pull};
@@ -109,12 +130,15 @@ private:
     struct Record {
         float cost = std::numeric_limits<float>::infinity();  // ns per byte
         std::uint32_t retry_at = 0;                           // message of the class
-        std::uint8_t trials = 0;                              // of the first ones
+        bool is_tried = false;
         Run run;                                              // not long enough yet
     };
     struct Class {
         Record of[3];
-        std::uint32_t messages = 0, trial_from = 0, mixed = 0;
+        std::uint32_t messages = 0, mixed = 0;
+        std::uint32_t trial_from = 0, trial_until = 0;  // messages of the class
+        std::uint32_t trial_number = 0;                 // of begin(), of the first
+        std::uint32_t learned = 0;                      // of it, alone
         bool on_trial = false;
         Path candidate = Path::ring;
     };
@@ -132,7 +156,20 @@ private:
         return best;
     }
 
-    void learn(Class& c, Path path, float per_byte) noexcept {
+    /// What is under way when the first message of a trial ends cannot be called back, and goes the
+    /// way that is on trial; how much follows is bounded.
+    static void bound_trial(Class& c, const Ended& message) noexcept {
+        if (!c.on_trial || message.path != c.candidate ||
+            is_before(message.number, c.trial_number)) {
+            return;
+        }
+        const std::uint64_t most = kTrialBytes / std::max<std::uint64_t>(message.bytes, 1);
+        const auto more = static_cast<std::uint32_t>(
+            std::clamp<std::uint64_t>(most, kTrialLeast, kTrialMost));
+        if (is_before(c.messages + more, c.trial_until)) c.trial_until = c.messages + more;
+    }
+
+    void learn(Class& c, Path path, float per_byte, std::uint32_t messages) noexcept {
         FCI_ASSERT(per_byte >= 0);
         Record& record = c.of[index(path)];
         // Follows downwards at once and upwards slowly: a transfer is dear because the other side
@@ -142,7 +179,9 @@ private:
         } else {
             record.cost += std::min(per_byte - record.cost, 3 * record.cost) / 8;
         }
-        if (c.on_trial && path == c.candidate) end_trial(c);
+        if (!c.on_trial || path != c.candidate) return;
+        c.learned += messages;
+        if (c.learned >= kAloneOfTrial) end_trial(c);
     }
 
     /// The next one comes the later, the longer this one took and the worse that path was.
@@ -150,7 +189,7 @@ private:
         FCI_ASSERT(c.on_trial && c.messages - c.trial_from != 0);
         c.on_trial = false;
         Record& record = c.of[index(c.candidate)];
-        if (record.trials < kFirstTrials) ++record.trials;
+        record.is_tried = true;
         const bool much_worse = record.cost > 2 * c.of[index(cheapest(c, true))].cost;
         record.retry_at = c.messages + (c.messages - c.trial_from) *
                                            (much_worse ? 4 * kRetryEvery : kRetryEvery);

@@ -91,6 +91,14 @@ struct CopyShare {
     bool alone = false;    // this side copies all of it
 };
 
+/// What CopyPath is told of a receive whose data was asked for.
+struct CopyTiming {
+    Nanoseconds started = 0;       // 0: what it takes says nothing of any way
+    std::uint64_t chosen_for = 0;  // the length that the way was chosen for
+    std::uint32_t number = 0;      // CopyPath::begin()
+    bool paid_for_memory = false;  // that messages after it find there
+};
+
 /// As an ArrivedNode it is a send that is unasked.
 struct Order : OrderHot, ListLink, ArrivedNode {
     nhi::PeerId peer = nhi::kNoPeer;  // send: destination; receive: the source once matched
@@ -110,9 +118,7 @@ struct Order : OrderHot, ListLink, ArrivedNode {
     std::uint16_t claims_generation = 0;
     std::uint64_t* claims = nullptr;  // the word from which both sides claim (claims.h)
     std::uint64_t own_pieces = 0;     // claimed and copied by this side
-    Nanoseconds started = 0;
-    std::uint32_t transfer = 0;  // receive: its number for CopyPath
-    std::uint64_t chosen_for = 0;  // receive: the length that CopyPath was asked for
+    CopyTiming timing;
 
     [[nodiscard]] std::uint64_t pieces() const noexcept {
         FCI_ASSERT(piece_bytes != 0);
@@ -145,7 +151,7 @@ struct Order : OrderHot, ListLink, ArrivedNode {
     void begin_moving() noexcept {
         FCI_ASSERT(state != OrderState::moving && state != OrderState::finished);
         state = OrderState::moving;
-        started = 0;
+        timing.started = 0;
         moved = own_pieces = 0;
         share = {};
     }

@@ -11,7 +11,7 @@ void Rendezvous::choose_path(Order& order, Peer& peer, std::uint64_t bytes) {
     order.chosen = copies_.may_copy(peer, SharedCopies::Direction::read)
                        ? peer.path.choose(bytes, SharedCopies::is_worth_sharing(bytes))
                        : Path::ring;
-    order.chosen_for = bytes;
+    order.timing.chosen_for = bytes;
     order.path = order.chosen;
     if (order.path == Path::shared && !copies_.hold_claim(order, peer)) order.path = Path::pull;
     switch (order.path) {

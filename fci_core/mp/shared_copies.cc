@@ -166,7 +166,7 @@ void SharedCopies::refused(Order& order, Peer& peer) {
     ++engine_.counters.copies_refused;
     Orders::unlink(order);
     order.share.refused = true;
-    order.started = 0;  // what it takes says nothing of any way
+    order.timing.started = 0;  // what it takes says nothing of any way
     if (order.path == Path::pull) {
         go_on_by_stream(order, peer);
         return ask_for_data(engine_, order, peer);
@@ -180,7 +180,7 @@ void SharedCopies::refused(Order& order, Peer& peer) {
 bool SharedCopies::other_refused(Order& order, Peer& peer) {
     if (order.share.alone) return false;
     order.share.alone = true;
-    order.started = 0;
+    order.timing.started = 0;
     if (order.share.refused) {
         go_on_by_stream(order, peer);
     } else if (!may_copy(peer, direction_of(order))) {

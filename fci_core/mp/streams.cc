@@ -86,11 +86,13 @@ bool Streams::on_piece(Peer& peer, const gcs::Line& line) {
         bytes > order->wanted - order->moved || (!in_pool && bytes > piece_bytes(peer))) {
         return false;
     }
+    const std::uint64_t seen_bytes = peer.pieces_in.seen_bytes();
     const std::byte* const data =
         in_pool
             ? peer.pieces_in.at(engine_.network, peer.id, peer.in.layout(), record.offset, bytes)
             : peer.in.ring(line, bytes);
     if (data == nullptr) return false;
+    order->timing.paid_for_memory |= peer.pieces_in.seen_bytes() != seen_bytes;
     std::memcpy(order->data + order->moved, data, bytes);
     order->moved += bytes;
     engine_.counters.ring_bytes += bytes;

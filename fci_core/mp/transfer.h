@@ -20,17 +20,18 @@ inline void ask_for_data(Engine& engine, const Order& order, Peer& peer) noexcep
 }
 
 inline void begin_transfer(Engine& engine, Order& order, Peer& peer) noexcept {
-    order.transfer = peer.path.begin(order.chosen);
-    order.started = engine.device.now();
+    order.timing.number = peer.path.begin(order.chosen);
+    order.timing.started = engine.device.now();
+    order.timing.paid_for_memory = false;
 }
 
 /// All of it is here. `order`: the receive.
 inline void end_transfer(Engine& engine, Order& order) noexcept {
     Peer& peer = engine.peers[order.peer];
     peer.row->bytes_received += order.wanted;
-    if (order.started != 0 && order.error == kSuccess) {
-        peer.path.end(order.chosen, order.chosen_for, order.wanted, order.transfer, order.started,
-                      engine.device.now());
+    if (order.timing.started != 0 && order.error == kSuccess) {
+        peer.path.end({order.chosen, order.timing.chosen_for, order.wanted, order.timing.number,
+                       order.timing.started, engine.device.now(), !order.timing.paid_for_memory});
     }
     engine.orders.finish_later(order, order.error);
 }
