@@ -197,6 +197,7 @@ test_api_SOURCES = \
 	test/unit/api/faults_test.cc \
 	test/unit/api/group_test.cc \
 	test/unit/api/network_test.cc \
+	test/unit/api/limits_test.cc \
 	test/unit/api/two_hosts_test.cc \
 	test/unit/api/pool_test.cc \
 	test/unit/api/post_test.cc \

@@ -69,9 +69,22 @@ const ddi::Driver* choose_driver(const Preference& preference, Status* status,
 
 }  // namespace
 
+namespace {
+
+/// Of a process among so many on its host. A few have pools in which one peer goes round in more
+/// than an L2; many share what is there.
+std::uint64_t pool_bytes_for(std::uint32_t local_ranks, const progress::Caches& caches) noexcept {
+    if (local_ranks > 64) return kMiB;
+    if (local_ranks > 16) return 2 * kMiB;
+    if (local_ranks > 4) return 4 * kMiB;
+    const std::uint64_t most = std::max(caches.third / 4, kMiB);
+    return 4 * std::bit_ceil(std::clamp(2 * caches.second, kMiB, most));
+}
+
+}  // namespace
+
 mp::Limits limits_for(const Parameters& parameters, const mp::Protocol& protocol,
-                      std::uint32_t local_ranks, unsigned cores) {
-    // Few ranks get pools that are larger than an L2, many ranks share what is there.
+                      std::uint32_t local_ranks, const Machine& machine) {
     const bool many = local_ranks > 16, crowd = local_ranks > 64;
     mp::Limits limits;
     limits.layout.slots = static_cast<std::uint32_t>(
@@ -89,7 +102,7 @@ mp::Limits limits_for(const Parameters& parameters, const mp::Protocol& protocol
     // that take turns on their cores write through all rings before any of them comes round again:
     // these must fit into a cache together, or each message waits for memory.
     std::uint64_t ring_bytes = many ? 64 * kKiB : kMiB;
-    if (local_ranks > cores) {
+    if (local_ranks > machine.cores) {
         const std::uint64_t pairs = std::uint64_t{local_ranks} * (local_ranks - 1);
         ring_bytes = std::clamp(std::bit_floor(4 * kMiB / pairs), 64 * kKiB, ring_bytes);
     }
@@ -103,9 +116,8 @@ mp::Limits limits_for(const Parameters& parameters, const mp::Protocol& protocol
                              : protocol.sends_data()     ? mp::kEagerMost
                                                          : 0;
     const std::uint64_t pool_bytes = std::clamp<std::uint64_t>(
-        parameters.pool_bytes != 0 ? parameters.pool_bytes : crowd ? kMiB
-                                                         : many    ? 2 * kMiB
-                                                                   : 4 * kMiB,
+        parameters.pool_bytes != 0 ? parameters.pool_bytes
+                                   : pool_bytes_for(local_ranks, machine.caches),
         8 * gcs::Layout::kPieceBytes, 256 * kMiB);
     limits.layout.pool_bytes =
         pool_bytes / gcs::Layout::kPieceBytes * gcs::Layout::kPieceBytes;
@@ -150,8 +162,8 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
     if (local_ranks == 0) local_ranks = static_cast<std::uint32_t>(parameters.local_ranks);
     if (local_ranks == 0) local_ranks = ranks.here;
 
-    const unsigned cores = progress::usable_cores();
-    const mp::Limits limits = limits_for(parameters, *protocol, local_ranks, cores);
+    const Machine machine{progress::usable_cores(), progress::caches()};
+    const mp::Limits limits = limits_for(parameters, *protocol, local_ranks, machine);
     ddi::Settings settings;
     settings.block_bytes = limits.layout.block_bytes();
     settings.block_first_bytes = limits.layout.block_first_bytes();
@@ -173,7 +185,7 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
     if (device == nullptr) return nullptr;
     const ddi::NetworkChoice& network = device->network_choice();
     auto process = Process::make(std::move(device), driver->name, *protocol, limits,
-                                 progress::WaitPolicy(parameters.wait, local_ranks, cores),
+                                 progress::WaitPolicy(parameters.wait, local_ranks, machine.cores),
                                  progress::own_host());
     process->set_place({std::max(ranks.job, local_ranks), local_ranks, rank_on_host(own_variable),
                         wanted.empty() ? preference.why : "asked for"});

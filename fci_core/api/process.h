@@ -24,6 +24,7 @@
 #include "fci_core/mp/message_passing.h"
 #include "fci_core/progress/busy_polls.h"
 #include "fci_core/progress/host.h"
+#include "fci_core/progress/surroundings.h"
 #include "fci_core/progress/wait.h"
 #include "fci_core/progress/wait_policy.h"
 
@@ -228,8 +229,13 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
 
 int code_of(Status status) noexcept;
 
-/// Sizes by the number of processes of the job on this host (0: unknown), and of its cores.
+/// What sizes go by.
+struct Machine {
+    unsigned cores;
+    progress::Caches caches;
+};
+/// Sizes by the number of processes of the job on this host (0: unknown), and by the host.
 mp::Limits limits_for(const Parameters& parameters, const mp::Protocol& protocol,
-                      std::uint32_t local_ranks, unsigned cores);
+                      std::uint32_t local_ranks, const Machine& machine);
 
 }  // namespace fci::api

@@ -26,7 +26,8 @@ struct Layout {
     // fill three pages.
     static constexpr unsigned kClaims = 63;
 
-    static constexpr std::uint64_t kPieceBytes = 16384;  // of the pool, at most in one request
+    static constexpr std::uint64_t kPieceBytes = 16384;  // of the pool
+    static constexpr std::uint64_t kPiecesOfRequest = 2;  // at most, that lie side by side
     static constexpr std::uint64_t kPoolPiecesMost = 1 << 20;
     static_assert(kPieceBytes % 4096 == 0, "the pool grows by whole pages");
     // The pool is a window of its owner.
@@ -75,6 +76,17 @@ struct Layout {
         const std::uint64_t pieces = pool_bytes / kPieceBytes;
         return pieces < 8 ? 1 : pieces / 4;
     }
+    /// Pieces of its pool in which a process that has one peer goes round: more than an L2, so that
+    /// what was written is in the L3 when it is read, and no more than stays there.
+    [[nodiscard]] constexpr std::uint64_t pool_span() const noexcept {
+        const std::uint64_t pieces = pool_bytes / kPieceBytes;
+        return std::min(pieces, std::max(pieces / 4, kSpanLeast));
+    }
+    static constexpr std::uint64_t kSpanLeast = 64;
+    /// That data of a request takes.
+    [[nodiscard]] static constexpr std::uint64_t pieces_of(std::uint64_t bytes) noexcept {
+        return bytes <= kPieceBytes ? 1 : (bytes + kPieceBytes - 1) / kPieceBytes;
+    }
     /// What a peer is told: bits 0-7 and 8-15 the logarithms of slots and ring bytes, above them
     /// the pieces of the pool.
     [[nodiscard]] constexpr std::uint64_t sizes() const noexcept {
@@ -101,7 +113,7 @@ struct Layout {
     /// Of all else that the two sides must share to understand each other's requests: the version
     /// in the upper half, what options say in the lower.
     [[nodiscard]] static constexpr std::uint64_t digest(std::uint64_t options) noexcept {
-        constexpr std::uint64_t kRecords = 0x46434938;  // changes with every change of the records
+        constexpr std::uint64_t kRecords = 0x46434939;  // changes with every change of the records
         return (kRecords ^ kClaims) << 32 | options * 0x9e3779b97f4a7c15ull >> 32;
     }
 

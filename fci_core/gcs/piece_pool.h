@@ -62,10 +62,9 @@ private:
 
 class PiecePool {
 public:
-    // One peer alone goes round in these: larger than an L2, so that what was written is in the L3
-    // when it is read, and no larger, as all of it stays in a cache. All at once: new memory is
-    // slow, and the first messages to each peer decide how the next ones travel (CopyPath).
-    static constexpr std::uint64_t kSpan = 64;
+    // These come at once, as new memory is slow; the rest of the span (Layout::pool_span) when they
+    // have been gone round.
+    static constexpr std::uint64_t kFirst = 64;
 
     /// `memory`: of the device. Nothing of it is asked for before the first piece is.
     void open(nhi::NetworkInterface& network, const Layout& layout, std::span<std::byte> memory) {
@@ -77,14 +76,15 @@ public:
         data_ = memory.data();
         pieces_ = holders_.size();
         share_ = layout.pool_share();
-        FCI_ASSERT(share_ != 0 && share_ <= pieces_);
+        span_ = layout.pool_span();
+        FCI_ASSERT(share_ != 0 && share_ <= pieces_ && span_ <= pieces_);
     }
 
     /// There is a pool, and the peer can read it.
     [[nodiscard]] bool serves(const PiecesOut& peer) const noexcept {
         return pieces_ != 0 && peer.word_ != nullptr;
     }
-    /// The peer, which it serves, one of `peers`, may be given one more.
+    /// The peer, which it serves, one of `peers`, may be given what next() finds.
     [[nodiscard]] bool may_give(PiecesOut& peer, std::uint64_t peers) noexcept {
         FCI_ASSERT(serves(peer));
         if (within_limits(peer, peers)) [[likely]] return true;
@@ -99,25 +99,28 @@ public:
 
     struct Piece {
         std::byte* data;  // nullptr: none is free
-        std::uint64_t offset;
+        std::uint64_t offset, bytes;
     };
-    /// A free piece. It stays the next one until it is given to a peer.
-    [[nodiscard]] Piece next(nhi::NetworkInterface& network) noexcept {
+    /// A free piece, or as many side by side as `wanted` needs. It stays the next one until it is
+    /// given to a peer.
+    [[nodiscard]] Piece next(nhi::NetworkInterface& network, std::uint64_t wanted) noexcept {
         for (std::uint64_t looks = 0; looks < there_; ++looks) {
-            if (at_ == there_) at_ = 0;
-            if (is_free(holders_[at_])) return here();
+            if (at_ == there_ && !(there_ < span_ && grow(network))) at_ = 0;
+            if (is_free(holders_[at_])) return here(wanted);
             ++at_;
         }
         // All is held: now more of the pool is worth its memory.
         at_ = there_;
         FCI_ASSERT(there_ <= pieces_);
-        return grow(network) ? here() : Piece{nullptr, 0};
+        return grow(network) ? here(wanted) : Piece{nullptr, 0, 0};
     }
-    /// The peer was told of what next() gave; it must outlive the pool.
-    void give(PiecesOut& peer) noexcept {
-        FCI_ASSERT(at_ < there_ && known_free(holders_[at_]));
-        holders_[at_++] = {&peer, ++peer.sent_};
-        ++held_;
+    /// The peer was told of `bytes` in what next() gave; it must outlive the pool.
+    void give(PiecesOut& peer, std::uint64_t bytes) noexcept {
+        for (std::uint64_t left = Layout::pieces_of(bytes); left != 0; --left) {
+            FCI_ASSERT(at_ < there_ && known_free(holders_[at_]));
+            holders_[at_++] = {&peer, ++peer.sent_};
+            ++held_;
+        }
         FCI_ASSERT(held_ <= pieces_ && peer.held() <= held_);
     }
     /// The peer is gone.
@@ -158,18 +161,25 @@ private:
         look(*holder.peer);
         return holder.peer->has_returned(holder.number);
     }
-    [[nodiscard]] Piece here() const noexcept {
+    [[nodiscard]] Piece here(std::uint64_t wanted) noexcept {
         FCI_ASSERT(at_ < there_);
+        const std::uint64_t most = std::min(Layout::kPiecesOfRequest, there_ - at_);
+        std::uint64_t count = 1;
+        while (count < most && count * Layout::kPieceBytes < wanted &&
+               is_free(holders_[at_ + count])) {
+            ++count;
+        }
         const std::uint64_t offset = at_ * Layout::kPieceBytes;
-        return {data_ + offset, offset};
+        return {data_ + offset, offset, std::min(wanted, count * Layout::kPieceBytes)};
     }
     /// By doubling, as far as it is needed.
     bool grow(nhi::NetworkInterface& network) noexcept {
         if (there_ == pieces_) return false;
-        const std::uint64_t more = std::min(std::max(there_, kSpan), pieces_ - there_);
+        const std::uint64_t more = std::min(std::max(there_, kFirst), pieces_ - there_);
         FCI_ASSERT(more != 0 && there_ + more <= holders_.size());
         if (network.provide(nhi::kSelf, Layout::kPool + there_ * Layout::kPieceBytes,
                             more * Layout::kPieceBytes) != Status::ok) {
+            span_ = there_;
             return false;
         }
         there_ += more;
@@ -182,6 +192,7 @@ private:
     std::uint64_t at_ = 0;     // where the next one is looked for
     std::uint64_t held_ = 0;   // as far as known
     std::uint64_t share_ = 0;  // that one peer may hold
+    std::uint64_t span_ = 0;   // of them, to go round in
     std::uint64_t surveyed_ = 0;  // where was looked last for what came back
     std::vector<Holder> holders_;
 };
@@ -189,12 +200,14 @@ private:
 /// What a peer's pool shows to this process.
 class PiecesIn {
 public:
-    /// The piece that the peer names; nullptr: there is none. It can be read until give_back().
+    /// Where the data is that the peer says it has in its pool; nullptr: there is no such place. It
+    /// can be read until give_back().
     [[nodiscard]] const std::byte* at(nhi::NetworkInterface& network, nhi::PeerId peer,
                                       const Layout& layout, std::uint64_t offset,
                                       std::uint64_t bytes) noexcept {
-        if (bytes > Layout::kPieceBytes || offset % Layout::kPieceBytes != 0 ||
-            offset >= layout.pool_bytes) {
+        if (bytes > Layout::kPiecesOfRequest * Layout::kPieceBytes ||
+            offset % Layout::kPieceBytes != 0 || offset >= layout.pool_bytes ||
+            bytes > layout.pool_bytes - offset) {
             return nullptr;
         }
         if (pool_ == nullptr) {
@@ -204,14 +217,15 @@ public:
             pool_ = network.map(peer, Layout::kPool, layout.pool_bytes);
             if (pool_ == nullptr) return nullptr;
         }
-        if (offset >= seen_bytes_) see(network, peer, layout, offset);
+        const std::uint64_t last = offset + std::max<std::uint64_t>(bytes, 1) - 1;
+        if (last >= seen_bytes_) see(network, peer, layout, last);
         return pool_ + offset;
     }
     /// It was read. The peer is told now and then, by tell() at the latest: each time, the word's
     /// line moves between two cores.
-    void give_back(const Layout& layout) noexcept {
+    void give_back(const Layout& layout, std::uint64_t bytes) noexcept {
         FCI_ASSERT(pool_ != nullptr);  // at() gave it
-        ++returned_;
+        returned_ += Layout::pieces_of(bytes);
         if (returned_ - told_ >= (layout.pool_share() + 3) / 4) tell();
     }
     /// Of the pool, as far as its memory was used by this process.
@@ -227,7 +241,7 @@ private:
     /// As the owner, this side makes what is new ready to be used at once and not page by page.
     void see(nhi::NetworkInterface& network, nhi::PeerId peer, const Layout& layout,
              std::uint64_t offset) noexcept {
-        constexpr std::uint64_t kFirst = PiecePool::kSpan * Layout::kPieceBytes;
+        constexpr std::uint64_t kFirst = PiecePool::kFirst * Layout::kPieceBytes;
         const std::uint64_t end =
             std::min(std::max(std::bit_ceil(offset + 1), kFirst), layout.pool_bytes);
         FCI_ASSERT(offset < end && seen_bytes_ < end);

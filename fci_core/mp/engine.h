@@ -44,8 +44,8 @@ struct Engine {
     void return_credit(Peer& peer) noexcept;
     void return_credit_if_due(Peer& peer) noexcept;
     /// The oldest piece of the peer's pool that is in use here is its own again.
-    void return_piece(Peer& peer) noexcept {
-        peer.pieces_in.give_back(peer.in.layout());
+    void return_pieces(Peer& peer, std::uint64_t bytes) noexcept {
+        peer.pieces_in.give_back(peer.in.layout(), bytes);
         if (peer.pieces_in.owes()) work.set_busy();
     }
 

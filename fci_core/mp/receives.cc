@@ -231,7 +231,7 @@ bool Receives::on_send(Peer& peer, const gcs::Line& line) {
     } else {
         take_short(peer, message);
     }
-    if (in_pool) engine_.return_piece(peer);
+    if (in_pool) engine_.return_pieces(peer, message.bytes);
     return true;
 }
 

@@ -186,14 +186,14 @@ Status Sends::put_in_pool(Peer& peer, const SendArguments& send, Control control
         !engine_.pool.may_give(peer.pieces_out, engine_.peers.active().size())) {
         return Status::again;
     }
-    const gcs::PiecePool::Piece piece = engine_.pool.next(engine_.network);
+    const gcs::PiecePool::Piece piece = engine_.pool.next(engine_.network, control.bytes);
     if (piece.data == nullptr) return Status::again;
     std::copy(send.header.begin(), send.header.end(), piece.data);
     gather(piece.data + send.header.size(), send.data);
     peer.out.prepare().word[word] = piece.offset;
     control.flags |= kInPool;
     const Status status = peer.out.put(engine_.network, control.word());
-    if (status == Status::ok) engine_.pool.give(peer.pieces_out);
+    if (status == Status::ok) engine_.pool.give(peer.pieces_out, control.bytes);
     return status;
 }
 

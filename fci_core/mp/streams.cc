@@ -10,6 +10,9 @@ namespace fci::mp {
 
 namespace {
 constexpr unsigned kPiecesPerTurn = 64;
+// From here on a request costs more than it brings when the receiver begins to copy early.
+constexpr std::uint64_t kLong = 512 * 1024;
+constexpr std::uint64_t kPiecesLong = gcs::Layout::kPiecesOfRequest * gcs::Layout::kPieceBytes;
 constexpr std::uint64_t kRingPiece = 16 * 1024;
 // Where each costs calls of two kernels, not a few stores; its length has 16 bits.
 constexpr std::uint64_t kRingPieceFar = 60 * 1024;
@@ -46,21 +49,24 @@ void Streams::push(Peer& peer, Order& order) {
 std::uint64_t Streams::next_piece(Peer& peer, const Order& order) {
     if (!engine_.pool.serves(peer.pieces_out)) return piece_in_ring(peer, order);
     if (!engine_.pool.may_give(peer.pieces_out, engine_.peers.active().size())) return 0;
-    const gcs::PiecePool::Piece piece = engine_.pool.next(engine_.network);
+    const std::uint64_t wanted =
+        std::min(order.wanted < kLong ? gcs::Layout::kPieceBytes : kPiecesLong,
+                 order.wanted - order.moved);
+    const gcs::PiecePool::Piece piece = engine_.pool.next(engine_.network, wanted);
     // Where others hold all of the pool, they may do so for long.
     return piece.data != nullptr ? piece_in_pool(peer, order, piece) : piece_in_ring(peer, order);
 }
 
 std::uint64_t Streams::piece_in_pool(Peer& peer, const Order& order,
                                      const gcs::PiecePool::Piece& piece) {
-    const std::uint64_t bytes = std::min(gcs::Layout::kPieceBytes, order.wanted - order.moved);
+    const std::uint64_t bytes = piece.bytes;
     std::memcpy(piece.data, order.data + order.moved, bytes);
     gcs::Line& line = peer.out.prepare();
     line.word[0] = order.peer_handle;
     line.word[1] = piece.offset;
     const Control control{Kind::piece, kInPool, static_cast<std::uint16_t>(bytes)};
     if (peer.out.put(engine_.network, control.word()) != Status::ok) return 0;
-    engine_.pool.give(peer.pieces_out);
+    engine_.pool.give(peer.pieces_out, bytes);
     engine_.counters.pool_bytes += bytes;
     return bytes;
 }
@@ -98,7 +104,7 @@ bool Streams::on_piece(Peer& peer, const gcs::Line& line) {
     engine_.counters.ring_bytes += bytes;
     if (in_pool) {
         engine_.counters.pool_bytes += bytes;
-        engine_.return_piece(peer);
+        engine_.return_pieces(peer, bytes);
     }
     if (order->moved == order->wanted) end_transfer(engine_, *order);
     return true;

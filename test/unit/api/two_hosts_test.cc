@@ -19,7 +19,7 @@ constexpr std::uint64_t kMiB = 1024 * 1024;
 Context open_on(unsigned host) {
     const std::uint32_t address = htonl(0x7f000002 + host);
     const mp::Protocol& protocol = *mp::find_protocol("enhanced-mixed");
-    const mp::Limits limits = api::limits_for({}, protocol, 2, 2);
+    const mp::Limits limits = api::limits_for({}, protocol, 2, {2, {}});
     ddi::Settings settings;
     settings.block_bytes = limits.layout.block_bytes();
     settings.block_first_bytes = limits.layout.block_first_bytes();

@@ -42,21 +42,23 @@ struct Pool {
     }
     ddi::Device& owner() { return *devices[0]; }
     bool serves(unsigned peer) { return pool.serves(out[peer]); }
-    /// The number of the piece that went to `peer`; -1: none is free.
-    int give(unsigned peer) {
-        const gcs::PiecePool::Piece piece = pool.next(owner().network());
+    /// The number of the piece that went to `peer`, or of the first of several; -1: none is free.
+    /// `taken`: of `bytes`.
+    int give(unsigned peer, std::uint64_t bytes = 1, std::uint64_t* taken = nullptr) {
+        const gcs::PiecePool::Piece piece = pool.next(owner().network(), bytes);
+        if (taken != nullptr) *taken = piece.bytes;
         if (piece.data == nullptr) return -1;
         EXPECT_EQ(piece.data, owner().communication_memory().data() + piece.offset);
         *piece.data = std::byte{42};
-        pool.give(out[peer]);
+        pool.give(out[peer], piece.bytes);
         const std::byte* const seen =
-            in[peer].at(devices[peer]->network(), here[peer], layout, piece.offset, 1);
+            in[peer].at(devices[peer]->network(), here[peer], layout, piece.offset, piece.bytes);
         EXPECT_NE(seen, nullptr);
         EXPECT_EQ(*seen, std::byte{42});
         return static_cast<int>(piece.offset / Layout::kPieceBytes);
     }
-    void give_back(unsigned peer) {
-        in[peer].give_back(layout);
+    void give_back(unsigned peer, std::uint64_t bytes = 1) {
+        in[peer].give_back(layout, bytes);
         in[peer].tell();
     }
     bool may_give(unsigned peer, unsigned peers) { return pool.may_give(out[peer], peers); }
@@ -99,6 +101,34 @@ TEST(piece_pool, next__goes_round_in_a_span_and_no_further_while_all_comes_back)
         p.give_back(1);
     }
     EXPECT_EQ(used.size(), 64u);
+}
+
+TEST(piece_pool, next__takes_a_larger_span_when_the_first_was_gone_round) {
+    Pool p(512);  // a span of 128
+    for (int n = 0; n < 1000; ++n) {
+        EXPECT_EQ(p.give(1), n % 128);
+        p.give_back(1);
+    }
+}
+
+TEST(piece_pool, next__two_side_by_side_where_both_are_free) {
+    constexpr std::uint64_t kPiece = Layout::kPieceBytes;
+    Pool p(64);
+    std::uint64_t taken = 0;
+    EXPECT_EQ(p.give(1, 3 * kPiece, &taken), 0);
+    EXPECT_EQ(taken, 2 * kPiece);
+    EXPECT_EQ(p.give(1, kPiece + 1, &taken), 2);
+    EXPECT_EQ(taken, kPiece + 1);
+    EXPECT_EQ(p.out[1].held(), 4u);
+    for (int n = 4; n < 64; ++n) EXPECT_EQ(p.give(2), n);
+    p.give_back(1, 2 * kPiece);
+    p.give_back(1, kPiece + 1);
+    EXPECT_EQ(p.word(1), 4u);
+    EXPECT_EQ(p.give(1), 0);
+    EXPECT_EQ(p.give(1, 2 * kPiece, &taken), 1);
+    EXPECT_EQ(taken, 2 * kPiece);
+    EXPECT_EQ(p.give(1, 2 * kPiece, &taken), 3);
+    EXPECT_EQ(taken, kPiece) << "the next one is held";
 }
 
 TEST(piece_pool, next__passes_over_what_is_held_and_takes_more_when_all_near_is) {
@@ -196,7 +226,9 @@ TEST(pieces_in, at__only_whole_pieces_of_the_pool) {
     EXPECT_EQ(at(0, kPiece), pool);
     EXPECT_EQ(at(3 * kPiece, kPiece), pool + 3 * kPiece);
     EXPECT_EQ(at(3 * kPiece, 0), pool + 3 * kPiece);
-    EXPECT_EQ(at(0, kPiece + 1), nullptr);
+    EXPECT_EQ(at(0, 2 * kPiece), pool);
+    EXPECT_EQ(at(0, 2 * kPiece + 1), nullptr);
+    EXPECT_EQ(at(3 * kPiece, kPiece + 1), nullptr);
     EXPECT_EQ(at(4 * kPiece, 1), nullptr);
     EXPECT_EQ(at(64, 1), nullptr);
     EXPECT_EQ(at(~0ull, 1), nullptr);
@@ -214,7 +246,7 @@ TEST(pieces_in, give_back__is_told_once_in_a_while_and_when_asked) {
     EXPECT_FALSE(p.in[1].owes());
     for (unsigned n = 1; n <= 9; ++n) {
         p.give(1);
-        p.in[1].give_back(p.layout);
+        p.in[1].give_back(p.layout, 1);
         EXPECT_EQ(p.word(1), n / 4 * 4);
         EXPECT_EQ(p.in[1].owes(), n % 4 != 0);
     }

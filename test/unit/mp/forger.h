@@ -100,7 +100,7 @@ struct Forger {
     }
     /// A receive of the process whose data it waits for: through the ring, the forger sends it.
     std::uint32_t asked(std::uint64_t length) {
-        posted(7, 20'000, kAnySource);
+        posted(7, std::max<std::uint64_t>(length, 20'000), kAnySource);
         say(Kind::announce, AnnounceRecord{7, 0, length, 0, 3, 0, 0});
         return unpack<ClearToSendRecord>(hear()).receive;
     }

@@ -195,7 +195,7 @@ TEST(hostile, piece__somewhere_in_the_pool) {
     constexpr std::uint64_t kPiece = gcs::Layout::kPieceBytes;
     const auto piece = [](std::uint64_t offset, std::uint16_t bytes) {
         return [=](Forger& f) {
-            f.say(Kind::piece, PieceRecord{f.asked(20'000), offset}, kInPool, bytes);
+            f.say(Kind::piece, PieceRecord{f.asked(40'000), offset}, kInPool, bytes);
         };
     };
     expect(false, "the first", piece(0, kPiece));
@@ -203,7 +203,9 @@ TEST(hostile, piece__somewhere_in_the_pool) {
     expect(true, "behind it", piece(4 * kPiece, 1));
     expect(true, "far behind it", piece(0 - kPiece, 1));
     expect(true, "between two", piece(64, 1));
-    expect(true, "longer than a piece", piece(0, kPiece + 1));
+    expect(false, "two side by side", piece(2 * kPiece, 2 * kPiece));
+    expect(true, "longer than two pieces", piece(0, 2 * kPiece + 1));
+    expect(true, "in the last and behind it", piece(3 * kPiece, kPiece + 1));
     expect(true, "more than is left", [](Forger& f) {
         f.say(Kind::piece, PieceRecord{f.asked(5'000), 0}, kInPool, 5'001);
     });

@@ -45,6 +45,22 @@ struct Groups : testing::Test {
     }
 };
 
+TEST_F(Groups, caches__as_the_kernel_lists_them) {
+    EXPECT_EQ(caches(root.string()).second, 0u);
+    const auto list = [&](int index, const char* level, const char* type, const char* size) {
+        const std::string at = "index" + std::to_string(index);
+        write(at + "/level", level);
+        write(at + "/type", type);
+        write(at + "/size", size);
+    };
+    list(0, "1", "Data", "32K");
+    list(1, "2", "Instruction", "64K");
+    list(2, "2", "Unified", "512K");
+    list(3, "3", "Unified", "32768K");
+    EXPECT_EQ(caches(root.string()).second, 512u << 10);
+    EXPECT_EQ(caches(root.string()).third, 32u << 20);
+}
+
 TEST_F(Groups, cores_by_quota__version_2) {
     EXPECT_EQ(cores("0::/job\n"), 0u);
     write("job/cpu.max", "max 100000");
