@@ -149,6 +149,7 @@ test_mp_SOURCES = \
 	test/unit/mp/forger.h \
 	test/unit/mp/hostile_test.cc \
 	test/unit/mp/key_index_test.cc \
+	test/unit/mp/landing_test.cc \
 	test/unit/mp/matching_test.cc \
 	test/unit/mp/matching_young_test.cc \
 	test/unit/mp/message_passing_test.cc \
@@ -162,6 +163,7 @@ test_mp_SOURCES = \
 	test/unit/mp/shortage.h \
 	test/unit/mp/shortage_test.cc \
 	test/unit/mp/sizes_test.cc \
+	test/unit/mp/wide_copy_test.cc \
 	test/unit/mp/starved_test.cc \
 	test/unit/mp/steps_test.cc \
 	test/unit/mp/differential_test.cc \

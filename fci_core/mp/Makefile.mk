@@ -15,6 +15,7 @@ libfci_mp_la_SOURCES = \
 	%D%/fast_path.h \
 	%D%/key_index.cc \
 	%D%/key_index.h \
+	%D%/landing.h \
 	%D%/limits.h \
 	%D%/matching.cc \
 	%D%/matching.h \
@@ -48,4 +49,6 @@ libfci_mp_la_SOURCES = \
 	%D%/turn.cc \
 	%D%/unexpected_credit.h \
 	%D%/waiting_line.h \
+	%D%/wide_copy.cc \
+	%D%/wide_copy.h \
 	%D%/work.h

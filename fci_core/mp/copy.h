@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "fci_core/mp/limits.h"
+#include "fci_core/mp/wide_copy.h"
 
 namespace fci::mp {
 
@@ -33,13 +34,17 @@ constexpr bool is_word_or_two(std::uint64_t bytes) noexcept { return bytes - 8 <
     }
 }
 
+constexpr std::uint64_t kWideLeast = 2048;
+
 /// A message of any length, most of which are short.
 [[gnu::always_inline]] inline void copy(std::byte* to, const std::byte* from,
                                         std::uint64_t bytes) noexcept {
     if (bytes <= kInlineBytes + 8) {
         copy_short(to, from, bytes);
-    } else {
+    } else if (bytes < kWideLeast) {
         std::memcpy(to, from, bytes);
+    } else {
+        copy_wide(to, from, bytes);
     }
 }
 

@@ -15,6 +15,7 @@
 #include "fci_core/base/result.h"
 #include "fci_core/base/status.h"
 #include "fci_core/gcs/layout.h"
+#include "fci_core/mp/landing.h"
 #include "fci_core/mp/matching.h"
 #include "fci_core/mp/records.h"
 #include "fci_core/nhi/types.h"
@@ -119,6 +120,8 @@ struct Order : OrderHot, ListLink, ArrivedNode {
     std::uint64_t* claims = nullptr;  // the word from which both sides claim (claims.h)
     std::uint64_t own_pieces = 0;     // claimed and copied by this side
     CopyTiming timing;
+    ColdLanding::Choice landing{};
+    Nanoseconds landing_began = 0;
 
     [[nodiscard]] std::uint64_t pieces() const noexcept {
         FCI_ASSERT(piece_bytes != 0);

@@ -1,11 +1,11 @@
 #include "fci_core/mp/orders.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <utility>
 
 #include "fci_core/base/assert.h"
+#include "fci_core/mp/copy.h"
 
 namespace fci::mp {
 
@@ -23,7 +23,7 @@ void unpack_bounce(const Order& order, std::uint64_t bytes) noexcept {
     const std::byte* from = order.data;
     for (const iovec& range : order.extras->ranges) {
         const std::uint64_t n = std::min<std::uint64_t>(bytes, range.iov_len);
-        if (n != 0) std::memcpy(range.iov_base, from, n);
+        copy(static_cast<std::byte*>(range.iov_base), from, n);
         from += n;
         bytes -= n;
     }

@@ -63,6 +63,7 @@ struct Peer {
     IntrusiveList<Order> streams;      // sends whose pieces go through the ring
     gcs::PiecesOut pieces_out;         // of the own pool, at the peer
     gcs::PiecesIn pieces_in;           // of the peer's pool
+    ColdLanding cold_landing;
     CopyPath path;
     enum class Permission : std::uint8_t { unknown, given, refused };
     std::array<Permission, 2> may_copy{};  // by the kernel, for each direction (SharedCopies)

@@ -5,6 +5,7 @@
 
 #include "fci_core/base/assert.h"
 #include "fci_core/mp/transfer.h"
+#include "fci_core/mp/wide_copy.h"
 
 namespace fci::mp {
 
@@ -82,6 +83,32 @@ std::uint64_t Streams::piece_in_ring(Peer& peer, const Order& order) {
     return status == Status::ok ? bytes : 0;
 }
 
+void Streams::choose_landing(Peer& peer, Order& order) noexcept {
+    const bool is_warm = warm_.take(order.data, order.wanted) || order.extras != nullptr;
+    order.landing = is_warm || order.wanted < ColdLanding::kLeast
+                        ? ColdLanding::Choice{Landing::wide, false}
+                        : peer.cold_landing.choose();
+    if (order.landing.is_timed) order.landing_began = engine_.device.now();
+}
+
+/// The next bytes of a message, out of the pool of its sender.
+void Streams::land(Peer& peer, Order& order, const std::byte* data, std::uint64_t bytes) noexcept {
+    if (order.moved == 0) choose_landing(peer, order);
+    const auto [landing, is_timed] = order.landing;
+    std::byte* const to = order.data + order.moved;
+    switch (landing) {
+        case Landing::wide: copy_wide(to, data, bytes); break;
+        case Landing::library: std::memcpy(to, data, bytes); break;
+        case Landing::past_cache:
+            copy_past_cache(to, data, bytes);
+            engine_.counters.past_cache_bytes += bytes;
+            break;
+    }
+    if (is_timed && order.moved + bytes == order.wanted) {
+        peer.cold_landing.learn(landing, order.wanted, engine_.device.now() - order.landing_began);
+    }
+}
+
 bool Streams::on_piece(Peer& peer, const gcs::Line& line) {
     const auto record = unpack<PieceRecord>(line);
     const Control control = Control::of(line);
@@ -99,7 +126,11 @@ bool Streams::on_piece(Peer& peer, const gcs::Line& line) {
             : peer.in.ring(line, bytes);
     if (data == nullptr) return false;
     order->timing.paid_for_memory |= peer.pieces_in.seen_bytes() != seen_bytes;
-    std::memcpy(order->data + order->moved, data, bytes);
+    if (in_pool) {
+        land(peer, *order, data, bytes);
+    } else {
+        std::memcpy(order->data + order->moved, data, bytes);
+    }
     order->moved += bytes;
     engine_.counters.ring_bytes += bytes;
     if (in_pool) {
