@@ -134,6 +134,7 @@ test_progress_LDADD = libfci_progress.la libfci_base.la $(GTEST_LIBS)
 # gcs and mp are tried over the simulated network, which is below them.
 unit_tests += test_gcs
 test_gcs_SOURCES = \
+	test/unit/gcs/cells_test.cc \
 	test/unit/gcs/piece_pool_test.cc \
 	test/unit/gcs/request_block_test.cc
 test_gcs_LDADD = libfci_sim.la libfci_base.la $(GTEST_LIBS)
@@ -142,6 +143,7 @@ unit_tests += test_mp
 test_mp_SOURCES = \
 	test/unit/mp/accounts_test.cc \
 	test/unit/mp/arrived_pool_test.cc \
+	test/unit/mp/cells_test.cc \
 	test/unit/mp/claims_test.cc \
 	test/unit/mp/copy_path_test.cc \
 	test/unit/mp/departure_test.cc \

@@ -8,16 +8,15 @@
  *   latency   one way, send then receive against receive then send (dissertation, algorithm 4.1)
  *   posted    one way, both post the receive before they send (algorithm 4.2)
  *   walk      as latency, but the buffers walk through 64 MiB, so nothing is in a cache
+ *   malloced  as latency, but with buffers as of malloc(), 16 bytes behind a page
  *   rewritten as latency, but the sender writes all of its buffer before each send; with that time
  *   depth-posted, depth-unexpected
- *             as latency with 8 bytes, behind BYTES receives that never match, or BYTES messages
- *             that nobody has received yet, at both ranks; here BYTES is a number of them
- *   rate      messages per second, window of 64 nonblocking sends and receives, then an answer;
- *             a window has at most 64 MiB
- *   stream    GB/s of the same
+ *             as latency with 8 bytes, behind BYTES (a number here) receives that never match, or
+ *             messages that nobody has received yet, at both ranks
+ *   rate      messages per second, in windows of 64 nonblocking sends and receives, of 64 MiB at
+ *             most, each followed by an answer; stream: GB/s of the same
  *   wire, wire-rate, wire-stream
- *             as latency, rate and stream, over a bare TCP socket instead of MPI: the floor between
- *             hosts
+ *             as latency, rate and stream, over a bare TCP socket: the floor between hosts
  *   put, get  MPI_Put or MPI_Get and a flush, between rank 0 and a window at rank 1
  *   barrier, allreduce, bcast (the root moves on), alltoall (BYTES for each pair of ranks), among
  *             all ranks; the time of the slowest rank
@@ -285,6 +284,7 @@ static const struct test tests[] = {
     {"depth-unexpected", 1, depth_unexpected, verify_depth, 2, 't'},
     {"posted", 1, posted, verify_posted, 1, 't'},
     {"walk", 1, walk, verify_walk, 2, 't'},
+    {"malloced", 1, latency, verify_latency, 2, 't'},
     {"rewritten", 1, rewritten, verify_latency, 2, 't'},
     {"rate", 1, window, verify_window, WINDOW, 'r'},
     {"stream", 1, window, verify_window, WINDOW, 'b'},
@@ -369,15 +369,17 @@ static int run_case(const char *text) {
     }
 
     const size_t used = test->run == alltoall ? bytes * (size_t)ranks : bytes;
-    size_t room = used > kWalkBytes ? used : kWalkBytes;
+    const size_t room = (used > kWalkBytes ? used : kWalkBytes) + 16;
     out = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     in = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (out == MAP_FAILED || in == MAP_FAILED) {
         fprintf(stderr, "probe: no memory\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    memset(out, 1, test->run == walk ? room : used);
-    memset(in, 1, test->run == walk ? room : used);
+    const size_t behind_page = strcmp(test->name, "malloced") == 0 ? 16 : 0;
+    out += behind_page, in += behind_page;
+    memset(out, 1, test->run == walk ? room - 16 : used);
+    memset(in, 1, test->run == walk ? room - 16 : used);
 
     if (!test->pairwise || rank < 2) test->verify(bytes);
     long rounds = find_rounds(test, bytes);
@@ -403,8 +405,8 @@ static int run_case(const char *text) {
                batches == BATCHES ? "false" : "true", all_wrong);
         fflush(stdout);
     }
-    munmap(out, room);
-    munmap(in, room);
+    munmap(out - behind_page, room);
+    munmap(in - behind_page, room);
     return all_wrong == 0;
 }
 

@@ -83,6 +83,12 @@ struct Layout {
         return std::min(pieces, std::max(pieces / 4, kSpanLeast));
     }
     static constexpr std::uint64_t kSpanLeast = 64;
+    /// Of the cell that a process with this pool lends to a peer; 0: it lends none.
+    [[nodiscard]] constexpr std::uint64_t cell_bytes() const noexcept {
+        const std::uint64_t pieces = pool_bytes / kPieceBytes;
+        return (pieces >= kPoolOfFew ? kPoolOfFew / 8 : pieces / 16) * kPieceBytes;
+    }
+    static constexpr std::uint64_t kPoolOfFew = 512;  // pieces, from which cells have 1 MiB
     /// That data of a request takes.
     [[nodiscard]] static constexpr std::uint64_t pieces_of(std::uint64_t bytes) noexcept {
         return bytes <= kPieceBytes ? 1 : (bytes + kPieceBytes - 1) / kPieceBytes;

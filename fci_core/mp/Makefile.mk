@@ -33,6 +33,7 @@ libfci_mp_la_SOURCES = \
 	%D%/peer.h \
 	%D%/peers.cc \
 	%D%/peers.h \
+	%D%/pools.h \
 	%D%/protocol.h \
 	%D%/receives.cc \
 	%D%/receives.h \

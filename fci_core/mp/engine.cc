@@ -56,4 +56,18 @@ Engine::Engine(ddi::Device& its_device, const Protocol& its_protocol, const Limi
     if (credit_mark != nullptr) *credit_mark |= kCreditReturned;
 }
 
+gcs::Cells::Cell* Engine::cell_for(Peer& peer, std::uint64_t bytes) noexcept {
+    if (!peer.may_use_cell(bytes)) return nullptr;
+    if (!peer.pools.cells.has_one()) {
+        const gcs::PiecePool::Piece lent = pool.lend(network, limits.layout.cell_bytes());
+        if (lent.data == nullptr) {
+            peer.pools.lend_after = ~std::uint64_t{0};
+            return nullptr;
+        }
+        peer.pools.cells.lend(lent.data, lent.offset);
+        ++counters.cells_lent;
+    }
+    return &peer.pools.cells.take();
+}
+
 }  // namespace fci::mp

@@ -45,10 +45,12 @@ struct Engine {
     void return_credit_if_due(Peer& peer) noexcept;
     /// The oldest piece of the peer's pool that is in use here is its own again.
     void return_pieces(Peer& peer, std::uint64_t bytes) noexcept {
-        peer.pieces_in.give_back(peer.in.layout(), bytes);
-        if (peer.pieces_in.owes()) work.set_busy();
+        peer.pools.in.give_back(peer.in.layout(), bytes);
+        if (peer.pools.in.owes()) work.set_busy();
     }
 
+    /// For a message of so many bytes; nullptr: it goes another way.
+    [[nodiscard]] gcs::Cells::Cell* cell_for(Peer& peer, std::uint64_t bytes) noexcept;
     /// A send to it found no room.
     void count_wait(Peer& peer) noexcept {
         ++counters.credit_waits;

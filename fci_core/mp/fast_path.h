@@ -48,7 +48,7 @@ inline bool send_eager(Engine& engine, nhi::PeerId id, std::uint32_t space, std:
     const std::uint32_t before = (flags & kSendImmediate) * 8;
     if (!to.fast_path || before + bytes <= kInlineBytes + 8 || bytes > to.credit.eager_bytes() ||
         (flags & kSendSynchronous) != 0 || !to.has_unexpected_credit(kSlotCharge + bytes) ||
-        !to.out.slot_free() || !to.out.ring_free(engine.network, bytes)) {
+        to.may_use_cell(bytes) || !to.out.slot_free() || !to.out.ring_free(engine.network, bytes)) {
         return false;
     }
     to.out.write_ring(data, bytes);

@@ -21,6 +21,7 @@ struct Limits {
     std::uint64_t far_eager_bytes = 0;   // likewise, where it is more than that and the ring allows
     std::uint64_t offer_bytes = 0;       // receives below are never offered
     std::uint64_t unexpected_bytes = 0;  // held for one peer
+    std::uint64_t lend_after = 64 * 1024;  // bytes each way, a cell to a peer (gcs/cells.h)
     CopyPath::Policy copy = CopyPath::Policy::measure;
     bool fast_path = true;  // tests compare with what happens without (fast_path.h)
 

@@ -91,8 +91,12 @@ void Meetings::attach(nhi::PeerId id) {
     peer->in.attach(id, *layout, block, engine_.limits.unexpected_bytes, link.block != nullptr);
     peer->out.attach(id, *layout, block, link);
     peer->credit.set_eager_bytes(engine_.limits.eager_bytes_of(*layout, link.block != nullptr));
-    peer->pieces_out.attach(block, link.mapped);
+    peer->pools.out.attach(block, link.mapped);
     if (link.mapped) peer->claims.open(block.data(), *layout);
+    if (engine_.pool.serves(peer->pools.out) && id != nhi::kSelf) {
+        peer->pools.lend_after = engine_.limits.lend_after;
+        peer->pools.cell_bytes = std::min(engine_.limits.layout.cell_bytes(), layout->cell_bytes());
+    }
     engine_.peers.activate(*peer, link.same_host);
     engine_.counters.peers_attached += id != nhi::kSelf;
     engine_.work.set_busy();  // what waited for the connection
@@ -140,7 +144,10 @@ void Meetings::fail(Peer& peer, bool died) {
     ++engine_.counters.peers_lost;
     engine_.outbox.forget(peer);
     peer.offers.clear();
-    engine_.pool.take_back(peer.pieces_out);
+    engine_.pool.take_back(peer.pools.out);
+    if (peer.pools.cells.has_lent()) engine_.pool.take_back_cell(peer.pools.cells.lent_offset());
+    peer.pools.cells.forget();
+    peer.pools.cell_bytes = 0;
     engine_.peers.deactivate(peer);
     if (died) engine_.untold = peer.id;
     engine_.orders.for_each([&](Order& order) {

@@ -14,6 +14,7 @@
 #include "fci_core/base/intrusive_list.h"
 #include "fci_core/base/result.h"
 #include "fci_core/base/status.h"
+#include "fci_core/gcs/cells.h"
 #include "fci_core/gcs/layout.h"
 #include "fci_core/mp/landing.h"
 #include "fci_core/mp/matching.h"
@@ -120,6 +121,7 @@ struct Order : OrderHot, ListLink, ArrivedNode {
     std::uint64_t* claims = nullptr;  // the word from which both sides claim (claims.h)
     std::uint64_t own_pieces = 0;     // claimed and copied by this side
     CopyTiming timing;
+    gcs::Cells::Cell* cell = nullptr;  // the data goes through it
     ColdLanding::Choice landing{};
     Nanoseconds landing_began = 0;
 
@@ -155,6 +157,7 @@ struct Order : OrderHot, ListLink, ArrivedNode {
         FCI_ASSERT(state != OrderState::moving && state != OrderState::finished);
         state = OrderState::moving;
         timing.started = 0;
+        cell = nullptr;
         moved = own_pieces = 0;
         share = {};
     }

@@ -8,11 +8,11 @@
 #include "fci_core/base/assert.h"
 #include "fci_core/base/intrusive_list.h"
 #include "fci_core/base/report.h"
-#include "fci_core/gcs/piece_pool.h"
 #include "fci_core/gcs/request_block.h"
 #include "fci_core/mp/claim_table.h"
 #include "fci_core/mp/copy_path.h"
 #include "fci_core/mp/order.h"
+#include "fci_core/mp/pools.h"
 #include "fci_core/mp/unexpected_credit.h"
 #include "fci_core/mp/waiting_line.h"
 
@@ -41,6 +41,7 @@ struct Departure {
 struct Peer {
     static constexpr unsigned kSentNotes = 64;
     static constexpr unsigned kOffersMost = 16;
+    static constexpr std::uint64_t kCellLeast = 4096;  // below, a line of the ring is as near
 
     gcs::LineReader in;
     gcs::LineWriter out;
@@ -61,9 +62,7 @@ struct Peer {
     IntrusiveList<WaitingLine> control;  // requests that found no free slot
     IntrusiveList<Order> pending;      // sends that wait for a slot, in order
     IntrusiveList<Order> streams;      // sends whose pieces go through the ring
-    gcs::PiecesOut pieces_out;         // of the own pool, at the peer
-    gcs::PiecesIn pieces_in;           // of the peer's pool
-    ColdLanding cold_landing;
+    Pools pools;
     CopyPath path;
     enum class Permission : std::uint8_t { unknown, given, refused };
     std::array<Permission, 2> may_copy{};  // by the kernel, for each direction (SharedCopies)
@@ -100,6 +99,20 @@ struct Peer {
         if (credit.has(charge)) [[likely]] return true;
         credit.give(out.disposed());
         return credit.has(charge);
+    }
+    /// A message of so many bytes goes through a cell, or is a reason to lend the peer one.
+    [[nodiscard]] bool may_use_cell(std::uint64_t bytes) const noexcept {
+        return bytes >= kCellLeast && bytes <= pools.cell_bytes &&
+               (pools.cells.has_one() ||
+                (!pools.cells.has_lent() && row->bytes_sent >= pools.lend_after &&
+                 row->bytes_received >= pools.lend_after));
+    }
+    /// The one in which it says that a message of so many bytes is; nullptr: none can be there.
+    [[nodiscard]] gcs::Cells::Cell* find_cell(nhi::NetworkInterface& network, std::uint64_t name,
+                                              std::uint64_t bytes,
+                                              gcs::Cells::State state) noexcept {
+        if (bytes > pools.cell_bytes) return nullptr;
+        return pools.cells.find(network, id, in.layout(), name, state);
     }
     /// Nothing that was to be written to it waits here.
     [[nodiscard]] bool is_written() const noexcept {

@@ -213,14 +213,22 @@ bool Receives::on_send(Peer& peer, const gcs::Line& line) {
     }
     const bool in_ring = (control.flags & kInRing) != 0;
     const bool in_pool = (control.flags & kInPool) != 0;
+    gcs::Cells::Cell* cell = nullptr;
     if (!in_ring && !in_pool) [[likely]] {
         if (message.bytes > 8 * (7 - word)) return false;
         message.data = reinterpret_cast<const std::byte*>(line.word + word);
     } else {
         if (message.bytes > peer.credit.eager_bytes() + kHeaderMost) return false;
-        message.data = in_pool ? peer.pieces_in.at(engine_.network, peer.id, peer.in.layout(),
-                                                   line.word[word], message.bytes)
-                               : peer.in.ring(line, message.bytes);
+        const std::uint64_t place = in_pool ? line.word[word] : 0;
+        if ((place & gcs::Cells::kIsCell) != 0) {
+            cell = peer.find_cell(engine_.network, place, message.bytes,
+                                  gcs::Cells::State::away);
+            message.data = cell != nullptr ? cell->data : nullptr;
+        } else {
+            message.data = in_pool ? peer.pools.in.at(engine_.network, peer.id, peer.in.layout(),
+                                                       place, message.bytes)
+                                   : peer.in.ring(line, message.bytes);
+        }
         if (message.data == nullptr) return false;
     }
     peer.row->bytes_received += message.bytes;
@@ -231,7 +239,11 @@ bool Receives::on_send(Peer& peer, const gcs::Line& line) {
     } else {
         take_short(peer, message);
     }
-    if (in_pool) engine_.return_pieces(peer, message.bytes);
+    if (cell != nullptr) {
+        peer.pools.cells.arrived(*cell);
+    } else if (in_pool) {
+        engine_.return_pieces(peer, message.bytes);
+    }
     return true;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fci_core/base/assert.h"
+#include "fci_core/mp/copy.h"
 
 namespace fci::mp {
 
@@ -13,7 +14,7 @@ namespace {
 
 void gather(std::byte* to, std::span<const iovec> from) noexcept {
     for (const iovec& range : from) {
-        if (range.iov_len != 0) std::memcpy(to, range.iov_base, range.iov_len);
+        copy(to, static_cast<const std::byte*>(range.iov_base), range.iov_len);
         to += range.iov_len;
     }
 }
@@ -148,6 +149,8 @@ Status Sends::put(Peer& peer, const SendArguments& send, std::uint64_t bytes, co
         std::copy(send.header.begin(), send.header.end(), to);
         gather(to + send.header.size(), send.data);
         status = peer.out.put(engine_.network, control.word());
+    } else if (gcs::Cells::Cell* const cell = engine_.cell_for(peer, bytes)) {
+        status = put_in_cell(peer, send, control, word, *cell);
     } else if (peer.out.ring_free(engine_.network, bytes)) {
         status = put_in_ring(peer, send, control, bytes);
     } else {
@@ -179,11 +182,28 @@ Status Sends::put_in_ring(Peer& peer, const SendArguments& send, Control control
     return peer.out.put(engine_.network, control.word(), {parts, count}, bytes);
 }
 
+/// `word` of the request says which cell the message is in.
+Status Sends::put_in_cell(Peer& peer, const SendArguments& send, Control control, unsigned word,
+                          gcs::Cells::Cell& cell) {
+    std::copy(send.header.begin(), send.header.end(), cell.data);
+    gather(cell.data + send.header.size(), send.data);
+    peer.out.prepare().word[word] = peer.pools.cells.name(cell);
+    control.flags |= kInPool;
+    const Status status = peer.out.put(engine_.network, control.word());
+    if (status == Status::ok) {
+        gcs::Cells::gone(cell);
+        engine_.counters.cell_bytes += control.bytes;
+    } else {
+        gcs::Cells::keep(cell);
+    }
+    return status;
+}
+
 /// The ring is full: the message goes into a piece of the pool, and `word` of the request says
 /// where.
 Status Sends::put_in_pool(Peer& peer, const SendArguments& send, Control control, unsigned word) {
-    if (!engine_.pool.serves(peer.pieces_out) || control.bytes > gcs::Layout::kPieceBytes ||
-        !engine_.pool.may_give(peer.pieces_out, engine_.peers.active().size())) {
+    if (!engine_.pool.serves(peer.pools.out) || control.bytes > gcs::Layout::kPieceBytes ||
+        !engine_.pool.may_give(peer.pools.out, engine_.peers.active().size())) {
         return Status::again;
     }
     const gcs::PiecePool::Piece piece = engine_.pool.next(engine_.network, control.bytes);
@@ -193,7 +213,7 @@ Status Sends::put_in_pool(Peer& peer, const SendArguments& send, Control control
     peer.out.prepare().word[word] = piece.offset;
     control.flags |= kInPool;
     const Status status = peer.out.put(engine_.network, control.word());
-    if (status == Status::ok) engine_.pool.give(peer.pieces_out, control.bytes);
+    if (status == Status::ok) engine_.pool.give(peer.pools.out, control.bytes);
     return status;
 }
 

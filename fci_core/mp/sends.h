@@ -49,6 +49,8 @@ private:
                   const Completion& completion, std::uint32_t* handle);
     Status put(Peer& peer, const SendArguments& send, std::uint64_t bytes, const Order* order);
     Status put_in_ring(Peer& peer, const SendArguments& send, Control control, std::uint64_t bytes);
+    Status put_in_cell(Peer& peer, const SendArguments& send, Control control, unsigned word,
+                       gcs::Cells::Cell& cell);
     Status put_in_pool(Peer& peer, const SendArguments& send, Control control, unsigned word);
     Status emit(Peer& peer, Order& order);
     Status announce(Peer& peer, Order& order);

@@ -14,6 +14,7 @@ constexpr unsigned kPiecesPerTurn = 64;
 // From here on a request costs more than it brings when the receiver begins to copy early.
 constexpr std::uint64_t kLong = 512 * 1024;
 constexpr std::uint64_t kPiecesLong = gcs::Layout::kPiecesOfRequest * gcs::Layout::kPieceBytes;
+constexpr std::uint64_t kCellPiece = 16 * 1024;
 constexpr std::uint64_t kRingPiece = 16 * 1024;
 // Where each costs calls of two kernels, not a few stores; its length has 16 bits.
 constexpr std::uint64_t kRingPieceFar = 60 * 1024;
@@ -27,6 +28,7 @@ std::uint32_t Streams::piece_bytes(const Peer& peer) noexcept {
 void Streams::begin(Peer& peer, Order& order) noexcept {
     FCI_ASSERT(order.state == OrderState::moving && order.is_send);
     order.piece_bytes = std::min(order.piece_bytes, piece_bytes(peer));
+    order.cell = engine_.cell_for(peer, order.wanted);
     Orders::link(order, peer.streams);
     engine_.work.set_busy();
 }
@@ -43,13 +45,16 @@ void Streams::push(Peer& peer, Order& order) {
         engine_.counters.ring_bytes += bytes;
     }
     FCI_ASSERT(order.moved <= order.wanted);
-    if (order.moved == order.wanted) engine_.orders.finish_later(order, kSuccess);
+    if (order.moved != order.wanted) return;
+    if (order.cell != nullptr) gcs::Cells::gone(*order.cell);
+    engine_.orders.finish_later(order, kSuccess);
 }
 
 /// The bytes that went out; 0: there is no room.
 std::uint64_t Streams::next_piece(Peer& peer, const Order& order) {
-    if (!engine_.pool.serves(peer.pieces_out)) return piece_in_ring(peer, order);
-    if (!engine_.pool.may_give(peer.pieces_out, engine_.peers.active().size())) return 0;
+    if (order.cell != nullptr) return piece_in_cell(peer, order);
+    if (!engine_.pool.serves(peer.pools.out)) return piece_in_ring(peer, order);
+    if (!engine_.pool.may_give(peer.pools.out, engine_.peers.active().size())) return 0;
     const std::uint64_t wanted =
         std::min(order.wanted < kLong ? gcs::Layout::kPieceBytes : kPiecesLong,
                  order.wanted - order.moved);
@@ -67,8 +72,20 @@ std::uint64_t Streams::piece_in_pool(Peer& peer, const Order& order,
     line.word[1] = piece.offset;
     const Control control{Kind::piece, kInPool, static_cast<std::uint16_t>(bytes)};
     if (peer.out.put(engine_.network, control.word()) != Status::ok) return 0;
-    engine_.pool.give(peer.pieces_out, bytes);
+    engine_.pool.give(peer.pools.out, bytes);
     engine_.counters.pool_bytes += bytes;
+    return bytes;
+}
+
+std::uint64_t Streams::piece_in_cell(Peer& peer, const Order& order) {
+    const std::uint64_t bytes = std::min(kCellPiece, order.wanted - order.moved);
+    copy_wide(order.cell->data + order.moved, order.data + order.moved, bytes);
+    gcs::Line& line = peer.out.prepare();
+    line.word[0] = order.peer_handle;
+    line.word[1] = peer.pools.cells.name(*order.cell);
+    const Control control{Kind::piece, kInPool, static_cast<std::uint16_t>(bytes)};
+    if (peer.out.put(engine_.network, control.word()) != Status::ok) return 0;
+    engine_.counters.cell_bytes += bytes;
     return bytes;
 }
 
@@ -87,7 +104,7 @@ void Streams::choose_landing(Peer& peer, Order& order) noexcept {
     const bool is_warm = warm_.take(order.data, order.wanted) || order.extras != nullptr;
     order.landing = is_warm || order.wanted < ColdLanding::kLeast
                         ? ColdLanding::Choice{Landing::wide, false}
-                        : peer.cold_landing.choose();
+                        : peer.pools.landing.choose();
     if (order.landing.is_timed) order.landing_began = engine_.device.now();
 }
 
@@ -105,39 +122,64 @@ void Streams::land(Peer& peer, Order& order, const std::byte* data, std::uint64_
             break;
     }
     if (is_timed && order.moved + bytes == order.wanted) {
-        peer.cold_landing.learn(landing, order.wanted, engine_.device.now() - order.landing_began);
+        peer.pools.landing.learn(landing, order.wanted, engine_.device.now() - order.landing_began);
     }
+}
+
+/// Where the data of a piece is; nullptr: nowhere. The first piece decides whether the message
+/// comes through a cell.
+const std::byte* Streams::find_piece(Peer& peer, Order& order, const gcs::Line& line) {
+    const Control control = Control::of(line);
+    const auto record = unpack<PieceRecord>(line);
+    const bool in_pool = (control.flags & kInPool) != 0;
+    if (in_pool && (record.offset & gcs::Cells::kIsCell) != 0) {
+        using State = gcs::Cells::State;
+        const bool is_first = order.moved == 0;
+        gcs::Cells::Cell* const cell = peer.find_cell(engine_.network, record.offset, order.wanted,
+                                                      is_first ? State::away : State::coming);
+        if (cell == nullptr || (!is_first && cell != order.cell)) return nullptr;
+        if (is_first) gcs::Cells::coming(*cell);
+        order.cell = cell;
+        return cell->data + order.moved;
+    }
+    if (order.cell != nullptr) return nullptr;
+    if (!in_pool) {
+        return control.bytes <= piece_bytes(peer) ? peer.in.ring(line, control.bytes) : nullptr;
+    }
+    const std::uint64_t seen_bytes = peer.pools.in.seen_bytes();
+    const std::byte* const data = peer.pools.in.at(engine_.network, peer.id, peer.in.layout(),
+                                                    record.offset, control.bytes);
+    order.timing.paid_for_memory |= peer.pools.in.seen_bytes() != seen_bytes;
+    return data;
 }
 
 bool Streams::on_piece(Peer& peer, const gcs::Line& line) {
     const auto record = unpack<PieceRecord>(line);
-    const Control control = Control::of(line);
-    const std::uint64_t bytes = control.bytes;
-    const bool in_pool = (control.flags & kInPool) != 0;
+    const std::uint64_t bytes = Control::of(line).bytes;
     Order* const order = engine_.orders.find(record.receive, peer, false);
     if (order == nullptr || order->state != OrderState::moving || order->path != Path::ring ||
-        bytes > order->wanted - order->moved || (!in_pool && bytes > piece_bytes(peer))) {
+        bytes > order->wanted - order->moved) {
         return false;
     }
-    const std::uint64_t seen_bytes = peer.pieces_in.seen_bytes();
-    const std::byte* const data =
-        in_pool
-            ? peer.pieces_in.at(engine_.network, peer.id, peer.in.layout(), record.offset, bytes)
-            : peer.in.ring(line, bytes);
+    const std::byte* const data = find_piece(peer, *order, line);
     if (data == nullptr) return false;
-    order->timing.paid_for_memory |= peer.pieces_in.seen_bytes() != seen_bytes;
-    if (in_pool) {
+    const bool in_pool = (Control::of(line).flags & kInPool) != 0;
+    if (order->cell != nullptr) {
+        copy_wide(order->data + order->moved, data, bytes);
+    } else if (in_pool) {
         land(peer, *order, data, bytes);
-    } else {
-        std::memcpy(order->data + order->moved, data, bytes);
-    }
-    order->moved += bytes;
-    engine_.counters.ring_bytes += bytes;
-    if (in_pool) {
         engine_.counters.pool_bytes += bytes;
         engine_.return_pieces(peer, bytes);
+    } else {
+        copy_wide(order->data + order->moved, data, bytes);
     }
-    if (order->moved == order->wanted) end_transfer(engine_, *order);
+    FCI_ASSERT(order->cell == nullptr || in_pool);
+    order->moved += bytes;
+    engine_.counters.ring_bytes += bytes;
+    if (order->moved == order->wanted) {
+        if (order->cell != nullptr) peer.pools.cells.arrived(*order->cell);
+        end_transfer(engine_, *order);
+    }
     return true;
 }
 

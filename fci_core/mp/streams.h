@@ -27,6 +27,8 @@ private:
     std::uint64_t next_piece(Peer& peer, const Order& order);
     std::uint64_t piece_in_pool(Peer& peer, const Order& order, const gcs::PiecePool::Piece& piece);
     std::uint64_t piece_in_ring(Peer& peer, const Order& order);
+    std::uint64_t piece_in_cell(Peer& peer, const Order& order);
+    const std::byte* find_piece(Peer& peer, Order& order, const gcs::Line& line);
     void choose_landing(Peer& peer, Order& order) noexcept;
     void land(Peer& peer, Order& order, const std::byte* data, std::uint64_t bytes) noexcept;
 

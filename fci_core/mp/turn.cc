@@ -72,7 +72,7 @@ bool MessagePassing::push(Peer& peer) {
         return false;
     }
     if (peer.credit_owed) engine_.return_credit(peer);
-    if (peer.pieces_in.owes()) peer.pieces_in.tell();
+    if (peer.pools.in.owes()) peer.pools.in.tell();
     if (peer.ask_due) asks_.ask_again(peer);
     if (!engine_.outbox.push(peer)) return false;
     // Messages that somebody waits for, before those that nobody may have asked for yet.

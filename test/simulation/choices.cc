@@ -89,7 +89,7 @@ namespace {
 constexpr std::uint32_t kSlots[] = {4, 8, 16, 64, 256};
 constexpr std::uint64_t kRings[] = {16384, 32768, 65536, 262144};
 // Pools of which a peer may hold one piece at a time up to such that hold all there is.
-constexpr std::uint64_t kPoolPieces[] = {0, 1, 2, 3, 16, 64};
+constexpr std::uint64_t kPoolPieces[] = {0, 1, 2, 3, 16, 64, 256, 512};
 }  // namespace
 
 void Simulation::choose_limits() {
@@ -107,6 +107,7 @@ void Simulation::choose_limits() {
     limits_.unexpected_bytes = one_of(prng_, kUnexpected);
     limits_.copy = one_of(prng_, kPolicies);
     limits_.layout.pool_bytes = one_of(prng_, kPoolPieces) * gcs::Layout::kPieceBytes;
+    limits_.lend_after = prng_.chance(60) ? 0 : 16384;
 }
 
 /// In a third of the seeds they differ.

@@ -14,8 +14,9 @@ namespace fci::mp::test {
 struct Forger {
     sim::World world;
     Nobody nobody;
-    std::unique_ptr<ddi::Device> device = world.open(settings_for(limits()));
-    std::unique_ptr<ddi::Device> bad = world.open(settings_for(limits()));
+    Limits own;
+    std::unique_ptr<ddi::Device> device = world.open(settings_for(own));
+    std::unique_ptr<ddi::Device> bad = world.open(settings_for(own));
     MessagePassing mp;
     nhi::PeerId there = 0, here = 0;  // the forger as the process knows it, and the reverse
     gcs::LineWriter out;
@@ -24,22 +25,24 @@ struct Forger {
     std::vector<std::byte> data = pattern(100'000), to = std::vector<std::byte>(100'000);
     int handled = 0;
 
-    static Limits limits() {
+    static Limits limits(std::uint64_t pieces = 4) {
         Limits limits = small_limits();
-        limits.layout.pool_bytes = 4 * gcs::Layout::kPieceBytes;
+        limits.layout.pool_bytes = pieces * gcs::Layout::kPieceBytes;
+        limits.lend_after = 0;
         return limits;
     }
     explicit Forger(const Protocol& protocol = kEnhancedMixed,
-                    const sim::WorldOptions& options = {.mapped = true})
-        : world(options), mp(*device, protocol, limits()) {
+                    const sim::WorldOptions& options = {.mapped = true},
+                    const Limits& its_limits = limits())
+        : world(options), own(its_limits), mp(*device, protocol, own) {
         bad->set_listener(&nobody);
         EXPECT_EQ(device->add_peer(bad->card(), &there), Status::ok);
         EXPECT_EQ(bad->add_peer(device->card(), &here), Status::ok);
         EXPECT_EQ(device->connect(there), Status::ok);
         turns();
         const auto block = bad->block(here);
-        out.attach(here, limits().layout, block, {});
-        in.attach(here, limits().layout, block, 1 << 20, false);
+        out.attach(here, own.layout, block, {});
+        in.attach(here, own.layout, block, 1 << 20, false);
         EXPECT_EQ(bad->network().open_window(gcs::Layout::kPoolWindow, gcs::Layout::kPool,
                                              bad->communication_memory()),
                   Status::ok);
