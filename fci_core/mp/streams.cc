@@ -164,9 +164,7 @@ bool Streams::on_piece(Peer& peer, const gcs::Line& line) {
     const std::byte* const data = find_piece(peer, *order, line);
     if (data == nullptr) return false;
     const bool in_pool = (Control::of(line).flags & kInPool) != 0;
-    if (order->cell != nullptr) {
-        copy_wide(order->data + order->moved, data, bytes);
-    } else if (in_pool) {
+    if (in_pool && order->cell == nullptr) {
         land(peer, *order, data, bytes);
         engine_.counters.pool_bytes += bytes;
         engine_.return_pieces(peer, bytes);
