@@ -61,7 +61,7 @@ gcs::Cells::Cell* Engine::cell_for(Peer& peer, std::uint64_t bytes) noexcept {
     if (!peer.pools.cells.has_one()) {
         const gcs::PiecePool::Piece lent = pool.lend(network, limits.layout.cell_bytes());
         if (lent.data == nullptr) {
-            peer.pools.lend_after = ~std::uint64_t{0};
+            peer.pools.lend_after = Limits::kNever;
             return nullptr;
         }
         peer.pools.cells.lend(lent.data, lent.offset);

@@ -22,6 +22,7 @@ struct Limits {
     std::uint64_t offer_bytes = 0;       // receives below are never offered
     std::uint64_t unexpected_bytes = 0;  // held for one peer
     std::uint64_t lend_after = 64 * 1024;  // bytes each way, a cell to a peer (gcs/cells.h)
+    static constexpr std::uint64_t kNever = ~std::uint64_t{0};
     CopyPath::Policy copy = CopyPath::Policy::measure;
     bool fast_path = true;  // tests compare with what happens without (fast_path.h)
 

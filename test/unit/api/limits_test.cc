@@ -28,5 +28,13 @@ TEST(limits_for, pool_bytes__many_ranks_share_what_is_there) {
     EXPECT_EQ(pool_bytes(65, large), kMiB);
 }
 
+TEST(limits_for, lend_after__no_cells_among_ranks_that_take_turns) {
+    const auto lend_after = [](std::uint32_t local_ranks) {
+        return limits_for({}, mp::kEnhancedMixed, local_ranks, {4, {}}).lend_after;
+    };
+    EXPECT_LT(lend_after(4), 1u << 20);
+    EXPECT_EQ(lend_after(5), mp::Limits::kNever);
+}
+
 }  // namespace
 }  // namespace fci::api
