@@ -67,10 +67,6 @@ const ddi::Driver* choose_driver(const Preference& preference, Status* status,
     return nullptr;
 }
 
-}  // namespace
-
-namespace {
-
 /// Of a process among so many on its host. A few have pools in which one peer goes round in more
 /// than an L2; many share what is there.
 std::uint64_t pool_bytes_for(std::uint32_t local_ranks, const progress::Caches& caches) noexcept {

@@ -127,16 +127,16 @@ unsigned usable_cores() {
 
 Caches caches(const std::string& root) {
     Caches caches;
-    for (unsigned i = 0; i < 8; ++i) {
+    for (unsigned i = 0;; ++i) {
         const std::string cache = root + "/index" + std::to_string(i);
-        if (first_line(cache + "/type") == "Instruction") continue;
         const std::string level = first_line(cache + "/level");
+        if (level.empty()) return caches;
         if (level != "2" && level != "3") continue;
+        if (first_line(cache + "/type") == "Instruction") continue;
         // "512K"
         const std::uint64_t kib = std::strtoull(first_line(cache + "/size").c_str(), nullptr, 10);
         (level == "2" ? caches.second : caches.third) = kib * 1024;
     }
-    return caches;
 }
 
 }  // namespace fci::progress
