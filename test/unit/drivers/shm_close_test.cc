@@ -9,6 +9,7 @@
 
 #include "drivers/shm/guard.h"
 #include "drivers/shm/shared_header.h"
+#include "fci_core/ddi/crossing.h"
 #include "test/unit/drivers/calls.h"
 #include "test/unit/drivers/shm_party.h"
 #include "test/unit/steps.h"
@@ -221,6 +222,36 @@ TEST(ShmCloseOfVisitor, close__while_one_is_on_the_way_to_it) {
     EXPECT_EQ(self.attached, std::vector{id});
     EXPECT_EQ(self.lost.front().why, Status::not_found) << self.lost.front().reason;
     EXPECT_EQ(self.word(id, 64), 4711u);
+}
+
+/// How long `self` waits for one that closes in the midst of its way here, for which `self` gave up
+/// its own.
+Nanoseconds wait_for_one_that_closes() {
+    Party self(party_settings(), {.patience_given = 5'000'000});
+    auto visitor = std::make_unique<Party>();
+    while (!ddi::is_own_way(visitor->device->card().incarnation,
+                            self.device->card().incarnation)) {
+        visitor = std::make_unique<Party>();
+    }
+    const long before = calls.files_sent;
+    visitor->meet(self.device->card());
+    self.meet(visitor->device->card());
+    self.turn();
+    EXPECT_TRUE(visitor->until([&] { return calls.files_sent == before + 3; }));
+    visitor.reset();
+    const Nanoseconds closed = monotonic_now();
+    EXPECT_TRUE(self.until([&] { return !self.lost.empty(); }));
+    EXPECT_TRUE(self.attached.empty());
+    return monotonic_now() - closed;
+}
+
+TEST(ShmCloseOfVisitor, close__while_it_is_awaited) {
+    constexpr Nanoseconds kSoon = 250'000'000;  // half of what nobody relies on for ever
+    Nanoseconds shortest = wait_for_one_that_closes();
+    for (unsigned i = 0; i < 5 && shortest >= kSoon; ++i) {
+        shortest = std::min(shortest, wait_for_one_that_closes());
+    }
+    EXPECT_LT(shortest, kSoon);
 }
 
 /// A peer that says for ever that it copies the memory of the process that `card` names.
