@@ -643,7 +643,8 @@ TEST_P(Nhi, sleep__times_out_and_masked_events_do_not_wake) {
     before = device(1).now();
     device(1).sleep(5'000'000'000);
     EXPECT_LT(device(1).now() - before, 4'000'000'000);
-    EXPECT_EQ(network(1).event_count(0), 2u);
+    // The first event alone may have ended the sleep.
+    EXPECT_TRUE(world_->until([&] { return network(1).event_count(0) == 2; }));
 }
 
 // --- going away ---
