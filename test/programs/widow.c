@@ -47,5 +47,6 @@ int main(int argc, char** argv) {
     if (kills) printf("rank %d heard after %.4f s\n", rank, now() - death);
     else printf("rank %d heard at %.4f\n", rank, now());
     fflush(stdout);
+    usleep(200 * 1000);  // Hydra loses what is said where all of a host end at once
     _exit(0);
 }

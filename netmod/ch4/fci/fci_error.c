@@ -1,5 +1,6 @@
 #include "mpidimpl.h"
 #include "fci_impl.h"
+#include <unistd.h>
 
 MPIDI_FCI_global_t MPIDI_FCI_global;
 
@@ -14,19 +15,23 @@ static void name_rank(uint32_t peer, char *text, size_t size)
         snprintf(text, size, "rank %d of MPI_COMM_WORLD: ", rank);
 }
 
+/* Hydra ends at the first abort, and drops what it has not read by then. */
+#define LAUNCHER_READS_US 50000
+
 /* No connection came about. As an error of a collective the reason may drown in what MPICH makes of
  * the requests that are left, so it is said here, once. Processes of a world that have two versions
  * of FCI never get on with each other, and the job ends. */
 static void say_apart(int code, const char *rank, const char *reason)
 {
     static bool is_said;
-    char text[512];
-    snprintf(text, sizeof text, "fci: cannot speak to %s%s", rank, reason);
-    if (code == FCI_ICL_EMISMATCH && *rank != '\0')
-        MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, 1, text);
-    if (!is_said)
-        fprintf(stderr, "%s\n", text);
+    if (!is_said) {
+        fprintf(stderr, "fci: cannot speak to %s%s\n", rank, reason);
+        usleep(LAUNCHER_READS_US);
+    }
     is_said = true;
+    if (code == FCI_ICL_EMISMATCH && *rank != '\0')
+        MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, 1,
+                   "fci: ranks of one job cannot speak to each other");
 }
 
 /* MPICH's script that collects error messages wants classes and texts as literals. */

@@ -192,21 +192,26 @@ def shown(settings):
 
 
 def killed(settings):
-    """All that wait for a rank hear of its death, by name."""
+    """All that wait for a rank hear of its death, by name. Hydra sometimes kills who shares a host
+    with the dead, whatever its option says; such an attempt says nothing."""
     where, binary = widow(settings)
-    ranks, took = 2 * settings.lab.hosts, []
+    ranks, took, unheard = 2 * settings.lab.hosts, [], ""
     for _ in range(TRIES):
         command, env = settings.mpirun(ranks, [binary, "kill"], options=GOES_ON[settings.mpi])
         ran = run(command, cwd=where, env=env, timeout=ENDED)
         heard = [float(each) for each in re.findall(r"heard after (\S+) s", ran.out)]
         if len(heard) != ranks - 1:
-            return failed(f"{len(heard)} of {ranks - 1} heard; {ran.ended()}: {ran.last_line()}")
+            unheard = f"{len(heard)} of {ranks - 1} heard; {ran.ended()}: {ran.last_line()}"
+            if ran.timed_out or settings.mpi != "mpich":
+                break
+            continue
         if not said_who(settings, ran, ranks - 1, f"10.77.0.{settings.lab.hosts}"):
             return failed("nobody said which rank on which host was lost: " + ran.last_line())
         took.append(max(heard))
         if took[-1] <= HEARD:
             return passed(f"{ranks - 1} ranks heard within {took[-1] * 1000:.0f} ms")
-    return failed(f"the last one heard after {min(took) * 1000:.0f} ms at best")
+    return failed(unheard if unheard or not took else
+                  f"the last one heard after {min(took) * 1000:.0f} ms at best")
 
 
 def silent(settings):
