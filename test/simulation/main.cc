@@ -1,14 +1,15 @@
 // Runs random programs: first every seed that ever failed (seeds.txt), then a range.
-//   simulation [--mixed|--tcp] [--protocol NAME] [--seeds N] [--from N] [--seed N] [--file PATH]
+//   simulation [--mixed|--shared|--tcp] [--protocol NAME] [--seeds N] [--from N] [--seed N] [--file PATH]
 //   job_simulation [--protocol NAME] [--seeds N] [--from N] [--seed N] [--file PATH]
-// --mixed: half of the pairs over shared memory; --tcp: all over loopback. These runs are not
-// repeated bit by bit.
+// --mixed: half of the pairs over shared memory; --shared: all, with cells and longer messages;
+// --tcp: all over loopback. These runs are not repeated bit by bit.
 // --protocol: this one in every run, where the seed would choose; all other choices stay.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -21,6 +22,8 @@ using fci::simulation::kProgram;
 using fci::simulation::Network;
 using fci::simulation::OneRun;
 
+const std::map<std::string, Network> kNetworks = {
+    {"--mixed", Network::mixed}, {"--shared", Network::shared}, {"--tcp", Network::tcp}};
 constexpr unsigned kSecondsPerSeed = 30;
 constexpr unsigned kReplayEvery = 20;  // such seeds run twice, and must run alike
 constexpr char kAgain[] =
@@ -92,16 +95,16 @@ int main(int argc, char** argv) {
                        fci::simulation::kSeedsFile;
     for (int i = 1; i < argc; ++i) {
         const std::string option = argv[i];
-        const bool mixed = option == "--mixed";
-        if ((mixed || option == "--tcp") && fci::simulation::kHasNetworks) {
-            options.network = mixed ? Network::mixed : Network::tcp;
+        const auto network = kNetworks.find(option);
+        if (network != kNetworks.end() && fci::simulation::kHasNetworks) {
+            options.network = network->second;
             continue;
         }
         if (i + 1 == argc) {
             std::fprintf(stderr,
                          "usage: %s%s [--protocol NAME] [--seeds N] [--from N] [--seed N] "
                          "[--file PATH]\n",
-                         kProgram, fci::simulation::kHasNetworks ? " [--mixed|--tcp]" : "");
+                         kProgram, fci::simulation::kHasNetworks ? " [--mixed|--shared|--tcp]" : "");
             return 2;
         }
         const char* const value = argv[++i];

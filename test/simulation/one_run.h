@@ -23,6 +23,7 @@ struct OneRun {
 enum class Network {
     simulated,
     mixed,  // half of the pairs over shared memory
+    shared,  // all of them, with cells and longer messages
     tcp,    // over loopback
 };
 

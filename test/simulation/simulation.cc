@@ -16,6 +16,7 @@ namespace fci::simulation {
 namespace {
 
 constexpr std::uint64_t kLongest = 200 * 1024;
+constexpr std::uint64_t kLongestShared = 8 << 20;
 constexpr std::uint64_t kIdMask = 0xffffffffull << 32;  // most receives do not look at these bits
 constexpr unsigned kRoundsMost = 200000;
 constexpr unsigned kQuietRounds = 8;
@@ -80,7 +81,10 @@ std::unique_ptr<ddi::Device> Simulation::open(unsigned process, const ddi::Setti
         return device;
     }
     const shm::Tuning tuning{.patience_typed = kPatience, .patience_given = kPatience};
-    auto device = conformance::open_mixed(world_, settings, tuning, process & 1, &error);
+    Status status;
+    auto device = network_ == Network::shared
+                      ? shm::open_shm(settings, tuning, &status, &error)
+                      : conformance::open_mixed(world_, settings, tuning, process & 1, &error);
     if (device == nullptr) throw std::runtime_error(error);
     return device;
 }
@@ -115,7 +119,10 @@ std::uint64_t Simulation::some_length() {
                                     limits_.offer_bytes,
                                     limits_.layout.ring_bytes / 8,
                                     16384};
-    if (prng_.chance(long_percent_)) return prng_.below(kLongest + 1);
+    if (prng_.chance(long_percent_)) {
+        const bool longer = network_ == Network::shared && prng_.chance(10);
+        return prng_.below((longer ? kLongestShared : kLongest) + 1);
+    }
     if (prng_.chance(40)) return prng_.below(128);
     const std::uint64_t limit = one_of(prng_, limits);
     const std::uint64_t length = limit + prng_.below(5);
@@ -219,7 +226,7 @@ void Simulation::bury() {
 }
 
 Nanoseconds Simulation::now() const {
-    return network_ == Network::tcp ? monotonic_now() - began_ : world_.now();
+    return has_real_time() ? monotonic_now() - began_ : world_.now();
 }
 
 /// Who closes waits for the others to take what it has sent, and they run only here.
@@ -282,7 +289,7 @@ std::string Simulation::run() {
 /// Everything that can happen has happened.
 bool Simulation::rest() {
     unsigned quiet = 0;
-    const unsigned most = network_ == Network::tcp ? 100 * kRoundsMost : kRoundsMost;
+    const unsigned most = has_real_time() ? 100 * kRoundsMost : kRoundsMost;
     for (unsigned round = 0; round < most && !failed(); ++round) {
         world_.step();
         bury();
@@ -300,9 +307,9 @@ bool Simulation::rest() {
         const bool late = due != tap::FaultInterface::kNever;
         if (late && world_.idle()) world_.run_until(due);
         quiet = work == 0 && drained && !late && world_.idle() ? quiet + 1 : 0;
-        if (quiet == (network_ == Network::tcp     ? kQuietTcpRounds
-                      : network_ == Network::mixed ? kQuietMixedRounds
-                                                   : kQuietRounds)) {
+        if (quiet == (network_ == Network::tcp         ? kQuietTcpRounds
+                      : network_ != Network::simulated ? kQuietMixedRounds
+                                                       : kQuietRounds)) {
             return true;
         }
     }

@@ -85,6 +85,9 @@ private:
 
     void turn(unsigned at);
     [[nodiscard]] Nanoseconds now() const;
+    [[nodiscard]] bool has_real_time() const {
+        return network_ == Network::tcp || network_ == Network::shared;
+    }
     void bury();
     void take_from(unsigned leaver);
     [[nodiscard]] bool dead(unsigned process) const { return reference_.killed == process; }
