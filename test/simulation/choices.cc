@@ -86,6 +86,8 @@ void Simulation::choose() {
 }
 
 namespace {
+constexpr std::uint64_t kLongest = 200 * 1024;
+constexpr std::uint64_t kLongestShared = 8 << 20;
 constexpr std::uint32_t kSlots[] = {4, 8, 16, 64, 256};
 constexpr std::uint64_t kRings[] = {16384, 32768, 65536, 262144};
 // Pools of which a peer may hold one piece at a time up to such that hold all there is.
@@ -113,6 +115,25 @@ void Simulation::choose_limits() {
     limits_.lend_after = 0;
     if (prng_.chance(50)) limits_.copy = Policy::ring;
     long_percent_ += 30;
+}
+
+std::uint64_t Simulation::some_length() {
+    const std::uint64_t limits[] = {0,
+                                    8,
+                                    mp::kInlineBytes,
+                                    mp::kInlineBytes + 8,
+                                    limits_.eager_bytes,
+                                    limits_.offer_bytes,
+                                    limits_.layout.ring_bytes / 8,
+                                    16384};
+    if (prng_.chance(long_percent_)) {
+        const bool longer = network_ == Network::shared && prng_.chance(10);
+        return prng_.below((longer ? kLongestShared : kLongest) + 1);
+    }
+    if (prng_.chance(40)) return prng_.below(128);
+    const std::uint64_t limit = one_of(prng_, limits);
+    const std::uint64_t length = limit + prng_.below(5);
+    return length < 2 ? length : length - 2;
 }
 
 /// In a third of the seeds they differ.

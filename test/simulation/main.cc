@@ -1,5 +1,6 @@
 // Runs random programs: first every seed that ever failed (seeds.txt), then a range.
-//   simulation [--mixed|--shared|--tcp] [--protocol NAME] [--seeds N] [--from N] [--seed N] [--file PATH]
+//   simulation [--mixed|--shared|--tcp] [--protocol NAME] [--seeds N] [--from N] [--seed N]
+//       [--file PATH]
 //   job_simulation [--protocol NAME] [--seeds N] [--from N] [--seed N] [--file PATH]
 // --mixed: half of the pairs over shared memory; --shared: all, with cells and longer messages;
 // --tcp: all over loopback. These runs are not repeated bit by bit.
@@ -104,7 +105,8 @@ int main(int argc, char** argv) {
             std::fprintf(stderr,
                          "usage: %s%s [--protocol NAME] [--seeds N] [--from N] [--seed N] "
                          "[--file PATH]\n",
-                         kProgram, fci::simulation::kHasNetworks ? " [--mixed|--shared|--tcp]" : "");
+                         kProgram,
+                         fci::simulation::kHasNetworks ? " [--mixed|--shared|--tcp]" : "");
             return 2;
         }
         const char* const value = argv[++i];

@@ -15,8 +15,6 @@ namespace fci::simulation {
 
 namespace {
 
-constexpr std::uint64_t kLongest = 200 * 1024;
-constexpr std::uint64_t kLongestShared = 8 << 20;
 constexpr std::uint64_t kIdMask = 0xffffffffull << 32;  // most receives do not look at these bits
 constexpr unsigned kRoundsMost = 200000;
 constexpr unsigned kQuietRounds = 8;
@@ -109,25 +107,6 @@ void Simulation::fail(const std::string& what) {
 }
 
 // --- choices ---
-
-std::uint64_t Simulation::some_length() {
-    const std::uint64_t limits[] = {0,
-                                    8,
-                                    mp::kInlineBytes,
-                                    mp::kInlineBytes + 8,
-                                    limits_.eager_bytes,
-                                    limits_.offer_bytes,
-                                    limits_.layout.ring_bytes / 8,
-                                    16384};
-    if (prng_.chance(long_percent_)) {
-        const bool longer = network_ == Network::shared && prng_.chance(10);
-        return prng_.below((longer ? kLongestShared : kLongest) + 1);
-    }
-    if (prng_.chance(40)) return prng_.below(128);
-    const std::uint64_t limit = one_of(prng_, limits);
-    const std::uint64_t length = limit + prng_.below(5);
-    return length < 2 ? length : length - 2;
-}
 
 unsigned Simulation::some_process() {
     return partner_ != Reference::kNobody ? partner_
@@ -290,6 +269,9 @@ std::string Simulation::run() {
 bool Simulation::rest() {
     unsigned quiet = 0;
     const unsigned most = has_real_time() ? 100 * kRoundsMost : kRoundsMost;
+    const unsigned quiet_rounds = network_ == Network::simulated ? kQuietRounds
+                                  : network_ == Network::tcp     ? kQuietTcpRounds
+                                                                 : kQuietMixedRounds;
     for (unsigned round = 0; round < most && !failed(); ++round) {
         world_.step();
         bury();
@@ -307,11 +289,7 @@ bool Simulation::rest() {
         const bool late = due != tap::FaultInterface::kNever;
         if (late && world_.idle()) world_.run_until(due);
         quiet = work == 0 && drained && !late && world_.idle() ? quiet + 1 : 0;
-        if (quiet == (network_ == Network::tcp         ? kQuietTcpRounds
-                      : network_ != Network::simulated ? kQuietMixedRounds
-                                                       : kQuietRounds)) {
-            return true;
-        }
+        if (quiet == quiet_rounds) return true;
     }
     fail("the processes never come to rest");
     return false;
