@@ -144,7 +144,7 @@ void ConnectionManager::on_left(int fd) {
 void ConnectionManager::on_visitor(int fd, Received& received, const Hello& hello,
                                    Objection objection) {
     FCI_ASSERT(link_of(fd).step == Step::asked && link_of(fd).id == nhi::kNoPeer);
-    if (objection == Objection::malformed) return on_left(fd);
+    if (objection == Objection::malformed) return drop(fd);
     if (objection != Objection::none) return refuse(fd, objection);
     Answered visitor{nhi::kNoPeer, hello, {}};
     std::string error;
@@ -154,12 +154,16 @@ void ConnectionManager::on_visitor(int fd, Received& received, const Hello& hell
                                                       : Objection::malformed);
     }
     visitor.id = seat(fd, hello);
-    if (visitor.id == nhi::kNoPeer) return on_left(fd);
+    if (visitor.id == nhi::kNoPeer) return drop(fd);
     Entry& entry = peers_[visitor.id];
     if (entry.peer && entry.peer->connected) return drop(fd);
     if (prepare(entry, &error) != Status::ok) return refuse(fd, Objection::resources);
-    // Nothing has happened yet: where this fails it comes again, or has gone.
-    if (!send_hello(fd, entry, true)) return on_left(fd);
+    if (!send_hello(fd, entry, true)) {
+        // Nothing has happened yet. Who lives comes again; of one that has gone the last word is
+        // read next, or its death is seen.
+        if (is_shortage(errno)) drop(fd);
+        return;
+    }
     link_of(fd).step = Step::answered;
     std::erase(guests_, fd);
     const bool is_first = answered_.emplace(fd, std::move(visitor)).second;

@@ -254,6 +254,41 @@ TEST(ShmCloseOfVisitor, close__while_it_is_awaited) {
     EXPECT_LT(shortest, kSoon);
 }
 
+/// Likewise of one that is killed there: why it was lost. `self` is on the way to it, too.
+Status why_lost_of_one_that_is_killed() {
+    Party self(party_settings(), {.patience_given = 300'000'000});
+    const Steps steps;
+    const Child child([&] {
+        auto visitor = std::make_unique<Party>();
+        while (!ddi::is_own_way(visitor->device->card().incarnation,
+                                self.device->card().incarnation)) {
+            visitor = std::make_unique<Party>();
+        }
+        visitor->meet(self.device->card());
+        const ddi::Card card = visitor->device->card();
+        Steps::give(steps.child_out(), sizeof card, &card);
+        if (!steps.child_waits()) return 1;
+        const long before = calls.files_sent;
+        if (!visitor->until([&] { return calls.files_sent == before + 3; })) return 2;
+        kill(getpid(), SIGKILL);
+        return 3;
+    });
+    ddi::Card card;
+    EXPECT_TRUE(Steps::take(steps.in(), sizeof card, &card));
+    self.meet(card);
+    self.turn();
+    steps.go_on();
+    siginfo_t ended{};
+    EXPECT_EQ(waitid(P_PID, static_cast<id_t>(child.pid()), &ended, WEXITED | WNOWAIT), 0);
+    EXPECT_TRUE(self.until([&] { return !self.lost.empty(); }));
+    EXPECT_TRUE(self.attached.empty());
+    return self.lost.at(0).why;
+}
+
+TEST(ShmCloseOfVisitor, kill__while_it_is_awaited) {
+    EXPECT_EQ(why_lost_of_one_that_is_killed(), Status::lost);
+}
+
 /// A peer that says for ever that it copies the memory of the process that `card` names.
 int pretend_to_copy(const ddi::Card& card, const Steps& steps) {
     Party peer;
