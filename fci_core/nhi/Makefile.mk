@@ -1,6 +1,7 @@
 # nhi: the network interface, App. C. Headers only.
 noinst_HEADERS += \
 	%D%/bookkeeping.h \
+	%D%/data.h \
 	%D%/groups.h \
 	%D%/link.h \
 	%D%/network_interface.h \

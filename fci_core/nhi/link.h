@@ -23,6 +23,7 @@ struct Link {
 
     bool mapped = false;     // NetworkInterface::map() works, here for it, there for this process
     bool same_host = false;  // the peer uses the same processors
+    bool direct = false;     // NetworkInterface::data() reaches it, and it this process
 };
 
 }  // namespace fci::nhi

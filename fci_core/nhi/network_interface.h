@@ -6,6 +6,7 @@
 #include <span>
 
 #include "fci_core/base/status.h"
+#include "fci_core/nhi/data.h"
 #include "fci_core/nhi/link.h"
 #include "fci_core/nhi/transfer.h"
 #include "fci_core/nhi/types.h"
@@ -68,6 +69,8 @@ public:
         (void)id, (void)address, (void)bytes;
         return Status::ok;
     }
+    /// nullptr: it has no such way.
+    [[nodiscard]] virtual DataWay* data() noexcept { return nullptr; }
     /// Copies between local memory and memory of `id` that lies in no window, by the kernel.
     /// All bytes or an error; `remote` is an address in that process. unsupported: not with this
     /// peer in this direction, which a copy of no bytes finds out. It may become so at any time,
