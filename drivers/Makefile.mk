@@ -2,7 +2,9 @@
 noinst_LTLIBRARIES += libfci_sim.la
 libfci_sim_la_SOURCES = \
 	drivers/sim/ideal/scheduler.h \
+	drivers/sim/ideal/station_data.cc \
 	drivers/sim/ideal/station.cc \
+	drivers/sim/ideal/station_data.h \
 	drivers/sim/ideal/station.h \
 	drivers/sim/ideal/world.cc \
 	drivers/sim/ideal/world.h
@@ -81,7 +83,9 @@ libfci_tcp_la_SOURCES = \
 	drivers/tcp/socket.h \
 	drivers/tcp/tcp.cc \
 	drivers/tcp/tcp.h \
+	drivers/tcp/tcp_data.cc \
 	drivers/tcp/tcp_device.cc \
+	drivers/tcp/tcp_data.h \
 	drivers/tcp/tcp_device.h \
 	drivers/tcp/tcp_network.cc \
 	drivers/tcp/tcp_network.h \
@@ -92,7 +96,9 @@ noinst_LTLIBRARIES += libfci_node.la
 libfci_node_la_SOURCES = \
 	drivers/node/node.cc \
 	drivers/node/node.h \
+	drivers/node/node_data.cc \
 	drivers/node/node_device.cc \
+	drivers/node/node_data.h \
 	drivers/node/node_device.h \
 	drivers/node/node_network.cc \
 	drivers/node/node_network.h \

@@ -94,6 +94,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/shm_handshake_test.cc \
 	test/unit/drivers/calls.cc \
 	test/unit/drivers/calls.h \
+	test/unit/drivers/frames.h \
 	test/unit/drivers/invented_interfaces.h \
 	test/unit/drivers/network_choice_test.cc \
 	test/unit/drivers/network_pattern_test.cc \
@@ -113,7 +114,9 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tap_fault_shm_test.cc \
 	test/unit/drivers/tap_fault_test.cc \
 	test/unit/drivers/tcp_device_test.cc \
+	test/unit/drivers/tcp_data_test.cc \
 	test/unit/drivers/tcp_door_test.cc \
+	test/unit/drivers/tcp_frame_data_test.cc \
 	test/unit/drivers/tcp_frame_test.cc \
 	test/unit/drivers/tcp_party.h \
 	test/unit/drivers/tcp_pulse_test.cc \

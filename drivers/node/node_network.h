@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "drivers/node/node_data.h"
 #include "drivers/node/pace.h"
 #include "drivers/node/peers.h"
 #include "fci_core/nhi/network_interface.h"
@@ -18,7 +19,7 @@ public:
     /// All three outlive it. The memory of windows is the same in both networks.
     NodeNetwork(Peers& peers, nhi::NetworkInterface& near, nhi::NetworkInterface& far,
                 const Pace& pace) noexcept
-        : peers_(peers), network_{&near, &far}, pace_(pace) {}
+        : peers_(peers), network_{&near, &far}, pace_(pace), data_(peers, far.data(), pace_) {}
 
     Status open_window(nhi::WindowNumber number, nhi::LcsAddress base,
                        std::span<std::byte> local) noexcept override;
@@ -40,6 +41,9 @@ public:
     Status provide(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override;
     Status copy(nhi::PeerId id, Direction direction, std::uint64_t remote, void* local,
                 std::size_t bytes) noexcept override;
+    [[nodiscard]] nhi::DataWay* data() noexcept override {
+        return data_.is_there() ? &data_ : nullptr;
+    }
 
     /// Some event wakes a sleeper. A turn since the last one was unmasked may have taken it from
     /// the network, which then says nothing of it to whoever sleeps.
@@ -67,6 +71,7 @@ private:
     Peers& peers_;
     const std::array<nhi::NetworkInterface*, 2> network_;
     Pace pace_;
+    NodeData data_;
     std::vector<Group> groups_;
     std::uint32_t interrupting_ = 0, masked_ = 0;
     bool polled_ = false;  // since an event was unmasked, or a sleep ended

@@ -98,6 +98,29 @@ void Connection::write(const nhi::Transfer& transfer) noexcept {
     counters_.network_full += has_waiting();
 }
 
+void Connection::reserve_for_data() {
+    FCI_ASSERT(!borrows());
+    waiting_.reserve(waiting_.size() + kDataHeads);
+}
+
+void Connection::write(const nhi::Data& data, const std::byte* from,
+                       std::uint32_t events) noexcept {
+    FCI_ASSERT(!borrows() && data.bytes != 0);
+    std::array<std::byte, kDataHeads> heads;
+    const FrameHead head{FrameKind::data, 0, 0, events};
+    std::memcpy(heads.data(), &head, sizeof head);
+    std::memcpy(heads.data() + sizeof head, &data, sizeof data);
+    const iovec ranges[] = {{heads.data(), heads.size()},
+                            {const_cast<std::byte*>(from), data.bytes}};
+    const std::size_t written = has_waiting() || broken_ ? 0 : give(ranges, 2);
+    if (broken_) return;  // reading finds out why
+    const std::size_t of_heads = std::min(written, heads.size());
+    keep(heads.data() + of_heads, heads.size() - of_heads);
+    borrowed_ = {from + (written - of_heads), data.bytes - (written - of_heads)};
+    borrowed_at_ = waiting_.size();
+    counters_.network_full += has_waiting();
+}
+
 /// There is room for it.
 void Connection::keep(const void* bytes, std::size_t count) {
     FCI_ASSERT(first_ <= waiting_.size());
@@ -115,17 +138,42 @@ void Connection::say_goodbye() noexcept try {
 
 bool Connection::flush() noexcept {
     while (has_waiting() && !broken_) {
-        const iovec rest{waiting_.data() + first_, waiting_.size() - first_};
-        const std::size_t sent = give(&rest, 1);
-        first_ += sent;
-        if (sent != 0 || broken_) continue;
-        const auto written = waiting_.begin() + static_cast<std::ptrdiff_t>(first_);
-        if (first_ >= kWaitingMost) waiting_.erase(waiting_.begin(), written), first_ = 0;
-        return false;
+        const std::size_t before = (borrows() ? borrowed_at_ : waiting_.size()) - first_;
+        const std::size_t after = waiting_.size() - first_ - before;
+        const iovec all[] = {
+            {waiting_.data() + first_, before},
+            {const_cast<std::byte*>(borrowed_.data()), borrowed_.size()},
+            {waiting_.data() + first_ + before, after},
+        };
+        std::size_t sent = borrows() ? give(all, 3) : give(all, 1);
+        if (sent == 0 && !broken_) {
+            if (first_ >= kWaitingMost) forget_written();
+            return false;
+        }
+        const std::size_t of_before = std::min(sent, before);
+        first_ += of_before;
+        sent -= of_before;
+        const std::size_t of_borrowed = std::min(sent, borrowed_.size());
+        borrowed_ = borrowed_.subspan(of_borrowed);
+        first_ += sent - of_borrowed;
     }
     waiting_.clear();
     first_ = 0;
+    borrowed_ = {};
     return true;
+}
+
+void Connection::give_data_back() noexcept {
+    if (!borrows()) return;
+    borrowed_ = {};
+    broken_ = true;
+    (void)shutdown(socket_.get(), SHUT_RDWR);
+}
+
+void Connection::forget_written() noexcept {
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(first_));
+    borrowed_at_ -= std::min(borrowed_at_, first_);
+    first_ = 0;
 }
 
 bool Connection::has_arrived() const noexcept {
@@ -173,7 +221,11 @@ Connection::Reading Connection::read() noexcept {
         taken += static_cast<std::size_t>(got);
         ++counters_.network_reads;
         counters_.network_bytes_received += static_cast<std::size_t>(got);
-        if (!decoder_.take(static_cast<std::size_t>(got))) return Reading::nonsense;
+        const FrameDecoder::DataBytes before = decoder_.data_bytes();
+        const bool is_sound = decoder_.take(static_cast<std::size_t>(got));
+        counters_.direct_bytes += decoder_.data_bytes().direct - before.direct;
+        counters_.staged_bytes += decoder_.data_bytes().copied - before.copied;
+        if (!is_sound) return Reading::nonsense;
         if (decoder_.said_goodbye()) return Reading::goodbye;
         if (static_cast<std::size_t>(got) < room) break;  // that was all
     }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,13 +37,23 @@ public:
     void reserve(const nhi::Transfer& transfer);
     /// Takes all of it: at once as far as the kernel does, and keeps the rest, reserve()d.
     void write(const nhi::Transfer& transfer) noexcept;
+    /// Likewise, but what the kernel does not take of the data stays borrowed. Nothing is so far.
+    void reserve_for_data();
+    void write(const nhi::Data& data, const std::byte* from, std::uint32_t events) noexcept;
+    [[nodiscard]] bool borrows() const noexcept { return !borrowed_.empty(); }
+    /// What is borrowed is touched no more; where something is, the stream ends in its midst.
+    void give_data_back() noexcept;
+    /// The kernel has all data, and does what it can.
+    [[nodiscard]] bool has_taken_data() const noexcept { return !borrows() && !broken_; }
     void say_goodbye() noexcept;
     /// Gives the kernel what waits. True: nothing does any more.
     bool flush() noexcept;
     /// The peer's kernel has all of it, or there is no such peer any more. It may say so some 40 ms
     /// late.
     [[nodiscard]] bool has_arrived() const noexcept;
-    [[nodiscard]] bool has_waiting() const noexcept { return first_ != waiting_.size(); }
+    [[nodiscard]] bool has_waiting() const noexcept {
+        return first_ != waiting_.size() || borrows();
+    }
 
     /// What a look at its pulse says, once in Pulse::kLookEvery while something is under way.
     enum class Beat : std::uint8_t { idle, alive, silent };
@@ -67,6 +78,7 @@ public:
 private:
     [[nodiscard]] std::size_t give(const iovec* ranges, std::size_t count) noexcept;
     void keep(const void* bytes, std::size_t count);
+    void forget_written() noexcept;
 
     static constexpr std::size_t kWaitingMost = 256 * 1024;  // unless it is one transfer alone
     static constexpr std::size_t kReadMost = 1024 * 1024;    // in one turn
@@ -78,6 +90,8 @@ private:
     bool is_felt_ = false;
     std::vector<std::byte> waiting_;
     std::size_t first_ = 0;  // of waiting_, that is not written
+    std::span<const std::byte> borrowed_;
+    std::size_t borrowed_at_ = 0;  // of waiting_, where it comes in between
     int error_ = 0;          // of the socket; 0: the stream ended
     bool broken_ = false;    // writing makes no sense any more; what was sent may still be read
 };

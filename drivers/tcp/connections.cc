@@ -53,6 +53,25 @@ void Connections::write(nhi::PeerId id, const nhi::Transfer& transfer) noexcept 
     const bool waited = connection.has_waiting();
     FCI_ASSERT(waiting_.capacity() > waiting_.size() || waited);
     connection.write(transfer);
+    after_write(id, waited);
+}
+
+void Connections::reserve_for_data(nhi::PeerId id) {
+    peers_[id].peer->connection->reserve_for_data();
+}
+
+void Connections::write(nhi::PeerId id, const nhi::Data& data, const std::byte* from,
+                        std::uint32_t events) noexcept {
+    Connection& connection = *peers_[id].peer->connection;
+    const bool waited = connection.has_waiting();
+    FCI_ASSERT(waiting_.capacity() > waiting_.size() || waited);
+    connection.write(data, from, events);
+    after_write(id, waited);
+}
+
+/// Somebody sees to it that it arrives.
+void Connections::after_write(nhi::PeerId id, bool waited) noexcept {
+    Connection& connection = *peers_[id].peer->connection;
     if (!connection.is_felt()) {
         FCI_ASSERT(busy_.size() < connected_.size());
         connection.set_felt(true);

@@ -35,6 +35,10 @@ public:
     /// For what of a transfer the kernel does not take; may throw bad_alloc. Then write() is sure.
     void reserve(nhi::PeerId id, const nhi::Transfer& transfer);
     void write(nhi::PeerId id, const nhi::Transfer& transfer) noexcept;
+    /// Likewise; of one that is connected and borrows nothing.
+    void reserve_for_data(nhi::PeerId id);
+    void write(nhi::PeerId id, const nhi::Data& data, const std::byte* from,
+               std::uint32_t events) noexcept;
     /// Gives the kernel what waits.
     void flush() noexcept;
     /// The kernels see to the rest, and say_goodbye() to it that they do.
@@ -57,6 +61,7 @@ public:
 
 private:
     void end(nhi::PeerId id, ddi::Notice notice) noexcept;
+    void after_write(nhi::PeerId id, bool waited) noexcept;
 
     Peers& peers_;
     Poller& poller_;

@@ -3,13 +3,15 @@
 //
 //   hello    80 bytes      who, and what both ends must agree on; the answer says how it went
 //   frame    8 bytes, then
-//            16 for each part of a transfer, then the bytes of all parts
+//            16 for each part of a transfer, then the bytes of all parts; or
+//            24 for data, then these
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
+#include "fci_core/nhi/data.h"
 #include "fci_core/nhi/transfer.h"
 
 namespace fci::tcp {
@@ -17,6 +19,7 @@ namespace fci::tcp {
 enum class FrameKind : std::uint8_t {
     transfer = 1,
     goodbye,  // the writer closes in order; nothing follows
+    data,     // into a buffer of the reader
 };
 
 struct FrameHead {
@@ -37,6 +40,10 @@ struct PartHead {
     [[nodiscard]] bool indirect() const noexcept { return (bytes_and_kind & kIndirect) != 0; }
 };
 static_assert(sizeof(PartHead) == 16);
+
+static_assert(sizeof(nhi::Data) == 24);
+/// Of data, without their bytes.
+inline constexpr std::size_t kDataHeads = sizeof(FrameHead) + sizeof(nhi::Data);
 
 /// Of a transfer, without the bytes of its parts.
 inline constexpr std::size_t kHeadsMost =

@@ -13,19 +13,44 @@ unsigned FrameDecoder::room(iovec (&ranges)[2]) noexcept {
     std::memcpy(staged_.data(), left_.data(), end_);
     unsigned count = 0;
     direct_ = 0;
-    if (state_ == State::bytes && end_ == 0 && done_ + kDirectLeast <= last_) {
+    if (state_ == State::data && end_ == 0) {
+        if (std::byte* const at = data_place(); at != nullptr) {
+            direct_ = data_.bytes - done_;
+            ranges[count++] = {at + done_, direct_};
+        }
+    } else if (state_ == State::bytes && end_ == 0 && done_ + kDirectLeast <= last_) {
         if (std::byte* const at = place(); at != nullptr) {
             direct_ = last_ - done_;
             ranges[count++] = {at + done_, direct_};
         }
     }
-    ranges[count++] = {staged_.data() + end_, staged_.size() - end_};
+    ranges[count++] = {staged_.data() + end_, staging_room()};
     return count;
+}
+
+/// All there is; or where data are expected, so much that none of their bytes gets there: to the
+/// end of the frame, as far as that is known, and the heads of the next one.
+std::size_t FrameDecoder::staging_room() const noexcept {
+    const std::uint64_t all = staged_.size();
+    const nhi::DataTarget* const target = target_.data_target();
+    if (target == nullptr || !target->expects(writer_)) return all - end_;
+    std::uint64_t wanted = kDataHeads;
+    if (state_ == State::parts) wanted = head_.parts * sizeof(PartHead);
+    if (state_ == State::data_head) wanted = sizeof data_;
+    if (state_ == State::bytes) {
+        wanted += std::min(bytes_ - done_ - direct_, all);
+        for (unsigned i = part_ + 1; i < head_.parts; ++i) {
+            wanted += std::min(parts_[i].bytes(), all);
+        }
+    }
+    FCI_ASSERT(wanted > end_);
+    return std::min(all, wanted) - end_;
 }
 
 bool FrameDecoder::take(std::size_t bytes) noexcept {
     const std::size_t directly = std::min(bytes, direct_);
     done_ += directly;
+    if (state_ == State::data) data_bytes_.direct += directly;
     direct_ = 0;
     end_ += bytes - directly;
     FCI_ASSERT(end_ <= staged_.size());
@@ -47,6 +72,10 @@ bool FrameDecoder::step() noexcept {
             return read_parts();
         case State::bytes:
             return read_bytes();
+        case State::data_head:
+            return read_data_head();
+        case State::data:
+            return read_data();
         case State::goodbye:
             if (here() != 0) state_ = State::broken;
             return false;
@@ -61,11 +90,55 @@ bool FrameDecoder::read_head() noexcept {
     std::memcpy(&head_, staged_.data() + begin_, sizeof head_);
     begin_ += sizeof head_;
     const bool transfers = head_.kind == FrameKind::transfer;
-    const bool is_possible = (transfers || head_.kind == FrameKind::goodbye) &&
+    const bool is_known = transfers || head_.kind == FrameKind::goodbye ||
+                          head_.kind == FrameKind::data;
+    const bool is_possible = is_known &&
                              head_.parts <= (transfers ? nhi::Transfer::kPartsMax : 0) &&
-                             head_.unused == 0 && (transfers || head_.events == 0);
-    state_ = !is_possible ? State::broken : transfers ? State::parts : State::goodbye;
+                             head_.unused == 0 &&
+                             (head_.kind != FrameKind::goodbye || head_.events == 0);
+    state_ = !is_possible                       ? State::broken
+             : transfers                        ? State::parts
+             : head_.kind == FrameKind::goodbye ? State::goodbye
+                                                : State::data_head;
     return is_possible;
+}
+
+bool FrameDecoder::read_data_head() noexcept {
+    if (here() < sizeof data_) return false;
+    std::memcpy(&data_, staged_.data() + begin_, sizeof data_);
+    begin_ += sizeof data_;
+    done_ = 0;
+    const bool is_dropped = target_.data_target() == nullptr;
+    const bool belongs = data_.bytes != 0 && (is_dropped || data_place() != nullptr);
+    state_ = belongs ? State::data : State::broken;
+    return belongs;
+}
+
+std::byte* FrameDecoder::data_place() noexcept {
+    nhi::DataTarget* const target = target_.data_target();
+    return target != nullptr ? target->locate(writer_, data_) : nullptr;
+}
+
+bool FrameDecoder::read_data() noexcept {
+    const std::uint64_t some = std::min<std::uint64_t>(here(), data_.bytes - done_);
+    if (some != 0) {
+        std::byte* const at = data_place();
+        if (at != nullptr) {
+            std::memcpy(at + done_, staged_.data() + begin_, some);
+        } else if (target_.data_target() != nullptr) {
+            state_ = State::broken;
+            return false;
+        }
+        begin_ += some;
+        done_ += some;
+        data_bytes_.copied += some;
+    }
+    if (done_ != data_.bytes) return false;
+    nhi::DataTarget* const target = target_.data_target();
+    const bool belongs = target == nullptr || target->arrived(writer_, data_);
+    state_ = belongs ? State::head : State::broken;
+    if (belongs && head_.events != 0) target_.raise(head_.events);
+    return belongs;
 }
 
 bool FrameDecoder::read_parts() noexcept {

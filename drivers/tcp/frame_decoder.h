@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "drivers/tcp/frame.h"
+#include "fci_core/nhi/data.h"
 #include "fci_core/nhi/types.h"
 
 namespace fci::tcp {
@@ -35,7 +36,9 @@ public:
         /// Where these bytes lie; nullptr: nowhere, and they have no effect.
         [[nodiscard]] virtual std::byte* locate(nhi::PeerId writer, std::uint64_t address,
                                                 std::uint64_t bytes) noexcept = 0;
-        /// A transfer is complete.
+        /// The buffers that data of peers go into; nullptr: there are none.
+        [[nodiscard]] virtual nhi::DataTarget* data_target() const noexcept = 0;
+        /// A transfer is complete, or data with events are.
         virtual void raise(std::uint32_t events) noexcept = 0;
     };
 
@@ -47,22 +50,31 @@ public:
     /// So many bytes are there. False: no peer would have sent them, and no more may be given.
     [[nodiscard]] bool take(std::size_t bytes) noexcept;
     [[nodiscard]] bool said_goodbye() const noexcept { return state_ == State::goodbye; }
+    /// Bytes of data that came where they belong, and those that had to be copied there.
+    struct DataBytes {
+        std::uint64_t direct = 0, copied = 0;
+    };
+    [[nodiscard]] const DataBytes& data_bytes() const noexcept { return data_bytes_; }
 
 private:
     static constexpr std::uint64_t kShort = 256;         // such parts are stored at once
     static constexpr std::uint64_t kDirectLeast = 4096;  // of a long one, straight to its place
     static_assert(kHeadsMost <= kShort, "heads are left over, too");
 
-    enum class State : std::uint8_t { head, parts, bytes, goodbye, broken };
+    enum class State : std::uint8_t { head, parts, bytes, data_head, data, goodbye, broken };
 
     [[nodiscard]] std::size_t here() const noexcept { return end_ - begin_; }
     bool step() noexcept;
     bool read_head() noexcept;
     bool read_parts() noexcept;
     bool read_bytes() noexcept;
+    bool read_data_head() noexcept;
+    bool read_data() noexcept;
     void begin_part() noexcept;
     void store(std::uint64_t bytes) noexcept;
     [[nodiscard]] std::byte* place() noexcept;
+    [[nodiscard]] std::byte* data_place() noexcept;
+    [[nodiscard]] std::size_t staging_room() const noexcept;
 
     Target& target_;
     const nhi::PeerId writer_;
@@ -78,6 +90,8 @@ private:
     std::uint64_t done_ = 0;  // of these
     std::uint64_t last_ = 0;  // from here on they are stored together
     std::size_t direct_ = 0;  // the first range of room()
+    nhi::Data data_{};        // that are coming
+    DataBytes data_bytes_;
 };
 
 }  // namespace fci::tcp

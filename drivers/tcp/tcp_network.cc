@@ -92,7 +92,7 @@ void TcpNetwork::write_here(const nhi::Transfer& transfer) noexcept {
 
 nhi::Link TcpNetwork::link(nhi::PeerId id) noexcept {
     if (id >= peers_.size() || peers_[id].state() != PeerState::attached) return {};
-    return {.block_bytes = peers_[id].peer->block_bytes};
+    return {.block_bytes = peers_[id].peer->block_bytes, .direct = id != nhi::kSelf};
 }
 
 }  // namespace fci::tcp

@@ -6,6 +6,7 @@
 #include "drivers/tcp/connections.h"
 #include "drivers/tcp/frame_decoder.h"
 #include "drivers/tcp/peers.h"
+#include "drivers/tcp/tcp_data.h"
 #include "drivers/tcp/turn.h"
 #include "fci_core/nhi/bookkeeping.h"
 
@@ -19,12 +20,14 @@ public:
           peers_(peers),
           connections_(connections),
           turn_(turn),
-          memory_bytes_(memory.size()) {}
+          memory_bytes_(memory.size()),
+          data_(peers, connections) {}
 
     [[nodiscard]] FrameDecoder::Target& target() noexcept { return *this; }
 
     Status initiate_transfer(const nhi::Transfer& transfer) noexcept override;
     nhi::Link link(nhi::PeerId id) noexcept override;
+    [[nodiscard]] nhi::DataWay* data() noexcept override { return &data_; }
     bool is_idle() const noexcept override { return connections_.is_idle(); }
     unsigned poll(Nanoseconds now) noexcept override { return turn_.poll(now); }
     std::byte* map(nhi::PeerId, nhi::LcsAddress, std::size_t) noexcept override { return nullptr; }
@@ -46,6 +49,7 @@ private:
                      std::uint64_t bytes) const noexcept override;
     std::byte* locate(nhi::PeerId writer, std::uint64_t address,
                       std::uint64_t bytes) noexcept override;
+    nhi::DataTarget* data_target() const noexcept override { return data_.target(); }
     void raise(std::uint32_t events) noexcept override {
         if (take_events(events)) turn_.wake();
     }
@@ -54,6 +58,7 @@ private:
     Connections& connections_;
     Turn& turn_;
     const std::size_t memory_bytes_;
+    TcpData data_;
 };
 
 }  // namespace fci::tcp

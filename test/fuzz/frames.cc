@@ -17,6 +17,26 @@ using fci::tcp::Staging;
 constexpr std::uint64_t kBytes = 16 * 1024;
 constexpr PeerId kWriter = 1;
 
+/// Four buffers, each filled from its beginning.
+struct Buffers final : fci::nhi::DataTarget {
+    static constexpr std::uint64_t kNames = 4;
+    bool expects(PeerId) const noexcept override { return true; }
+    std::byte* locate(PeerId, const fci::nhi::Data& data) noexcept override {
+        if (data.name >= kNames || data.offset != filled_[data.name] ||
+            data.bytes > kBytes - data.offset) {
+            return nullptr;
+        }
+        return bytes_.get() + data.name * kBytes + data.offset;
+    }
+    bool arrived(PeerId, const fci::nhi::Data& data) noexcept override {
+        filled_[data.name] += data.bytes;
+        return true;
+    }
+
+    std::uint64_t filled_[kNames] = {};
+    std::unique_ptr<std::byte[]> bytes_ = std::make_unique<std::byte[]>(kNames * kBytes);
+};
+
 /// As long as it is: the sanitizer sees a byte too many on either side.
 struct Memory final : FrameDecoder::Target {
     std::uint64_t address_of(std::uint64_t index) const noexcept override { return 8 * index; }
@@ -26,10 +46,12 @@ struct Memory final : FrameDecoder::Target {
     std::byte* locate(PeerId, std::uint64_t address, std::uint64_t bytes) noexcept override {
         return address <= kBytes && bytes <= kBytes - address ? bytes_.get() + address : nullptr;
     }
+    fci::nhi::DataTarget* data_target() const noexcept override { return buffers_.get(); }
     void raise(std::uint32_t events) noexcept override { events_ = 31 * events_ + events + 1; }
 
     std::unique_ptr<std::byte[]> bytes_ = std::make_unique<std::byte[]>(kBytes);
     std::uint32_t events_ = 0;
+    std::unique_ptr<Buffers> buffers_ = std::make_unique<Buffers>();
 };
 
 struct Outcome {
@@ -78,6 +100,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     // One that is broken may be found out earlier or later, by a goodbye with something behind it.
     if (whole.is_right && (!cut.is_right || cut.memory.events_ != whole.memory.events_)) abort();
     if (whole.is_right && std::memcmp(whole.memory.bytes_.get(), cut.memory.bytes_.get(), kBytes)) {
+        abort();
+    }
+    if (whole.is_right &&
+        std::memcmp(whole.memory.buffers_->bytes_.get(), cut.memory.buffers_->bytes_.get(),
+                    Buffers::kNames * kBytes) != 0) {
         abort();
     }
     return 0;

@@ -274,7 +274,8 @@ nhi::Link Station::link(nhi::PeerId id) noexcept {
     Station* const owner = at(id);
     if (owner == nullptr) return {};
     nhi::Link link{.block_bytes = owner->settings.block_bytes};
-    if (!world.share_host(number, owner->number)) return link;
+    link.direct = world.options_.direct && !world.share_host(number, owner->number);
+    if (link.direct || !world.share_host(number, owner->number)) return link;
     link.same_host = true;
     link.mapped = world.options_.mapped;
     if (world.options_.stores && link.mapped) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "drivers/sim/ideal/station_data.h"
 #include "drivers/sim/ideal/world.h"
 #include "fci_core/ddi/notices.h"
 #include "fci_core/nhi/bookkeeping.h"
@@ -46,6 +47,7 @@ public:
     std::byte* map(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override;
     Status copy(nhi::PeerId id, Direction direction, std::uint64_t remote, void* local,
                 std::size_t bytes) noexcept override;
+    [[nodiscard]] nhi::DataWay* data() noexcept override { return &its_data; }
 
     // --- what its Device and the world ask for ---
     struct Peer {
@@ -58,6 +60,11 @@ public:
     };
 
     [[nodiscard]] nhi::PeerId id_of(const ddi::Card& card) const noexcept;
+    /// To one peer.
+    [[nodiscard]] Status check(const nhi::Transfer& transfer) const noexcept {
+        const nhi::PeerId to = transfer.destination();
+        return check(transfer, {&to, 1});
+    }
     nhi::PeerId add(const ddi::Card& card);
     Status connect(nhi::PeerId id);
     /// The peer with that id, once both have blocks; or nullptr.
@@ -78,6 +85,7 @@ public:
     const ddi::Settings settings;
     bool alive = true;
     ddi::PeerListener* listener = nullptr;
+    StationData its_data{*this};
     std::vector<std::unique_ptr<Peer>> peers;  // by id
     std::vector<nhi::PeerId> id_of_process;  // by process number, kNoPeer: not known
     std::vector<Nanoseconds> last_to;          // by process number: the pair's newest action

@@ -165,7 +165,8 @@ bool World::is_woken(unsigned process) const noexcept {
 
 bool World::will_be_woken(unsigned process) const noexcept {
     return std::any_of(actions_.begin(), actions_.end(), [&](const Action& action) {
-        return action.to == process && action.kind != Action::Kind::write;
+        return action.to == process && action.kind != Action::Kind::write &&
+               (action.kind != Action::Kind::data || action.events != 0);
     });
 }
 
@@ -199,6 +200,11 @@ void World::apply(Action& action) noexcept {
     Station& to = *stations_[action.to];
     switch (action.kind) {
         case Action::Kind::write: apply_write(action); break;
+        case Action::Kind::data:
+            mark(action.offset);
+            mark(action.bytes);
+            if (!to.its_data.apply(action)) ++statistics_.dropped;
+            break;
         case Action::Kind::raise:
             if (to.alive) to.raise(action.events);
             break;
@@ -287,6 +293,7 @@ void World::tell_lost(Station& to, nhi::PeerId id, Nanoseconds after, Status why
 void World::depart(Station& leaving, Status why, const char* how) noexcept {
     if (!leaving.alive) return;
     leaving.alive = false;
+    leaving.its_data.give_all_back();
     for (const auto& station : stations_) {
         if (station->alive && leaving.number < station->id_of_process.size() &&
             station->id_of_process[leaving.number] != nhi::kNoPeer) {
@@ -309,7 +316,8 @@ void World::kill(unsigned process) noexcept {
     std::map<unsigned, std::vector<std::uint64_t>> sent;  // by destination: orders of its actions
     const auto from_victim = [&](const Action& action) {
         return action.from == process &&
-               (action.kind == Action::Kind::write || action.kind == Action::Kind::raise);
+               (action.kind == Action::Kind::write || action.kind == Action::Kind::data ||
+                action.kind == Action::Kind::raise);
     };
     for (const Action& action : actions_) {
         if (from_victim(action)) sent[action.to].push_back(action.order);

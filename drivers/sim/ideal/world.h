@@ -37,6 +37,7 @@ struct WorldOptions {
     bool kernel_copy = false;  // copy() works
     bool copy_faults = false;  // ... but finds no memory at either address
     unsigned refused_percent = 0;  // ... and for so many only 0 to 29 times, in either direction
+    bool direct = false;       // and between hosts: NetworkInterface::data() works
 };
 
 class Station;
@@ -92,27 +93,33 @@ public:
     /// of the bytes, as those may hold addresses, which the system chooses anew for every run.
     [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
 
-private:
-    friend class Station;
-
+    /// What happens at a time.
     struct Action {
-        enum class Kind : std::uint8_t { write, raise, attach, notice_attached, notice_lost, die };
+        enum class Kind : std::uint8_t {
+            write, data, raise, attach, notice_attached, notice_lost, die
+        };
         Kind kind;
         bool indirect = false;
         Status why = Status::ok;            // notice_lost
         unsigned from = 0, to = 0;          // process numbers
         Nanoseconds time = 0;
         std::uint64_t order = 0;            // of issue, among actions of one time
-        std::uint64_t address = 0;          // write: LcsAddress or Index; notices: the peer
+        std::uint64_t address = 0;          // write: LcsAddress or Index; data: its name;
+                                            // notices: the peer
         std::uint64_t offset = 0, bytes = 0;  // write: offset in the part, and length
         std::uint64_t skip = 0;             // write: the part's place in the payload
         std::uint32_t events = 0;
         std::shared_ptr<std::vector<std::byte>> payload{};
+        const std::byte* borrowed = nullptr;  // data, where there is no payload
         std::string reason{};               // notice_lost
         [[nodiscard]] bool later_than(const Action& other) const noexcept {
             return time != other.time ? time > other.time : order > other.order;
         }
     };
+
+private:
+    friend class Station;
+    friend class StationData;
 
     void schedule(Nanoseconds time, Action action) noexcept;
     void apply(Action& action) noexcept;

@@ -17,7 +17,7 @@ constexpr unsigned kLastTurns = 100'000;  // in which a network that is full may
 FaultInterface::FaultInterface(ddi::Device& device, ddi::PeerListener& told,
                                const FaultOptions& options)
     : device_(device), told_(told), inner_(device.network()), options_(options),
-      prng_(options.seed), now_(device.now()) {}
+      prng_(options.seed), now_(device.now()), data_(*this, inner_.data()) {}
 
 nhi::Link FaultInterface::link(nhi::PeerId id) noexcept {
     const nhi::Link inner = inner_.link(id);
@@ -112,6 +112,12 @@ Status FaultInterface::initiate_transfer(const nhi::Transfer& transfer) noexcept
     if (due <= now_ && held_[to].empty()) return inner_.initiate_transfer(transfer);
     hold(transfer, due);
     return Status::ok;
+}
+
+Status FaultData::send(nhi::PeerId id, const nhi::Data& data, const std::byte* from,
+                       std::uint32_t events) noexcept {
+    if (!whole_.lets_data_pass(id)) return Status::again;
+    return inner_->send(id, data, from, events);
 }
 
 unsigned FaultInterface::release(nhi::PeerId id, Nanoseconds now) noexcept {

@@ -29,6 +29,27 @@ struct FaultOptions {
     unsigned refuse_percent = 0;  // pairs of processes that never attach
 };
 
+class FaultInterface;
+
+/// Data are never held back, as they are borrowed; they wait at their sender for what is.
+class FaultData final : public nhi::DataWay {
+public:
+    FaultData(FaultInterface& whole, nhi::DataWay* inner) noexcept
+        : whole_(whole), inner_(inner) {}
+    [[nodiscard]] bool is_there() const noexcept { return inner_ != nullptr; }
+    Status send(nhi::PeerId id, const nhi::Data& data, const std::byte* from,
+                std::uint32_t events) noexcept override;
+    [[nodiscard]] bool has_taken(nhi::PeerId id) const noexcept override {
+        return inner_->has_taken(id);
+    }
+    void give_back(nhi::PeerId id) noexcept override { inner_->give_back(id); }
+    void set_target(nhi::DataTarget* target) noexcept override { inner_->set_target(target); }
+
+private:
+    FaultInterface& whole_;
+    nhi::DataWay* const inner_;
+};
+
 class FaultInterface final : public nhi::NetworkInterface {
 public:
     /// `told` hears of the connections that fail here, from poll().
@@ -74,6 +95,14 @@ public:
     Status copy(nhi::PeerId id, Direction direction, std::uint64_t remote, void* local,
                 std::size_t bytes) noexcept override {
         return inner_.copy(id, direction, remote, local, bytes);
+    }
+    [[nodiscard]] nhi::DataWay* data() noexcept override {
+        return data_.is_there() ? &data_ : nullptr;
+    }
+    /// Nothing that it must not overtake is held back for that peer, and there is room.
+    [[nodiscard]] bool lets_data_pass(nhi::PeerId id) noexcept {
+        const bool late = id < held_.size() && !held_[id].empty();
+        return !late && !prng_.chance(options_.again_percent);
     }
 
     /// When the first of the transfers that are held back is due; kNever: there is none.
@@ -126,6 +155,7 @@ private:
     std::vector<std::unique_ptr<StoreWatch>> watches_;  // by id; nullptr: no stores there
     std::vector<bool> gone_;                            // by id
     std::vector<nhi::PeerId> refused_;                  // to be told
+    FaultData data_;
 };
 
 }  // namespace fci::tap

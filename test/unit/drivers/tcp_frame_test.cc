@@ -1,86 +1,9 @@
 // The decoder of frames: a stream is cut anywhere, and may hold anything.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <vector>
-
-#include "drivers/tcp/frame_decoder.h"
 #include "fci_core/base/flag.h"
-#include "fci_core/base/prng.h"
+#include "test/unit/drivers/frames.h"
 
-namespace fci::tcp {
+namespace fci::tcp::test {
 namespace {
-
-constexpr std::uint64_t kBytes = 64 * 1024;
-
-constexpr nhi::PeerId kWriter = 3;
-
-/// Memory at addresses from 0 on, and as much behind it that may be named but is not there.
-struct Memory final : FrameDecoder::Target {
-    std::uint64_t address_of(std::uint64_t index) const noexcept override { return 8 * index; }
-    bool is_possible(nhi::PeerId writer, std::uint64_t address,
-                     std::uint64_t bytes) const noexcept override {
-        EXPECT_EQ(writer, kWriter);
-        return address <= 2 * kBytes && bytes <= kBytes;
-    }
-    std::byte* locate(nhi::PeerId, std::uint64_t address, std::uint64_t bytes) noexcept override {
-        const bool fits = address <= kBytes && bytes <= kBytes - address;
-        return fits ? reinterpret_cast<std::byte*>(words.data()) + address : nullptr;
-    }
-    void raise(std::uint32_t more) noexcept override {
-        events |= more;
-        ++transfers;
-    }
-
-    Staging staging{};
-    std::vector<std::uint64_t> words = std::vector<std::uint64_t>(kBytes / 8);
-    std::uint32_t events = 0;
-    unsigned transfers = 0;
-};
-
-using Stream = std::vector<std::byte>;
-
-void append(Stream* stream, const void* bytes, std::size_t count) {
-    const auto* const from = static_cast<const std::byte*>(bytes);
-    stream->insert(stream->end(), from, from + count);
-}
-
-void head(Stream* stream, FrameKind kind, std::uint8_t parts, std::uint32_t events = 0,
-          std::uint16_t unused = 0) {
-    const FrameHead told{kind, parts, unused, events};
-    append(stream, &told, sizeof told);
-}
-
-void part(Stream* stream, std::uint64_t address, std::uint64_t bytes, bool indirect = false) {
-    const PartHead told{address, bytes | (indirect ? PartHead::kIndirect : 0)};
-    append(stream, &told, sizeof told);
-}
-
-/// As a socket would give it. False: it was refused.
-template <class Look>
-bool feed(FrameDecoder& decoder, const Stream& stream, std::size_t most, Prng* prng, Look look) {
-    for (std::size_t at = 0; at < stream.size();) {
-        std::size_t left = std::min(stream.size() - at, most);
-        if (prng != nullptr) left = 1 + prng->below(left);
-        iovec ranges[2];
-        const unsigned count = decoder.room(ranges);
-        std::size_t given = 0;
-        for (unsigned i = 0; i < count && given < left; ++i) {
-            const std::size_t some = std::min(left - given, ranges[i].iov_len);
-            std::memcpy(ranges[i].iov_base, stream.data() + at + given, some);
-            given += some;
-        }
-        at += given;
-        if (!decoder.take(given)) return false;
-        look();
-    }
-    return true;
-}
-
-bool feed(FrameDecoder& decoder, const Stream& stream) {
-    return feed(decoder, stream, stream.size(), nullptr, [] {});
-}
 
 TEST(frame_decoder, take__any_cut_gives_the_same_memory) {
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
@@ -163,7 +86,7 @@ TEST(frame_decoder, take__what_no_peer_sends_is_refused) {
     };
     const auto transfer = FrameKind::transfer, goodbye = FrameKind::goodbye;
     EXPECT_TRUE(refused([&](Stream* s) { head(s, FrameKind{0}, 0); }));
-    EXPECT_TRUE(refused([&](Stream* s) { head(s, FrameKind{3}, 0); }));
+    EXPECT_TRUE(refused([&](Stream* s) { head(s, FrameKind{4}, 0); }));
     EXPECT_TRUE(refused([&](Stream* s) { head(s, transfer, nhi::Transfer::kPartsMax + 1); }));
     EXPECT_TRUE(refused([&](Stream* s) { head(s, transfer, 0, 0, 1); }));
     EXPECT_TRUE(refused([&](Stream* s) { head(s, goodbye, 1); }));
@@ -257,4 +180,4 @@ TEST(frame_decoder, said_goodbye__after_all_that_came_before) {
 }
 
 }  // namespace
-}  // namespace fci::tcp
+}  // namespace fci::tcp::test

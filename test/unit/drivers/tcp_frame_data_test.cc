@@ -1,0 +1,123 @@
+// The decoder of frames: data that go straight into their buffer.
+#include "test/unit/drivers/frames.h"
+
+namespace fci::tcp::test {
+namespace {
+
+/// Data between transfers. `on_end` sees the decoder and all of it.
+template <class OnEnd>
+void data_between_transfers(std::uint64_t seed, bool is_expecting, OnEnd on_end) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Prng prng(seed);
+    Memory memory;
+    Buffer buffer;
+    buffer.is_expecting = is_expecting;
+    memory.buffer = &buffer;
+    FrameDecoder decoder(memory, kWriter, memory.staging);
+    Stream stream;
+    std::vector<std::byte> sent;
+    unsigned transfers = 0;
+    for (unsigned i = 0; i < 30; ++i) {
+        if (prng.chance(50)) {
+            const auto parts = static_cast<std::uint8_t>(prng.below(3));
+            const std::uint64_t bytes = prng.below(prng.chance(20) ? 30'000 : 100);
+            head(&stream, FrameKind::transfer, parts);
+            for (unsigned p = 0; p < parts; ++p) part(&stream, 8 * p, bytes);
+            stream.resize(stream.size() + parts * bytes, std::byte{1});
+            ++transfers;
+            continue;
+        }
+        const auto some = random_bytes(prng, 1 + prng.below(prng.chance(30) ? 90'000 : 50));
+        data(&stream, {7, sent.size(), some.size()}, 0);
+        append(&stream, some.data(), some.size());
+        sent.insert(sent.end(), some.begin(), some.end());
+    }
+    const std::size_t most = 1 + prng.below(prng.chance(50) ? 40 : 300'000);
+    ASSERT_TRUE(feed(decoder, stream, most, &prng, [] {}));
+    EXPECT_EQ(memory.transfers, transfers);
+    ASSERT_EQ(buffer.filled, sent.size());
+    EXPECT_TRUE(std::equal(sent.begin(), sent.end(), buffer.bytes.begin()));
+    on_end(decoder.data_bytes(), sent.size());
+}
+
+TEST(frame_decoder, take__data_that_are_expected_go_straight_into_their_buffer) {
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+        data_between_transfers(seed, true, [](const FrameDecoder::DataBytes& bytes,
+                                              std::size_t sent) {
+            EXPECT_EQ(bytes.direct, sent);
+            EXPECT_EQ(bytes.copied, 0u);
+        });
+    }
+}
+
+TEST(frame_decoder, take__data_that_nobody_expects_get_there_too) {
+    std::uint64_t copied = 0;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        data_between_transfers(seed, false, [&](const FrameDecoder::DataBytes& bytes,
+                                                std::size_t sent) {
+            EXPECT_EQ(bytes.direct + bytes.copied, sent);
+            copied += bytes.copied;
+        });
+    }
+    EXPECT_NE(copied, 0u);
+}
+
+TEST(frame_decoder, take__data_without_a_buffer_are_refused) {
+    const auto refused = [](const nhi::Data& told, std::uint64_t follow) {
+        Memory memory;
+        Buffer buffer;
+        memory.buffer = &buffer;
+        FrameDecoder decoder(memory, kWriter, memory.staging);
+        Stream stream;
+        data(&stream, told, follow);
+        const bool well = feed(decoder, stream);
+        EXPECT_EQ(std::ranges::count(buffer.bytes, std::byte{9}), well ? follow : 0);
+        return !well;
+    };
+    EXPECT_FALSE(refused({7, 0, 100}, 100));
+    EXPECT_TRUE(refused({7, 0, 0}, 0));
+    EXPECT_TRUE(refused({6, 0, 100}, 100));
+    EXPECT_TRUE(refused({7, 1, 100}, 100));
+    EXPECT_TRUE(refused({7, 0, 3'000'001}, 100));
+    EXPECT_TRUE(refused({7, 0, ~0ull}, 100));
+}
+
+TEST(frame_decoder, take__data_whose_buffer_goes_away_are_refused_and_write_no_more) {
+    Memory memory;
+    Buffer buffer;
+    memory.buffer = &buffer;
+    FrameDecoder decoder(memory, kWriter, memory.staging);
+    Stream stream;
+    data(&stream, {7, 0, 1000}, 300);
+    ASSERT_TRUE(feed(decoder, stream));
+    buffer.filled = buffer.bytes.size();  // whatever else it is used for
+    EXPECT_FALSE(feed(decoder, Stream(100, std::byte{8})));
+    EXPECT_EQ(std::ranges::count(buffer.bytes, std::byte{8}), 0);
+}
+
+TEST(frame_decoder, take__data_raise_their_events_when_all_are_there) {
+    Memory memory;
+    Buffer buffer;
+    memory.buffer = &buffer;
+    FrameDecoder decoder(memory, kWriter, memory.staging);
+    Stream stream;
+    data(&stream, {7, 0, 100}, 99, 5);
+    ASSERT_TRUE(feed(decoder, stream));
+    EXPECT_EQ(memory.events, 0u);
+    ASSERT_TRUE(feed(decoder, Stream(1)));
+    EXPECT_EQ(memory.events, 5u);
+    EXPECT_EQ(buffer.filled, 100u);
+}
+
+TEST(frame_decoder, take__data_of_nobody_are_dropped) {
+    Memory memory;
+    FrameDecoder decoder(memory, kWriter, memory.staging);
+    Stream stream;
+    data(&stream, {7, 0, 100'000}, 100'000);
+    head(&stream, FrameKind::transfer, 0, 1);
+    ASSERT_TRUE(feed(decoder, stream));
+    EXPECT_EQ(memory.transfers, 1u);
+}
+
+}  // namespace
+}  // namespace fci::tcp::test
