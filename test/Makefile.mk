@@ -149,6 +149,7 @@ test_mp_SOURCES = \
 	test/unit/mp/cells_test.cc \
 	test/unit/mp/claims_test.cc \
 	test/unit/mp/copy_path_test.cc \
+	test/unit/mp/direct_test.cc \
 	test/unit/mp/departure_test.cc \
 	test/unit/mp/figures_test.cc \
 	test/unit/mp/forger.h \

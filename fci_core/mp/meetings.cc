@@ -93,6 +93,7 @@ void Meetings::attach(nhi::PeerId id) {
     peer->credit.set_eager_bytes(engine_.limits.eager_bytes_of(*layout, link.block != nullptr));
     peer->pools.out.attach(block, link.mapped);
     if (link.mapped) peer->claims.open(block.data(), *layout);
+    peer->data.is_there = link.direct;
     if (engine_.pool.serves(peer->pools.out) && id != nhi::kSelf) {
         peer->pools.lend_after = engine_.limits.lend_after;
         peer->pools.cell_bytes = std::min(engine_.limits.layout.cell_bytes(), layout->cell_bytes());
@@ -122,7 +123,7 @@ void Meetings::peer_lost(nhi::PeerId id, Status why, const std::string& reason) 
 
 void Meetings::depart(Peer& peer) {
     FCI_ASSERT(peer.departure.why != Status::ok && !peer.lost);
-    peer.failure = failure_of(peer.departure.why);
+    peer.departure.failure = failure_of(peer.departure.why);
     fail(peer, peer.departure.why == Status::lost);
 }
 
@@ -144,6 +145,7 @@ void Meetings::fail(Peer& peer, bool died) {
     ++engine_.counters.peers_lost;
     engine_.outbox.forget(peer);
     peer.offers.clear();
+    if (peer.data.is_there) engine_.network.data()->give_back(peer.id);
     engine_.pool.take_back(peer.pools.out);
     if (peer.pools.cells.has_lent()) engine_.pool.take_back_cell(peer.pools.cells.lent_offset());
     peer.pools.cells.forget();
@@ -163,7 +165,7 @@ void Meetings::fail(Peer& peer, bool died) {
             if (order.pattern.source == kAnySource) engine_.untold = kAnySource;
         }
         order.peer = peer.id;
-        engine_.orders.finish_later(order, peer.failure);
+        engine_.orders.finish_later(order, peer.departure.failure);
     });
     if (died && died_ != nullptr) died_(died_user_, peer.id);
 }

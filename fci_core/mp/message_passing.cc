@@ -38,7 +38,7 @@ int MessagePassing::send(const SendArguments& send, const Completion& completion
                          std::uint32_t* handle) {
     Peer* const to = meetings_.connected(send.peer);
     if (to == nullptr) return kNoEntry;
-    if (to->lost) return to->failure;
+    if (to->lost) return to->departure.failure;
     return sends_.send(*to, send, completion, handle);
 }
 
@@ -55,7 +55,7 @@ int MessagePassing::receive(const Pattern& pattern, std::span<const iovec> to,
         if (!source->present) [[unlikely]] {
             source = meetings_.connected(pattern.source);
             if (source == nullptr) return kNoEntry;
-            if (source->lost) return source->failure;
+            if (source->lost) return source->departure.failure;
         }
     }
     return receives_.receive(source, pattern, to, completion, handle);

@@ -90,7 +90,10 @@ bool Offers::decline(Peer& peer, std::uint8_t epoch) {
 bool Offers::on_offer(Peer& peer, const gcs::Line& line) {
     const auto record = unpack<OfferRecord>(line);
     const Pattern pattern{nhi::kSelf, Control::of(line).space(), record.match, record.ignore};
-    if (pattern.space >= kActiveSpace || record.receive == 0 || !names_a_way(record)) return false;
+    if (pattern.space >= kActiveSpace || record.receive == 0 || !names_a_way(record) ||
+        !has_way(peer, record.path)) {
+        return false;
+    }
     if (record.epoch == peer.declined_epoch) return true;
     const auto sent = static_cast<std::uint32_t>(peer.out.sent());
     if (!peer.takes_notes) {

@@ -121,9 +121,12 @@ struct Order : OrderHot, ListLink, ArrivedNode {
     std::uint64_t* claims = nullptr;  // the word from which both sides claim (claims.h)
     std::uint64_t own_pieces = 0;     // claimed and copied by this side
     CopyTiming timing;
+    bool expects_data = false;  // receive: counted in Peer::data_expected
     gcs::Cells::Cell* cell = nullptr;  // the data goes through it
-    ColdLanding::Choice landing{};
-    Nanoseconds landing_began = 0;
+    struct {
+        ColdLanding::Choice choice{};
+        Nanoseconds began = 0;
+    } landing;  // where it comes in pieces
 
     [[nodiscard]] std::uint64_t pieces() const noexcept {
         FCI_ASSERT(piece_bytes != 0);

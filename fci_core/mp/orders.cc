@@ -142,6 +142,9 @@ void Orders::end(Order& order) noexcept {
     if (std::exchange(order.offered, false)) [[unlikely]] {
         --peers_[order.pattern.source].offers_out;
     }
+    if (std::exchange(order.expects_data, false)) [[unlikely]] {
+        --peers_[order.peer].data.expected;
+    }
     if (order.claim_index >= 0) [[unlikely]] release_claim(order);
     if (order.extras != nullptr) [[unlikely]] order.extras.reset();
     pool_.give_back(order);

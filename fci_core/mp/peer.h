@@ -36,6 +36,7 @@ struct SentNote {
 struct Departure {
     Status why = Status::ok;         // ok: none
     std::uint64_t last_request = 0;  // the number of the last one that is still heard
+    int failure = kPeerLost;         // what operations with it end with
 };
 
 struct Peer {
@@ -56,7 +57,6 @@ struct Peer {
     bool connecting = false;
     bool credit_owed = false;
     Departure departure;
-    int failure = kPeerLost;     // what operations with a lost peer end with
 
     // Sending.
     IntrusiveList<WaitingLine> control;  // requests that found no free slot
@@ -64,6 +64,10 @@ struct Peer {
     IntrusiveList<Order> streams;      // sends whose pieces go through the ring
     Pools pools;
     CopyPath path;
+    struct {
+        bool is_there = false;  // the network brings it from buffer to buffer
+        unsigned expected = 0;  // receives that it may come for
+    } data;
     enum class Permission : std::uint8_t { unknown, given, refused };
     std::array<Permission, 2> may_copy{};  // by the kernel, for each direction (SharedCopies)
     std::uint32_t copied_in = 0;       // the last push that did a piece of a kernel copy
@@ -122,7 +126,7 @@ struct Peer {
         FCI_ASSERT(present == (attached && !lost));
         lost = true;
         attached = present = fast_path = credit_owed = false;
-        failure = kUnreachable;
+        departure.failure = kUnreachable;
     }
     /// A short message can go out at once, with nothing to look up. Whatever gets in its way clears
     /// `fast_path`; the next send that goes out at once asks this again.
@@ -131,5 +135,10 @@ struct Peer {
                pending.empty() && offers.empty();
     }
 };
+
+/// Of a request: data can go to the peer so.
+[[nodiscard]] inline bool has_way(const Peer& peer, std::uint8_t path) noexcept {
+    return path != static_cast<std::uint8_t>(Path::direct) || peer.data.is_there;
+}
 
 }  // namespace fci::mp

@@ -99,6 +99,7 @@ enum class Path : std::uint8_t {
     ring,    // two pipelined copies: sender into its pool or the ring, receiver out of it
     pull,    // the receiver copies all of it through the kernel
     shared,  // both copy through the kernel, from the two ends, claiming pieces
+    direct,  // the network takes it from the one buffer and brings it into the other
 };
 
 // A handle names an order of the process that it is sent back to (HandlePool): that one sets it and
@@ -141,7 +142,8 @@ template <class Record>
 constexpr bool names_a_way(const Record& record) noexcept {
     return record.piece_bytes != 0 && ClaimWord::index_of(record.claim) < gcs::Layout::kClaims &&
            (record.path == static_cast<std::uint8_t>(Path::ring) ||
-            record.path == static_cast<std::uint8_t>(Path::shared));
+            record.path == static_cast<std::uint8_t>(Path::shared) ||
+            record.path == static_cast<std::uint8_t>(Path::direct));
 }
 /// Set by the sender, read by the receiver.
 struct PieceRecord {

@@ -7,14 +7,26 @@
 
 namespace fci::mp {
 
+namespace {
+
+/// By the kernel.
+bool is_copied(Path path) noexcept { return path == Path::pull || path == Path::shared; }
+
+}  // namespace
+
 void Rendezvous::choose_path(Order& order, Peer& peer, std::uint64_t bytes) {
-    order.chosen = copies_.may_copy(peer, SharedCopies::Direction::read)
+    const bool is_direct = peer.data.is_there && engine_.limits.copy != CopyPath::Policy::ring;
+    order.chosen = is_direct ? Path::direct
+                   : copies_.may_copy(peer, SharedCopies::Direction::read)
                        ? peer.path.choose(bytes, SharedCopies::is_worth_sharing(bytes))
                        : Path::ring;
     order.timing.chosen_for = bytes;
     order.path = order.chosen;
     if (order.path == Path::shared && !copies_.hold_claim(order, peer)) order.path = Path::pull;
     switch (order.path) {
+        case Path::direct:
+            Streams::expect(peer, order);
+            break;
         case Path::ring:
             order.piece_bytes = Streams::piece_bytes(peer);
             break;
@@ -41,7 +53,7 @@ void Rendezvous::begin_receive(Order& order, Peer& peer, std::uint32_t send,
     order.remote = address;
     order.begin_moving();
     limit(order);
-    if (peer.lost) return engine_.orders.finish_later(order, peer.failure);
+    if (peer.lost) return engine_.orders.finish_later(order, peer.departure.failure);
     if (order.wanted == 0) {
         engine_.outbox.tell(peer, Kind::taken, send);
         return end_transfer(engine_, order);
@@ -49,25 +61,27 @@ void Rendezvous::begin_receive(Order& order, Peer& peer, std::uint32_t send,
     choose_path(order, peer, order.wanted);
     begin_transfer(engine_, order, peer);
     if (order.path != Path::pull) ask_for_data(engine_, order, peer);
-    if (order.path != Path::ring) copies_.receive(order);
+    if (is_copied(order.path)) copies_.receive(order);
 }
 
 void Rendezvous::begin_offered_receive(Order& order, const AnnounceRecord& record) {
     FCI_ASSERT(order.offered);
     order.peer_handle = record.send;
     order.remote = record.address;
+    const std::uint64_t here = order.path == Path::direct ? order.moved : 0;
     order.begin_moving();
+    order.moved = here;
     limit(order);
-    if (order.wanted == 0) return end_transfer(engine_, order);
+    if (order.moved >= order.wanted) return end_transfer(engine_, order);
     begin_transfer(engine_, order, engine_.peers[order.peer]);
-    if (order.path != Path::ring) copies_.receive(order);
+    if (is_copied(order.path)) copies_.receive(order);
 }
 
 bool Rendezvous::on_clear_to_send(Peer& peer, const gcs::Line& line) {
     const auto record = unpack<ClearToSendRecord>(line);
     Order* const order = engine_.orders.find(record.send, peer, true);
     if (order == nullptr || order->state != OrderState::announced || record.bytes > order->length ||
-        record.bytes == 0 || !names_a_way(record)) {
+        record.bytes == 0 || !names_a_way(record) || !has_way(peer, record.path)) {
         return false;
     }
     order->begin_moving();
@@ -94,10 +108,10 @@ void Rendezvous::begin_offered_send(Order& order, Peer& peer, const OfferRecord&
 
 void Rendezvous::begin_send(Order& order, Peer& peer, std::uint16_t claim) {
     FCI_ASSERT(order.wanted != 0 && order.wanted <= order.length);
-    if (order.path == Path::ring) {
-        streams_.begin(peer, order);
-    } else {
+    if (is_copied(order.path)) {
         copies_.send(order, peer, claim);
+    } else {
+        streams_.begin(peer, order);
     }
 }
 

@@ -1,6 +1,7 @@
 // Rendezvous: long messages, asked for once their receive is known, then moved by the way that is
 // cheapest for this peer and length (figs. 2.20, 2.40).
 //
+//   direct  receiver: request  ->  sender: data, as the network can
 //   ring    receiver: request  ->  sender: piece, piece, ...  (each in its pool, or in the ring)
 //   pull    receiver copies    ->  receiver: taken
 //   shared  receiver: request, both copy from their end; who finished says sent / taken

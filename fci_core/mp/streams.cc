@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "fci_core/base/assert.h"
 #include "fci_core/mp/transfer.h"
@@ -15,6 +16,7 @@ constexpr unsigned kPiecesPerTurn = 64;
 constexpr std::uint64_t kLong = 512 * 1024;
 constexpr std::uint64_t kPiecesLong = gcs::Layout::kPiecesOfRequest * gcs::Layout::kPieceBytes;
 constexpr std::uint64_t kCellPiece = 16 * 1024;
+constexpr std::uint64_t kDataMost = 256 * 1024;  // at a time, so that short messages get between
 constexpr std::uint64_t kRingPiece = 16 * 1024;
 // Where each costs calls of two kernels, not a few stores; its length has 16 bits.
 constexpr std::uint64_t kRingPieceFar = 60 * 1024;
@@ -27,14 +29,20 @@ std::uint32_t Streams::piece_bytes(const Peer& peer) noexcept {
 
 void Streams::begin(Peer& peer, Order& order) noexcept {
     FCI_ASSERT(order.state == OrderState::moving && order.is_send);
-    order.piece_bytes = std::min(order.piece_bytes, piece_bytes(peer));
-    order.cell = engine_.cell_for(peer, order.wanted);
+    if (order.path == Path::ring) {
+        order.piece_bytes = std::min(order.piece_bytes, piece_bytes(peer));
+        order.cell = engine_.cell_for(peer, order.wanted);
+    }
     Orders::link(order, peer.streams);
     engine_.work.set_busy();
 }
 
 void Streams::push(Peer& peer) {
-    peer.streams.for_each([&](Order& order) { push(peer, order); });
+    bool is_free = true;
+    peer.streams.for_each([&](Order& order) {
+        if (order.path == Path::ring) return push(peer, order);
+        is_free = is_free && push_data(peer, order);
+    });
 }
 
 void Streams::push(Peer& peer, Order& order) {
@@ -48,6 +56,26 @@ void Streams::push(Peer& peer, Order& order) {
     if (order.moved != order.wanted) return;
     if (order.cell != nullptr) gcs::Cells::gone(*order.cell);
     engine_.orders.finish_later(order, kSuccess);
+}
+
+/// False: the network does not take the rest yet, and nothing that comes after it.
+bool Streams::push_data(Peer& peer, Order& order) {
+    FCI_ASSERT(order.state == OrderState::moving && peer.data.is_there);
+    while (order.moved < order.wanted) {
+        const std::uint64_t bytes = std::min(kDataMost, order.wanted - order.moved);
+        const nhi::Data data{order.peer_handle, order.moved, bytes};
+        // Who sleeps is woken by the last of them.
+        const bool is_last = bytes == order.wanted - order.moved;
+        const Status status =
+            engine_.network.data()->send(peer.id, data, order.data + order.moved,
+                                      is_last ? 1u << gcs::kWakeEvent : 0);
+        if (status != Status::ok) return false;
+        order.moved += bytes;
+        engine_.counters.direct_bytes += bytes;
+    }
+    if (!engine_.network.data()->has_taken(peer.id)) return false;
+    engine_.orders.finish_later(order, kSuccess);
+    return true;
 }
 
 /// The bytes that went out; 0: there is no room.
@@ -102,16 +130,16 @@ std::uint64_t Streams::piece_in_ring(Peer& peer, const Order& order) {
 
 void Streams::choose_landing(Peer& peer, Order& order) noexcept {
     const bool is_warm = warm_.take(order.data, order.wanted) || order.extras != nullptr;
-    order.landing = is_warm || order.wanted < ColdLanding::kLeast
+    order.landing.choice = is_warm || order.wanted < ColdLanding::kLeast
                         ? ColdLanding::Choice{Landing::wide, false}
                         : peer.pools.landing.choose();
-    if (order.landing.is_timed) order.landing_began = engine_.device.now();
+    if (order.landing.choice.is_timed) order.landing.began = engine_.device.now();
 }
 
 /// The next bytes of a message, out of the pool of its sender.
 void Streams::land(Peer& peer, Order& order, const std::byte* data, std::uint64_t bytes) noexcept {
     if (order.moved == 0) choose_landing(peer, order);
-    const auto [landing, is_timed] = order.landing;
+    const auto [landing, is_timed] = order.landing.choice;
     std::byte* const to = order.data + order.moved;
     switch (landing) {
         case Landing::wide: copy_wide(to, data, bytes); break;
@@ -122,7 +150,7 @@ void Streams::land(Peer& peer, Order& order, const std::byte* data, std::uint64_
             break;
     }
     if (is_timed && order.moved + bytes == order.wanted) {
-        peer.pools.landing.learn(landing, order.wanted, engine_.device.now() - order.landing_began);
+        peer.pools.landing.learn(landing, order.wanted, engine_.device.now() - order.landing.began);
     }
 }
 
@@ -176,6 +204,55 @@ bool Streams::on_piece(Peer& peer, const gcs::Line& line) {
     engine_.counters.ring_bytes += bytes;
     if (order->moved == order->wanted) {
         if (order->cell != nullptr) peer.pools.cells.arrived(*order->cell);
+        end_transfer(engine_, *order);
+    }
+    return true;
+}
+
+// --- data ---
+
+Streams::Streams(Engine& engine) noexcept : engine_(engine) {
+    if (nhi::DataWay* const data = engine.network.data()) data->set_target(this);
+}
+
+Streams::~Streams() {
+    if (nhi::DataWay* const data = engine_.network.data()) data->set_target(nullptr);
+}
+
+void Streams::expect(Peer& peer, Order& order) noexcept {
+    FCI_ASSERT(!order.is_send && peer.data.is_there && order.peer == peer.id);
+    order.piece_bytes = kDataMost;
+    order.moved = 0;
+    if (!std::exchange(order.expects_data, true)) ++peer.data.expected;
+}
+
+bool Streams::expects(nhi::PeerId from) const noexcept {
+    return engine_.peers.find(from).data.expected != 0;
+}
+
+/// The receive that they are for, and which they go on with; nullptr: there is none.
+Order* Streams::find(nhi::PeerId from, const nhi::Data& data) noexcept {
+    Order* const order = engine_.orders.find(data.name, engine_.peers.find(from), false);
+    if (order == nullptr || !order->expects_data || data.name != order->handle) return nullptr;
+    // Who was offered the buffer may fill it before its announcement is looked at.
+    const bool is_moving = order->state == OrderState::moving;
+    if (!is_moving && !order->offered) return nullptr;
+    const std::uint64_t room = is_moving ? order->wanted : order->bytes;
+    const bool goes_on = data.offset == order->moved && data.bytes <= room - order->moved;
+    return goes_on ? order : nullptr;
+}
+
+std::byte* Streams::locate(nhi::PeerId from, const nhi::Data& data) noexcept {
+    Order* const order = find(from, data);
+    return order != nullptr ? order->data + order->moved : nullptr;
+}
+
+bool Streams::arrived(nhi::PeerId from, const nhi::Data& data) noexcept {
+    Order* const order = find(from, data);
+    if (order == nullptr) return false;
+    order->moved += data.bytes;
+    FCI_ASSERT(order->moved <= order->bytes);
+    if (order->state == OrderState::moving && order->moved == order->wanted) {
         end_transfer(engine_, *order);
     }
     return true;

@@ -20,6 +20,7 @@ inline void ask_for_data(Engine& engine, const Order& order, Peer& peer) noexcep
 }
 
 inline void begin_transfer(Engine& engine, Order& order, Peer& peer) noexcept {
+    if (order.chosen == Path::direct) return;  // there was no choice
     order.timing.number = peer.path.begin(order.chosen);
     order.timing.started = engine.device.now();
     order.timing.paid_for_memory = false;

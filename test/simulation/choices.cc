@@ -22,6 +22,7 @@ sim::WorldOptions world_options(std::uint64_t seed, Network network) {
     options.stores = options.mapped && prng.chance(60);
     options.per_host = prng.chance(50) ? 0 : static_cast<unsigned>(prng.between(1, 3));
     options.refused_percent = prng.chance(50) ? 0 : static_cast<unsigned>(prng.below(60));
+    options.direct = prng.chance(50);
     if (network == Network::mixed) options.per_host = 1;  // who shares a host shares real memory
     return options;
 }

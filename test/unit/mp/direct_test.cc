@@ -1,0 +1,200 @@
+// Data that the network takes from one buffer and brings into another.
+#include <cstring>
+
+#include "test/unit/mp/pair.h"
+
+namespace fci::mp::test {
+namespace {
+
+constexpr std::size_t kBytes = 700'000;  // of three parts
+
+struct Direct : testing::Test {
+    static sim::WorldOptions options() {
+        sim::WorldOptions options;
+        options.per_host = 1;
+        options.direct = true;
+        return options;
+    }
+    /// Until so much of the message is there.
+    void arrive(std::size_t bytes) {
+        for (Limit limit("data"); limit.holds() && to[bytes - 1] != data[bytes - 1];) pair.both(1);
+    }
+    const Counters& counters(int who) { return pair.ends[who]->engine().counters; }
+    bool is_here() const { return std::memcmp(to.data(), data.data(), kBytes) == 0; }
+
+    Pair pair{kEnhancedMixed, options()};
+    std::vector<std::byte> data = pattern(kBytes);
+    std::vector<std::byte> to = std::vector<std::byte>(kBytes);
+};
+
+TEST_F(Direct, receive__posted_before_and_after_its_message) {
+    for (const bool early : {true, false}) {
+        SCOPED_TRACE(early ? "posted early" : "posted late");
+        std::ranges::fill(to, std::byte{0});
+        pair.attach();
+        if (early) pair.receive(1, 5, to, 1);
+        if (early) pair.both();
+        pair.send(0, 0, 5, data, 2);
+        pair.both();
+        if (!early) pair.receive(1, 5, to, 1);
+        pair.settle();
+        ASSERT_TRUE(pair.recorder.has(1) && pair.recorder.has(2));
+        EXPECT_EQ(pair.recorder.error(1), kSuccess);
+        EXPECT_TRUE(is_here());
+    }
+    EXPECT_EQ(counters(0).direct_bytes, 2 * kBytes);
+    EXPECT_EQ(counters(0).ring_bytes + counters(1).ring_bytes, 0u);
+    EXPECT_EQ(counters(1).receives_offered, 1u);
+    EXPECT_EQ(counters(0).sent_one_sided, 1u);
+}
+
+TEST_F(Direct, receive__of_a_part_of_the_message) {
+    pair.attach();
+    std::vector<std::byte> half(kBytes / 2 + 8, std::byte{1});
+    const std::span<std::byte> room(half.data(), kBytes / 2);
+    for (const bool early : {true, false}) {
+        if (early) pair.receive(1, 5, room, 1);
+        pair.both();
+        pair.send(0, 0, 5, data, 2);
+        pair.both();
+        if (!early) pair.receive(1, 5, room, 1);
+        pair.settle();
+        EXPECT_EQ(pair.recorder.error(1), kTruncated);
+        EXPECT_EQ(pair.recorder.error(2), kSuccess);
+        EXPECT_EQ(std::memcmp(half.data(), data.data(), kBytes / 2), 0);
+        EXPECT_EQ(half[kBytes / 2], std::byte{1});
+        pair.recorder.outcomes.clear();
+    }
+}
+
+TEST_F(Direct, send__keeps_its_buffer_until_the_network_has_it) {
+    pair.attach();
+    pair.receive(1, 5, to, 1);
+    pair.both();
+    pair.send(0, 0, 5, data, 2);
+    const std::vector<std::byte> sent = data;
+    for (Limit limit("the send"); limit.holds() && !pair.recorder.has(2);) pair.turns(0, 1);
+    std::ranges::fill(data, std::byte{7});
+    pair.settle();
+    EXPECT_EQ(std::memcmp(to.data(), sent.data(), kBytes), 0);
+}
+
+TEST_F(Direct, receive__of_one_that_dies_in_the_midst_is_left_alone_afterwards) {
+    pair.attach();
+    pair.receive(1, 5, to, 1);
+    pair.both();
+    pair.send(0, 0, 5, data, 2);
+    arrive(1000);
+    pair.world.kill(0);
+    for (Limit limit("the loss"); limit.holds() && !pair.recorder.has(1);) pair.turns(1, 1);
+    EXPECT_EQ(pair.recorder.error(1), kPeerLost);
+    std::ranges::fill(to, std::byte{7});
+    pair.turns(1, 1000);
+    EXPECT_EQ(std::ranges::count(to, std::byte{7}), static_cast<std::ptrdiff_t>(kBytes));
+}
+
+TEST_F(Direct, send__to_one_that_dies_in_the_midst_gives_its_buffer_back) {
+    pair.attach();
+    pair.receive(1, 5, to, 1);
+    pair.both();
+    pair.send(0, 0, 5, data, 2);
+    arrive(1000);
+    pair.world.kill(1);
+    for (Limit limit("the loss"); limit.holds() && !pair.recorder.has(2);) pair.turns(0, 1);
+    ASSERT_TRUE(pair.recorder.has(2));  // what was on its way to the dead one may count as taken
+    data = {};
+    pair.turns(0, 1000);
+}
+
+TEST_F(Direct, send__to_one_that_is_given_up_gives_its_buffer_back) {
+    pair.attach();
+    pair.receive(1, 5, to, 1);
+    pair.both();
+    pair.send(0, 0, 5, data, 2);
+    pair.turns(0, 1);
+    pair.ends[0]->meetings().give_up(pair.ends[0]->engine().peers[pair.there[0]]);
+    pair.turns(0, 10);
+    ASSERT_TRUE(pair.recorder.has(2));
+    data = {};
+    pair.both();
+}
+
+TEST_F(Direct, receive__takes_no_data_that_are_not_its_own) {
+    pair.attach();
+    std::uint32_t handle = 0;
+    pair.receive(1, 5, to, 1, &handle);
+    pair.both();
+    const std::vector<std::byte> forged(100, std::byte{9});
+    nhi::DataWay& way = *pair.devices[0]->network().data();
+    const auto forge = [&](std::uint64_t name, std::uint64_t offset, std::uint64_t bytes) {
+        const std::uint64_t before = pair.world.statistics().dropped;
+        EXPECT_EQ(way.send(pair.there[0], {name, offset, bytes}, forged.data(),
+                                    0),
+                  Status::ok);
+        pair.both();
+        return pair.world.statistics().dropped != before;
+    };
+    EXPECT_TRUE(forge(handle + 1, 0, 100)) << "no such receive";
+    EXPECT_TRUE(forge(handle | 1ull << 32, 0, 100)) << "no such name";
+    EXPECT_TRUE(forge(handle, 1, 100)) << "not where it goes on";
+    EXPECT_TRUE(forge(handle, 0, kBytes + 1)) << "more than there is room for";
+    EXPECT_EQ(std::ranges::count(to, std::byte{0}), static_cast<std::ptrdiff_t>(kBytes));
+    // One that was not offered, and one that has ended.
+    std::vector<std::byte> small(100);
+    std::uint32_t other = 0;
+    pair.receive(1, 6, small, 3, &other);
+    EXPECT_TRUE(forge(other, 0, 100)) << "it was not offered";
+    pair.send(0, 0, 5, data, 2);
+    pair.settle();
+    EXPECT_TRUE(forge(handle, 0, 100)) << "it has ended";
+    EXPECT_TRUE(is_here());
+}
+
+TEST_F(Direct, cancel__of_an_offered_receive) {
+    pair.attach();
+    std::uint32_t handle = 0;
+    pair.receive(1, 5, to, 1, &handle);
+    pair.both();
+    EXPECT_EQ(pair.ends[1]->cancel(handle), kSuccess);
+    pair.settle();
+    EXPECT_EQ(pair.recorder.error(1), kCanceled);
+    EXPECT_EQ(pair.ends[1]->engine().peers[pair.there[1]].data.expected, 0u);
+    pair.send(0, 0, 5, data, 2);
+    pair.both();
+    pair.receive(1, 5, to, 3);
+    pair.settle();
+    EXPECT_TRUE(is_here());
+}
+
+TEST_F(Direct, exchange__of_several_at_once) {
+    pair.attach();
+    constexpr int kMessages = 5;
+    std::vector<std::vector<std::byte>> in[2], out[2];
+    for (int who : {0, 1}) {
+        for (int i = 0; i < kMessages; ++i) {
+            out[who].push_back(pattern(100'000 + 70'000 * static_cast<unsigned>(i),
+                                       static_cast<unsigned>(10 * who + i)));
+            in[who].emplace_back(out[who].back().size());
+        }
+    }
+    for (int i = 0; i < kMessages; ++i) {
+        for (int who : {0, 1}) {
+            if (i % 2 == 0) pair.receive(who, static_cast<unsigned>(i), in[who][i], 100 * who + i);
+            pair.send(who, 0, static_cast<unsigned>(i), out[who][i], 100 * who + 50 + i);
+        }
+        pair.both(3);
+    }
+    for (int i = 1; i < kMessages; i += 2) {
+        for (int who : {0, 1}) {
+            pair.receive(who, static_cast<unsigned>(i), in[who][i], 100 * who + i);
+        }
+    }
+    pair.settle();
+    for (int who : {0, 1}) {
+        EXPECT_EQ(in[who], out[1 - who]);
+        EXPECT_EQ(counters(who).ring_bytes, 0u);
+    }
+}
+
+}  // namespace
+}  // namespace fci::mp::test
