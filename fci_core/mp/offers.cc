@@ -43,6 +43,8 @@ bool Offers::on_decline(Peer& peer, const gcs::Line& line) {
     engine_.posted.for_each([&](PostedNode& node) {
         if (node.pattern.source == peer.id) node.offer_stands = false;
     });
+    peer.data.crossed_in_vain = !peer.data.crossed.empty();
+    engine_.work.set_busy();
     asks_.ask_again(peer);
     return true;
 }
@@ -111,6 +113,7 @@ bool Offers::on_offer(Peer& peer, const gcs::Line& line) {
             continue;
         }
         note.used = true;
+        rendezvous_.on_crossing(peer, note.send, record);
         return true;
     }
     if (peer.offers.size() >= Peer::kOffersMost) return decline(peer, record.epoch);

@@ -28,6 +28,7 @@ struct Offer {
 struct SentNote {
     std::uint64_t match = 0;
     std::uint32_t number = 0;  // of the request; 0: none
+    std::uint32_t send = 0;    // the order of one that was announced
     std::uint8_t space = 0;
     bool used = true;  // matched with an offer, known to both sides
 };
@@ -67,6 +68,8 @@ struct Peer {
     struct {
         bool is_there = false;  // the network brings it from buffer to buffer
         unsigned expected = 0;  // receives that it may come for
+        IntrusiveList<Order> crossed;  // receives whose offers met their announcements on the way
+        bool crossed_in_vain = false;  // the offers were declined, so somebody must ask
     } data;
     enum class Permission : std::uint8_t { unknown, given, refused };
     std::array<Permission, 2> may_copy{};  // by the kernel, for each direction (SharedCopies)
@@ -91,12 +94,14 @@ struct Peer {
 
     bool may_take_fast_path = false;  // as far as it depends on the protocol and the limits
 
-    /// Request `number` is a send. `used`: it was matched with an offer.
+    /// Request `number` is a send. `used`: it was matched with an offer. `send`: the order of one
+    /// that was announced.
     [[gnu::always_inline]] void note(std::uint64_t number, std::uint64_t match,
-                                     std::uint32_t space, bool used) noexcept {
+                                     std::uint32_t space, bool used,
+                                     std::uint32_t send = 0) noexcept {
         if (!takes_notes) [[likely]] return;
         const auto low = static_cast<std::uint32_t>(number);
-        notes[low % kSentNotes] = {match, low, static_cast<std::uint8_t>(space), used};
+        notes[low % kSentNotes] = {match, low, send, static_cast<std::uint8_t>(space), used};
     }
     /// It has room for the message even if nobody asks for it there.
     [[nodiscard]] bool has_unexpected_credit(std::uint64_t charge) noexcept {

@@ -272,7 +272,7 @@ bool Receives::on_announce(Peer& peer, const gcs::Line& line) {
         order.immediate = record.immediate;
         order.has_immediate = has_immediate;
         order.length = record.length;
-        if (record.receive != 0) {
+        if (record.receive != 0 || Rendezvous::has_crossed(order)) {
             rendezvous_.begin_offered_receive(order, record);
         } else {
             rendezvous_.begin_receive(order, peer, record.send, record.address);

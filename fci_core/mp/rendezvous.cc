@@ -73,15 +73,19 @@ void Rendezvous::begin_offered_receive(Order& order, const AnnounceRecord& recor
     order.moved = here;
     limit(order);
     if (order.moved >= order.wanted) return end_transfer(engine_, order);
-    begin_transfer(engine_, order, engine_.peers[order.peer]);
+    Peer& peer = engine_.peers[order.peer];
+    if (record.receive == 0) Orders::link(order, peer.data.crossed);
+    begin_transfer(engine_, order, peer);
     if (is_copied(order.path)) copies_.receive(order);
 }
 
 bool Rendezvous::on_clear_to_send(Peer& peer, const gcs::Line& line) {
     const auto record = unpack<ClearToSendRecord>(line);
     Order* const order = engine_.orders.find(record.send, peer, true);
-    if (order == nullptr || order->state != OrderState::announced || record.bytes > order->length ||
-        record.bytes == 0 || !names_a_way(record) || !has_way(peer, record.path)) {
+    // It may have begun by an offer that its receiver believes declined.
+    if (order == nullptr || order->state != OrderState::announced) return peer.data.is_there;
+    if (record.bytes > order->length || record.bytes == 0 || !names_a_way(record) ||
+        !has_way(peer, record.path)) {
         return false;
     }
     order->begin_moving();
@@ -104,6 +108,24 @@ void Rendezvous::begin_offered_send(Order& order, Peer& peer, const OfferRecord&
     order.path = static_cast<Path>(offer.path);
     if (order.wanted == 0) return engine_.orders.finish_later(order, kSuccess);
     begin_send(order, peer, offer.claim);
+}
+
+void Rendezvous::on_crossing(Peer& peer, std::uint32_t send, const OfferRecord& offer) {
+    if (offer.path != static_cast<std::uint8_t>(Path::direct)) return;
+    Order* const order = engine_.orders.find(send, peer, true);
+    if (order == nullptr || order->state != OrderState::announced) return;  // it came with its data
+    begin_offered_send(*order, peer, offer);
+}
+
+void Rendezvous::ask_for_crossed(Peer& peer) noexcept {
+    while (!peer.data.crossed.empty()) {
+        if (!engine_.outbox.try_reserve()) return engine_.work.set_starved();
+        Order& order = peer.data.crossed.front();
+        FCI_ASSERT(order.state == OrderState::moving && order.path == Path::direct);
+        Orders::unlink(order);
+        ask_for_data(engine_, order, peer);
+    }
+    peer.data.crossed_in_vain = false;
 }
 
 void Rendezvous::begin_send(Order& order, Peer& peer, std::uint16_t claim) {

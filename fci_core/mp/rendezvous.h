@@ -27,10 +27,23 @@ public:
     /// The receive was matched with a message that was announced; order.length and its envelope
     /// are set. `send`, `address`: of the announcement.
     void begin_receive(Order& order, Peer& peer, std::uint32_t send, std::uint64_t address);
-    /// The sender matched the message with this receive's offer, and has begun already.
+    /// The sender matched the message with this receive's offer, and has begun already; or does so
+    /// once the offer is there, where the two crossed.
     void begin_offered_receive(Order& order, const AnnounceRecord& record);
     /// The receiver's buffer is known, so the data of this send starts at once (§2.6.3).
     void begin_offered_send(Order& order, Peer& peer, const OfferRecord& offer);
+
+    // Where an offer and the announcement that it fits cross, both sides see it, and nobody asks.
+    // Only of what goes directly: for other ways the offer is used up by the announcement.
+
+    /// Of the receive that an announcement without an offer was matched with.
+    [[nodiscard]] static bool has_crossed(const Order& order) noexcept {
+        return order.offer_stands && order.path == Path::direct;
+    }
+    /// The offer was made before its maker knew of `send`; 0: of a message that came with its data.
+    void on_crossing(Peer& peer, std::uint32_t send, const OfferRecord& offer);
+    /// The sender had declined the offers.
+    void ask_for_crossed(Peer& peer) noexcept;
 
     // False: it fails its checks.
     [[nodiscard]] bool on_clear_to_send(Peer& peer, const gcs::Line& line);

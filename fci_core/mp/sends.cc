@@ -303,7 +303,9 @@ Status Sends::announce(Peer& peer, Order& order) {
                               ? peer.out.put(engine_.network, control.word(), {&part, 1}, attached)
                               : peer.out.put(engine_.network, control.word());
     if (status != Status::ok) return status;
-    if (!is_active) peer.note(peer.out.sent(), order.match, order.space, offer != nullptr);
+    if (!is_active) {
+        peer.note(peer.out.sent(), order.match, order.space, offer != nullptr, order.handle);
+    }
     if (ends_ask) peer.asked = false;
     if (order.state == OrderState::unasked) peer.unasked.remove(order);
     Orders::unlink(order);

@@ -35,6 +35,7 @@ void Streams::begin(Peer& peer, Order& order) noexcept {
     }
     Orders::link(order, peer.streams);
     engine_.work.set_busy();
+    if (order.path == Path::direct) push(peer);
 }
 
 void Streams::push(Peer& peer) {

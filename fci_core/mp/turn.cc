@@ -74,6 +74,7 @@ bool MessagePassing::push(Peer& peer) {
     if (peer.credit_owed) engine_.return_credit(peer);
     if (peer.pools.in.owes()) peer.pools.in.tell();
     if (peer.ask_due) asks_.ask_again(peer);
+    if (peer.data.crossed_in_vain) rendezvous_.ask_for_crossed(peer);
     if (!engine_.outbox.push(peer)) return false;
     // Messages that somebody waits for, before those that nobody may have asked for yet.
     streams_.push(peer);

@@ -20,6 +20,9 @@ struct Direct : testing::Test {
         for (Limit limit("data"); limit.holds() && to[bytes - 1] != data[bytes - 1];) pair.both(1);
     }
     const Counters& counters(int who) { return pair.ends[who]->engine().counters; }
+    const gcs::LineWriter& out(int who) {
+        return pair.ends[who]->engine().peers[pair.there[who]].out;
+    }
     bool is_here() const { return std::memcmp(to.data(), data.data(), kBytes) == 0; }
 
     Pair pair{kEnhancedMixed, options()};
@@ -46,6 +49,63 @@ TEST_F(Direct, receive__posted_before_and_after_its_message) {
     EXPECT_EQ(counters(0).ring_bytes + counters(1).ring_bytes, 0u);
     EXPECT_EQ(counters(1).receives_offered, 1u);
     EXPECT_EQ(counters(0).sent_one_sided, 1u);
+}
+
+// The sender takes notes of what it sends from the first offer on.
+TEST_F(Direct, offer__that_crosses_its_announcement_is_all_that_is_said) {
+    pair.attach();
+    for (const bool declined : {true, false, false}) {
+        SCOPED_TRACE(declined ? "the first one is declined" : "later");
+        std::ranges::fill(to, std::byte{0});
+        const std::uint64_t said = out(1).sent();
+        const std::uint64_t begun = counters(0).sent_one_sided;
+        pair.send(0, 0, 5, data, 2);
+        pair.receive(1, 5, to, 1);
+        pair.settle();
+        ASSERT_TRUE(pair.recorder.has(1) && pair.recorder.has(2));
+        EXPECT_EQ(pair.recorder.error(1), kSuccess);
+        EXPECT_TRUE(is_here());
+        EXPECT_EQ(out(1).sent() - said, declined ? 2u : 1u);
+        EXPECT_EQ(counters(0).sent_one_sided - begun, declined ? 0u : 1u);
+        pair.recorder.outcomes.clear();
+    }
+    EXPECT_EQ(counters(1).receives_declined, 1u);
+    EXPECT_EQ(counters(0).bad_requests + counters(1).bad_requests, 0u);
+}
+
+TEST_F(Direct, offer__that_crosses_its_announcement_may_be_too_small) {
+    pair.attach();
+    std::vector<std::byte> half(kBytes / 2 + 8, std::byte{1});
+    const std::span<std::byte> room(half.data(), kBytes / 2);
+    for (int round = 0; round < 2; ++round) {
+        pair.send(0, 0, 5, data, 2);
+        pair.receive(1, 5, room, 1);
+        pair.settle();
+        EXPECT_EQ(pair.recorder.error(1), kTruncated);
+        EXPECT_EQ(pair.recorder.error(2), kSuccess);
+        EXPECT_EQ(std::memcmp(half.data(), data.data(), kBytes / 2), 0);
+        EXPECT_EQ(half[kBytes / 2], std::byte{1});
+        pair.recorder.outcomes.clear();
+    }
+    EXPECT_EQ(counters(0).sent_one_sided, 1u);
+}
+
+// The send is taken back, and its receive as well, while their requests cross.
+TEST_F(Direct, cancel__of_both_sides_of_a_crossing) {
+    pair.attach();
+    for (int round = 0; round < 2; ++round) {
+        std::uint32_t send = 0, receive = 0;
+        pair.send(0, 0, 5, data, 2, &send);
+        pair.receive(1, 5, to, 1, &receive);
+        EXPECT_EQ(pair.ends[0]->cancel(send), kSuccess);
+        EXPECT_EQ(pair.ends[1]->cancel(receive), kSuccess);
+        pair.settle();
+        EXPECT_EQ(pair.recorder.error(1), kSuccess);
+        EXPECT_EQ(pair.recorder.error(2), kSuccess);
+        EXPECT_TRUE(is_here());
+        pair.recorder.outcomes.clear();
+    }
+    EXPECT_EQ(pair.ends[1]->engine().peers[pair.there[1]].data.expected, 0u);
 }
 
 TEST_F(Direct, receive__of_a_part_of_the_message) {
