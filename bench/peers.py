@@ -28,14 +28,20 @@ PEERS = {
     "raw": dict(OPENMPI, title="a bare TCP socket, without any MPI", lab=True,
                 options="--mca pml ob1 --mca btl tcp,self",
                 cases={"latency": "wire", "rate": "wire-rate", "stream": "wire-stream"}),
+    "raw-more": dict(OPENMPI, title="a bare TCP socket with MSG_MORE, without any MPI", lab=True,
+                     options="--mca pml ob1 --mca btl tcp,self",
+                     cases={"latency": "wire", "rate": "wire-more", "stream": "wire-stream"}),
     "vader": dict(OPENMPI, title="Open MPI's shared memory (vader)",
                   options="--mca pml ob1 --mca btl vader,self"),
     "vader-copy": dict(OPENMPI, title="the same without kernel copies",
                        options="--mca pml ob1 --mca btl vader,self"
                                " --mca btl_vader_single_copy_mechanism none"),
-    "ofi-tcp": dict(OPENMPI, title="Open MPI over libfabric's tcp;ofi_rxm",
+    "ofi-tcp": dict(OPENMPI, title="Open MPI over libfabric's tcp;ofi_rxm", lab=True,
                     options="--mca pml cm --mca mtl ofi"
                             " --mca mtl_ofi_provider_include tcp;ofi_rxm"),
+    # Without UCX_TLS it goes by memory that the hosts of a lab share.
+    "ucx-tcp": dict(MPICH, title="Debian's MPICH over UCX's TCP", lab=True,
+                    env={"UCX_TLS": "tcp"}),
     "mpich": dict(MPICH, title="Debian's MPICH (ch4:ucx)"),
     # The same binaries; fci-mpich-build put it into FCI's prefix.
     "fci-mpich": dict(MPICH, title="MPICH over FCI", installed="mpich/bin/mpirun.fci", lab=True),

@@ -16,7 +16,8 @@
  *   rate      messages per second, in windows of 64 nonblocking sends and receives, of 64 MiB at
  *             most, each followed by an answer; stream: GB/s of the same
  *   wire, wire-rate, wire-stream
- *             as latency, rate and stream, over a bare TCP socket: the floor between hosts
+ *             as latency, rate and stream, over a bare TCP socket: the floor between hosts;
+ *             wire-more: as wire-rate, the kernel told that more follows
  *   put, get  MPI_Put or MPI_Get and a flush, between rank 0 and a window at rank 1
  *   barrier, allreduce, bcast (the root moves on), alltoall (BYTES for each pair of ranks), among
  *             all ranks; the time of the slowest rank
@@ -240,7 +241,11 @@ static double window(size_t bytes, long rounds) {
 }
 
 static double wire_rate(size_t bytes, long rounds) {
-    return wire_window(bytes, rounds, window_of(bytes));
+    return wire_window(bytes, rounds, window_of(bytes), 0);
+}
+
+static double wire_more(size_t bytes, long rounds) {
+    return wire_window(bytes, rounds, window_of(bytes), MSG_MORE);
 }
 
 /* --- the same ways, once more with contents --- */
@@ -290,6 +295,7 @@ static const struct test tests[] = {
     {"stream", 1, window, verify_window, WINDOW, 'b'},
     {"wire", 1, wire_latency, wire_verify, 2, 't'},
     {"wire-rate", 1, wire_rate, wire_verify, WINDOW, 'r'},
+    {"wire-more", 1, wire_more, wire_verify, WINDOW, 'r'},
     {"wire-stream", 1, wire_rate, wire_verify, WINDOW, 'b'},
     {"put", 0, window_put, window_verify, 1, 't'},
     {"get", 0, window_get, window_verify, 1, 't'},

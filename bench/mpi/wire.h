@@ -54,9 +54,10 @@ static void wire_open(void) {
         wire_fail("no connection");
 }
 
-static void wire_send(const unsigned char *data, size_t bytes) {
+/* `more`: MSG_MORE where another message follows, or 0. */
+static void wire_send(const unsigned char *data, size_t bytes, int more) {
     while (bytes != 0) {
-        ssize_t done = send(wire, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t done = send(wire, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL | more);
         if (done < 0 && errno != EAGAIN) wire_fail("cannot send");
         if (done > 0) data += done, bytes -= (size_t)done;
     }
@@ -73,28 +74,28 @@ static void wire_receive(unsigned char *data, size_t bytes) {
 static double wire_latency(size_t bytes, long rounds) {
     double begin = MPI_Wtime();
     for (long i = 0; i < rounds; ++i) {
-        if (rank == 0) wire_send(out, bytes);
+        if (rank == 0) wire_send(out, bytes, 0);
         wire_receive(in, bytes);
-        if (rank == 1) wire_send(out, bytes);
+        if (rank == 1) wire_send(out, bytes, 0);
     }
     return MPI_Wtime() - begin;
 }
 
-/* `count` messages, a call for each, then an answer of one byte. */
-static double wire_window(size_t bytes, long rounds, int count) {
+/* `count` messages, a call for each, then an answer of one byte. `more`: as above. */
+static double wire_window(size_t bytes, long rounds, int count, int more) {
     unsigned char answer = 0;
     double begin = MPI_Wtime();
     for (long i = 0; i < rounds; ++i) {
         for (int k = 0; k < count; ++k) {
             if (rank == 0)
-                wire_send(out, bytes);
+                wire_send(out, bytes, k + 1 < count ? more : 0);
             else
                 wire_receive(in, bytes);
         }
         if (rank == 0)
             wire_receive(&answer, 1);
         else
-            wire_send(&answer, 1);
+            wire_send(&answer, 1, 0);
     }
     return MPI_Wtime() - begin;
 }
