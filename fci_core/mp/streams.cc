@@ -16,7 +16,7 @@ constexpr unsigned kPiecesPerTurn = 64;
 constexpr std::uint64_t kLong = 512 * 1024;
 constexpr std::uint64_t kPiecesLong = gcs::Layout::kPiecesOfRequest * gcs::Layout::kPieceBytes;
 constexpr std::uint64_t kCellPiece = 16 * 1024;
-constexpr std::uint64_t kDataMost = 256 * 1024;  // at a time, so that short messages get between
+constexpr std::uint64_t kDataMost = 1024 * 1024;  // at a time, so that short messages get between
 constexpr std::uint64_t kRingPiece = 16 * 1024;
 // Where each costs calls of two kernels, not a few stores; its length has 16 bits.
 constexpr std::uint64_t kRingPieceFar = 60 * 1024;
