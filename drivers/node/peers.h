@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "fci_core/base/assert.h"
@@ -52,11 +53,12 @@ public:
     void set(nhi::PeerId id, State state) noexcept {
         FCI_ASSERT(id < all_.size());
         Entry& entry = all_[id];
-        --count(entry.side, entry.state);
-        entry.state = state;
-        ++count(entry.side, entry.state);
+        const State before = std::exchange(entry.state, state);
+        if (id == nhi::kSelf) return;
+        --count(entry.side, before);
+        ++count(entry.side, state);
     }
-    /// How many there are of a side in that state. Of those only known it says nothing.
+    /// How many others there are of a side in that state. Of those only known it says nothing.
     [[nodiscard]] unsigned in(Side side, State state) const noexcept {
         FCI_ASSERT(state != State::known);
         return counts_[side][static_cast<unsigned>(state)];
