@@ -37,6 +37,11 @@ bool NodeData::expects(nhi::PeerId from) const noexcept {
     return known != nhi::kNoPeer && target_->expects(known);
 }
 
+bool NodeData::is_early(nhi::PeerId from, const nhi::Data& data) const noexcept {
+    const nhi::PeerId known = peers_.find(kFar, from);
+    return known == nhi::kNoPeer || target_->is_early(known, data);  // it comes to be known
+}
+
 std::byte* NodeData::locate(nhi::PeerId from, const nhi::Data& data) noexcept {
     const nhi::PeerId known = peers_.find(kFar, from);
     return known != nhi::kNoPeer ? target_->locate(known, data) : nullptr;

@@ -18,6 +18,7 @@ public:
                 std::uint32_t events) noexcept override;
     [[nodiscard]] bool has_taken(nhi::PeerId id) const noexcept override;
     void give_back(nhi::PeerId id) noexcept override;
+    [[nodiscard]] bool waits() const noexcept override { return far_->waits(); }
     void set_target(nhi::DataTarget* target) noexcept override;
 
 private:
@@ -26,6 +27,7 @@ private:
 
     // --- nhi::DataTarget, of peers as the far network numbers them ---
     [[nodiscard]] bool expects(nhi::PeerId from) const noexcept override;
+    [[nodiscard]] bool is_early(nhi::PeerId from, const nhi::Data& data) const noexcept override;
     [[nodiscard]] std::byte* locate(nhi::PeerId from, const nhi::Data& data) noexcept override;
     [[nodiscard]] bool arrived(nhi::PeerId from, const nhi::Data& data) noexcept override;
 

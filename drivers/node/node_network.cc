@@ -87,7 +87,7 @@ unsigned NodeNetwork::poll(Nanoseconds now) noexcept {
     unsigned work = 0;
     polled_ = true;
     if (pace_.begin(kNear, peers_, now)) work += network_[kNear]->poll(now);
-    if (pace_.begin(kFar, peers_, now)) {
+    if (pace_.begin(kFar, peers_, now) || (data_.is_there() && data_.waits())) {
         const unsigned heard = network_[kFar]->poll(now);
         if (heard != 0) pace_.heard(now);
         work += heard;

@@ -88,13 +88,21 @@ void Connection::write(const nhi::Transfer& transfer) noexcept {
         }
     }
     ranges[0] = {front.data(), bytes};
-    std::size_t written = has_waiting() || broken_ ? 0 : give(ranges.data(), count);
+    const bool keeps = transfer.may_wait() || has_waiting() || broken_;
+    std::size_t written = keeps ? 0 : give(ranges.data(), count);
     if (broken_) return;  // reading finds out why
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t skipped = std::min(written, ranges[i].iov_len);
         written -= skipped;
         keep(static_cast<std::byte*>(ranges[i].iov_base) + skipped, ranges[i].iov_len - skipped);
     }
+    if (!transfer.may_wait()) give_what_waits(!keeps);
+}
+
+/// `is_refused`: the kernel has just left it.
+void Connection::give_what_waits(bool is_refused) noexcept {
+    if (is_refused) refused_ = has_waiting();
+    if (!refused_) (void)flush();
     counters_.network_full += has_waiting();
 }
 
@@ -106,19 +114,12 @@ void Connection::reserve_for_data() {
 void Connection::write(const nhi::Data& data, const std::byte* from,
                        std::uint32_t events) noexcept {
     FCI_ASSERT(!borrows() && data.bytes != 0);
-    std::array<std::byte, kDataHeads> heads;
     const FrameHead head{FrameKind::data, 0, 0, events};
-    std::memcpy(heads.data(), &head, sizeof head);
-    std::memcpy(heads.data() + sizeof head, &data, sizeof data);
-    const iovec ranges[] = {{heads.data(), heads.size()},
-                            {const_cast<std::byte*>(from), data.bytes}};
-    const std::size_t written = has_waiting() || broken_ ? 0 : give(ranges, 2);
-    if (broken_) return;  // reading finds out why
-    const std::size_t of_heads = std::min(written, heads.size());
-    keep(heads.data() + of_heads, heads.size() - of_heads);
-    borrowed_ = {from + (written - of_heads), data.bytes - (written - of_heads)};
+    keep(&head, sizeof head);
+    keep(&data, sizeof data);
+    borrowed_ = {from, data.bytes};
     borrowed_at_ = waiting_.size();
-    counters_.network_full += has_waiting();
+    give_what_waits(false);
 }
 
 /// There is room for it.
@@ -147,6 +148,7 @@ bool Connection::flush() noexcept {
         };
         std::size_t sent = borrows() ? give(all, 3) : give(all, 1);
         if (sent == 0 && !broken_) {
+            refused_ = true;
             if (first_ >= kWaitingMost) forget_written();
             return false;
         }
@@ -160,6 +162,7 @@ bool Connection::flush() noexcept {
     waiting_.clear();
     first_ = 0;
     borrowed_ = {};
+    refused_ = false;
     return true;
 }
 
@@ -198,10 +201,11 @@ Connection::Beat Connection::feel(Nanoseconds now) noexcept {
 
 Connection::Reading Connection::read() noexcept {
     std::size_t taken = 0;
+    if (!decode(0)) return Reading::nonsense;
     while (taken < kReadMost) {
         iovec ranges[2];
         const unsigned count = decoder_.room(ranges);
-        FCI_ASSERT(count == 1 || count == 2);
+        if (count == 0) break;
         std::size_t room = 0;
         for (unsigned i = 0; i < count; ++i) room += ranges[i].iov_len;
         ssize_t got;
@@ -221,15 +225,20 @@ Connection::Reading Connection::read() noexcept {
         taken += static_cast<std::size_t>(got);
         ++counters_.network_reads;
         counters_.network_bytes_received += static_cast<std::size_t>(got);
-        const FrameDecoder::DataBytes before = decoder_.data_bytes();
-        const bool is_sound = decoder_.take(static_cast<std::size_t>(got));
-        counters_.direct_bytes += decoder_.data_bytes().direct - before.direct;
-        counters_.staged_bytes += decoder_.data_bytes().copied - before.copied;
-        if (!is_sound) return Reading::nonsense;
+        if (!decode(static_cast<std::size_t>(got))) return Reading::nonsense;
         if (decoder_.said_goodbye()) return Reading::goodbye;
         if (static_cast<std::size_t>(got) < room) break;  // that was all
     }
     return taken != 0 ? Reading::some : Reading::nothing;
+}
+
+/// 0 bytes: those that waited for whoever reads.
+bool Connection::decode(std::size_t bytes) noexcept {
+    const FrameDecoder::DataBytes before = decoder_.data_bytes();
+    const bool is_sound = bytes != 0 ? decoder_.take(bytes) : decoder_.go_on();
+    counters_.direct_bytes += decoder_.data_bytes().direct - before.direct;
+    counters_.staged_bytes += decoder_.data_bytes().copied - before.copied;
+    return is_sound;
 }
 
 std::string Connection::why_ended() const {

@@ -35,7 +35,8 @@ public:
     [[nodiscard]] bool fits(const nhi::Transfer& transfer) const noexcept;
     /// For what of it the kernel does not take; may throw bad_alloc.
     void reserve(const nhi::Transfer& transfer);
-    /// Takes all of it: at once as far as the kernel does, and keeps the rest, reserve()d.
+    /// Takes all of it: at once as far as the kernel does, and keeps the rest, reserve()d. What may
+    /// wait is kept for what follows.
     void write(const nhi::Transfer& transfer) noexcept;
     /// Likewise, but what the kernel does not take of the data stays borrowed. Nothing is so far.
     void reserve_for_data();
@@ -54,13 +55,19 @@ public:
     [[nodiscard]] bool has_waiting() const noexcept {
         return first_ != waiting_.size() || borrows();
     }
+    /// And it does because the kernel would not take it.
+    [[nodiscard]] bool is_refused() const noexcept { return refused_; }
 
     /// What a look at its pulse says, once in Pulse::kLookEvery while something is under way.
     enum class Beat : std::uint8_t { idle, alive, silent };
     Beat feel(Nanoseconds now) noexcept;
-    /// Somebody looks at it (Connections).
-    [[nodiscard]] bool is_felt() const noexcept { return is_felt_; }
-    void set_felt(bool felt) noexcept { is_felt_ = felt; }
+    /// What Connections notes of it.
+    struct Marks {
+        bool is_felt = false;     // somebody looks at its pulse
+        bool is_waiting = false;  // among those for which something may wait
+        bool is_watched = false;  // the kernel says when it takes more
+    };
+    [[nodiscard]] Marks& marks() noexcept { return marks_; }
 
     // --- in ---
 
@@ -73,11 +80,15 @@ public:
     };
     /// What is here, up to some bound. After one of the last three nothing more may be read.
     Reading read() noexcept;
+    /// What is here waits for whoever reads its buffers' names.
+    [[nodiscard]] bool waits() const noexcept { return decoder_.is_early(); }
     [[nodiscard]] std::string why_ended() const;
 
 private:
+    [[nodiscard]] bool decode(std::size_t bytes) noexcept;
     [[nodiscard]] std::size_t give(const iovec* ranges, std::size_t count) noexcept;
     void keep(const void* bytes, std::size_t count);
+    void give_what_waits(bool is_refused) noexcept;
     void forget_written() noexcept;
 
     static constexpr std::size_t kWaitingMost = 256 * 1024;  // unless it is one transfer alone
@@ -87,13 +98,14 @@ private:
     FrameDecoder decoder_;
     Counters& counters_;
     Pulse pulse_;
-    bool is_felt_ = false;
+    Marks marks_;
     std::vector<std::byte> waiting_;
     std::size_t first_ = 0;  // of waiting_, that is not written
     std::span<const std::byte> borrowed_;
     std::size_t borrowed_at_ = 0;  // of waiting_, where it comes in between
-    int error_ = 0;          // of the socket; 0: the stream ended
-    bool broken_ = false;    // writing makes no sense any more; what was sent may still be read
+    bool refused_ = false;
+    int error_ = 0;        // of the socket; 0: the stream ended
+    bool broken_ = false;  // writing makes no sense any more; what was sent may still be read
 };
 
 }  // namespace fci::tcp

@@ -34,7 +34,7 @@ void Connections::add(nhi::PeerId id, host::Descriptor socket) noexcept {
     FCI_ASSERT(connected_.capacity() > connected_.size() && id != nhi::kSelf);
     FCI_ASSERT(!peers_[id].peer->connection);
     poller_.forget(socket.get());
-    peers_[id].peer->connection.emplace(std::move(socket), FrameDecoder(target_, id, *staging_),
+    peers_[id].peer->connection.emplace(std::move(socket), FrameDecoder(target_, id),
                                        *counters_);
     connected_.push_back(id);
 }
@@ -49,11 +49,8 @@ void Connections::reserve(nhi::PeerId id, const nhi::Transfer& transfer) {
 }
 
 void Connections::write(nhi::PeerId id, const nhi::Transfer& transfer) noexcept {
-    Connection& connection = *peers_[id].peer->connection;
-    const bool waited = connection.has_waiting();
-    FCI_ASSERT(waiting_.capacity() > waiting_.size() || waited);
-    connection.write(transfer);
-    after_write(id, waited);
+    peers_[id].peer->connection->write(transfer);
+    after_write(id);
 }
 
 void Connections::reserve_for_data(nhi::PeerId id) {
@@ -62,39 +59,54 @@ void Connections::reserve_for_data(nhi::PeerId id) {
 
 void Connections::write(nhi::PeerId id, const nhi::Data& data, const std::byte* from,
                         std::uint32_t events) noexcept {
-    Connection& connection = *peers_[id].peer->connection;
-    const bool waited = connection.has_waiting();
-    FCI_ASSERT(waiting_.capacity() > waiting_.size() || waited);
-    connection.write(data, from, events);
-    after_write(id, waited);
+    peers_[id].peer->connection->write(data, from, events);
+    after_write(id);
 }
 
 /// Somebody sees to it that it arrives.
-void Connections::after_write(nhi::PeerId id, bool waited) noexcept {
+void Connections::after_write(nhi::PeerId id) noexcept {
     Connection& connection = *peers_[id].peer->connection;
-    if (!connection.is_felt()) {
+    Connection::Marks& marks = connection.marks();
+    if (!marks.is_felt) {
         FCI_ASSERT(busy_.size() < connected_.size());
-        connection.set_felt(true);
+        marks.is_felt = true;
         busy_.push_back(id);
         if (due_ == 0) due_ = monotonic_now() + Pulse::kLookEvery;
     }
-    if (waited || !connection.has_waiting()) return;
-    waiting_.push_back(id);
+    if (!connection.has_waiting()) return;
+    if (!marks.is_waiting) {
+        FCI_ASSERT(waiting_.size() < connected_.size());
+        marks.is_waiting = true;
+        waiting_.push_back(id);
+    }
+    watch_refused(id, connection);
+}
+
+/// Whoever sleeps wakes up when the kernel takes more.
+void Connections::watch_refused(nhi::PeerId id, Connection& connection) noexcept {
+    if (!connection.is_refused() || connection.marks().is_watched) return;
+    connection.marks().is_watched = true;
     poller_.watch(connection.socket(), Poller::Source::peer, id, EPOLLIN | EPOLLOUT);
 }
 
 void Connections::flush() noexcept {
     std::erase_if(waiting_, [&](nhi::PeerId id) {
         Connection& connection = *peers_[id].peer->connection;
-        if (!connection.flush()) return false;
-        begin(id);
+        if (!connection.flush()) {
+            watch_refused(id, connection);
+            return false;
+        }
+        connection.marks().is_waiting = false;
+        if (std::exchange(connection.marks().is_watched, false)) begin(id);
         return true;
     });
 }
 
 unsigned Connections::read(nhi::PeerId id) noexcept {
     Connection& connection = *peers_[id].peer->connection;
-    switch (connection.read()) {
+    const Connection::Reading reading = connection.read();
+    if (connection.waits()) waits_ = true;
+    switch (reading) {
         case Connection::Reading::nothing: return 0;
         case Connection::Reading::some: return 1;
         case Connection::Reading::goodbye: end(id, ddi::closed(id, name_of(peers_, id))); break;
@@ -130,7 +142,7 @@ void Connections::tend(Nanoseconds now) noexcept {
             end(id, ddi::died(id, name_of(peers_, id),
                               "its host has not answered for 10 s; is it down, or cut off?"));
         } else if (beat == Connection::Beat::idle) {
-            connection.set_felt(false);
+            connection.marks().is_felt = false;
             busy_.erase(busy_.begin() + static_cast<std::ptrdiff_t>(i));
         }
     }

@@ -1,7 +1,6 @@
 // Connections: those to all peers that have been met, what waits for them, and their ends.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "drivers/host/descriptor.h"
@@ -19,8 +18,7 @@ public:
         : peers_(peers),
           poller_(poller),
           notices_(notices),
-          target_(target),
-          staging_(std::make_unique<Staging>()) {}
+          target_(target) {}
 
     /// For so many more; may throw bad_alloc.
     void reserve(std::size_t more);
@@ -44,6 +42,10 @@ public:
     /// The kernels see to the rest, and say_goodbye() to it that they do.
     [[nodiscard]] bool is_idle() const noexcept { return waiting_.empty(); }
 
+    /// A stream could not be read on, as data were early, since look_again().
+    [[nodiscard]] bool waits() const noexcept { return waits_; }
+    void look_again() noexcept { waits_ = false; }
+
     /// Takes what a peer has sent. How much work that was.
     unsigned read(nhi::PeerId id) noexcept;
     unsigned read_all() noexcept;
@@ -61,17 +63,18 @@ public:
 
 private:
     void end(nhi::PeerId id, ddi::Notice notice) noexcept;
-    void after_write(nhi::PeerId id, bool waited) noexcept;
+    void after_write(nhi::PeerId id) noexcept;
+    void watch_refused(nhi::PeerId id, Connection& connection) noexcept;
 
     Peers& peers_;
     Poller& poller_;
     ddi::Notices& notices_;
     FrameDecoder::Target& target_;
-    std::unique_ptr<Staging> staging_;
     std::vector<nhi::PeerId> connected_;
     std::vector<nhi::PeerId> waiting_;  // those for which something waits
     std::vector<nhi::PeerId> busy_;     // those to which something may be under way
     Nanoseconds due_ = 0;
+    bool waits_ = false;
     Counters uncounted_;
     Counters* counters_ = &uncounted_;
 };

@@ -9,31 +9,30 @@
 namespace fci::tcp {
 
 unsigned FrameDecoder::room(iovec (&ranges)[2]) noexcept {
-    FCI_ASSERT(state_ != State::broken && begin_ == 0 && end_ <= left_.size());
-    std::memcpy(staged_.data(), left_.data(), end_);
+    FCI_ASSERT(state_ != State::broken);
+    if (is_early()) return 0;
+    std::memmove(staged_.data(), staged_.data() + begin_, here());
+    end_ -= std::exchange(begin_, 0);
     unsigned count = 0;
     direct_ = 0;
-    if (state_ == State::data && end_ == 0) {
-        if (std::byte* const at = data_place(); at != nullptr) {
-            direct_ = data_.bytes - done_;
-            ranges[count++] = {at + done_, direct_};
-        }
-    } else if (state_ == State::bytes && end_ == 0 && done_ + kDirectLeast <= last_) {
-        if (std::byte* const at = place(); at != nullptr) {
-            direct_ = last_ - done_;
-            ranges[count++] = {at + done_, direct_};
-        }
+    std::byte* at = nullptr;
+    if (end_ == 0 && state_ == State::data && (at = data_place()) != nullptr) {
+        direct_ = data_.bytes - done_;
+    } else if (end_ == 0 && state_ == State::bytes && done_ + kDirectLeast <= last_ &&
+               (at = place()) != nullptr) {
+        direct_ = last_ - done_;
     }
-    ranges[count++] = {staged_.data() + end_, staging_room()};
+    if (direct_ != 0) ranges[count++] = {at + done_, direct_};
+    const std::size_t staged = staging_room();
+    ranges[count++] = {staged_.data() + end_, staged};
+    room_ = direct_ + staged;
     return count;
 }
 
-/// All there is; or where data are expected, so much that none of their bytes gets there: to the
-/// end of the frame, as far as that is known, and the heads of the next one.
+/// To the end of the frame, as far as that is known, and the heads of the next one: where data are
+/// expected, so far that none of their bytes gets there.
 std::size_t FrameDecoder::staging_room() const noexcept {
     const std::uint64_t all = staged_.size();
-    const nhi::DataTarget* const target = target_.data_target();
-    if (target == nullptr || !target->expects(writer_)) return all - end_;
     std::uint64_t wanted = kDataHeads;
     if (state_ == State::parts) wanted = head_.parts * sizeof(PartHead);
     if (state_ == State::data_head) wanted = sizeof data_;
@@ -43,24 +42,29 @@ std::size_t FrameDecoder::staging_room() const noexcept {
             wanted += std::min(parts_[i].bytes(), all);
         }
     }
-    FCI_ASSERT(wanted > end_);
+    const nhi::DataTarget* const target = target_.data_target();
+    if (target == nullptr || !target->expects(writer_)) {
+        wanted = std::max<std::uint64_t>(wanted, reach_);
+    }
+    FCI_ASSERT(wanted > end_ && all > end_);
     return std::min(all, wanted) - end_;
 }
 
 bool FrameDecoder::take(std::size_t bytes) noexcept {
+    FCI_ASSERT(bytes <= room_);
     const std::size_t directly = std::min(bytes, direct_);
     done_ += directly;
     if (state_ == State::data) data_bytes_.direct += directly;
     direct_ = 0;
     end_ += bytes - directly;
-    FCI_ASSERT(end_ <= staged_.size());
+    reach_ = bytes == room_ ? std::min(2 * reach_, staged_.size()) : kReachLeast;
+    return go_on();
+}
+
+bool FrameDecoder::go_on() noexcept {
     while (step()) {
     }
-    if (state_ == State::broken) return false;
-    FCI_ASSERT(here() <= left_.size());  // a step never waits for that much
-    std::memcpy(left_.data(), staged_.data() + begin_, here());
-    end_ -= std::exchange(begin_, 0);
-    return true;
+    return state_ != State::broken;
 }
 
 /// False: more of the stream is needed, or nothing follows.
@@ -108,10 +112,15 @@ bool FrameDecoder::read_data_head() noexcept {
     std::memcpy(&data_, staged_.data() + begin_, sizeof data_);
     begin_ += sizeof data_;
     done_ = 0;
-    const bool is_dropped = target_.data_target() == nullptr;
-    const bool belongs = data_.bytes != 0 && (is_dropped || data_place() != nullptr);
-    state_ = belongs ? State::data : State::broken;
-    return belongs;
+    reach_ = kReachLeast;
+    state_ = data_.bytes != 0 ? State::data : State::broken;
+    return data_.bytes != 0;
+}
+
+bool FrameDecoder::is_early() const noexcept {
+    if (state_ != State::data) return false;
+    const nhi::DataTarget* const target = target_.data_target();
+    return target != nullptr && target->is_early(writer_, data_);
 }
 
 std::byte* FrameDecoder::data_place() noexcept {
@@ -120,21 +129,21 @@ std::byte* FrameDecoder::data_place() noexcept {
 }
 
 bool FrameDecoder::read_data() noexcept {
+    if (is_early()) return false;
+    nhi::DataTarget* const target = target_.data_target();
+    std::byte* const at = data_place();
+    if (target != nullptr && at == nullptr) {
+        state_ = State::broken;
+        return false;
+    }
     const std::uint64_t some = std::min<std::uint64_t>(here(), data_.bytes - done_);
     if (some != 0) {
-        std::byte* const at = data_place();
-        if (at != nullptr) {
-            std::memcpy(at + done_, staged_.data() + begin_, some);
-        } else if (target_.data_target() != nullptr) {
-            state_ = State::broken;
-            return false;
-        }
+        if (at != nullptr) std::memcpy(at + done_, staged_.data() + begin_, some);
         begin_ += some;
         done_ += some;
         data_bytes_.copied += some;
     }
     if (done_ != data_.bytes) return false;
-    nhi::DataTarget* const target = target_.data_target();
     const bool belongs = target == nullptr || target->arrived(writer_, data_);
     state_ = belongs ? State::head : State::broken;
     if (belongs && head_.events != 0) target_.raise(head_.events);
@@ -155,6 +164,12 @@ bool FrameDecoder::read_parts() noexcept {
     part_ = 0;
     state_ = State::bytes;
     begin_part();
+    // The next one is as long, and perhaps data come behind it.
+    std::uint64_t whole = kDataHeads + sizeof head_ + bytes;
+    for (unsigned i = 0; i < head_.parts; ++i) {
+        whole += std::min<std::uint64_t>(parts_[i].bytes(), staged_.size());
+    }
+    reach_ = std::clamp<std::uint64_t>(whole, reach_, staged_.size());
     return state_ != State::broken;
 }
 

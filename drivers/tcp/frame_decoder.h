@@ -4,6 +4,9 @@
 // Whoever reads memory while a part is still coming must find each word whole and the last one
 // last, so a short part and the last word of a long one are stored when all of it is here. What
 // lies between goes where it belongs as it comes, straight from the socket where that is possible.
+//
+// Data must not be read to any other place, so a stream is read no farther than a line and the heads
+// of what follows it, and farther only while more than that comes at a time, all of it transfers.
 #pragma once
 
 #include <sys/uio.h>
@@ -17,10 +20,6 @@
 #include "fci_core/nhi/types.h"
 
 namespace fci::tcp {
-
-/// Where a stream is read to. One serves all decoders of a device, one after the other: between
-/// room() and take() it belongs to the one that was asked.
-using Staging = std::array<std::byte, 64 * 1024>;
 
 class FrameDecoder {
 public:
@@ -42,13 +41,17 @@ public:
         virtual void raise(std::uint32_t events) noexcept = 0;
     };
 
-    FrameDecoder(Target& target, nhi::PeerId writer, Staging& staging)
-        : target_(target), writer_(writer), staged_(staging) {}
+    FrameDecoder(Target& target, nhi::PeerId writer) : target_(target), writer_(writer) {}
 
-    /// Where the next bytes must be put, in this order; how many ranges.
+    /// Where the next bytes must be put, in this order; how many ranges. 0: what is here waits for
+    /// the reader (DataTarget::is_early()), and so does the rest; go_on() then.
     unsigned room(iovec (&ranges)[2]) noexcept;
     /// So many bytes are there. False: no peer would have sent them, and no more may be given.
     [[nodiscard]] bool take(std::size_t bytes) noexcept;
+    /// Looks again at what waits here. Likewise.
+    [[nodiscard]] bool go_on() noexcept;
+    /// What is here is for a buffer that the reader does not know yet (DataTarget::is_early()).
+    [[nodiscard]] bool is_early() const noexcept;
     [[nodiscard]] bool said_goodbye() const noexcept { return state_ == State::goodbye; }
     /// Bytes of data that came where they belong, and those that had to be copied there.
     struct DataBytes {
@@ -59,7 +62,9 @@ public:
 private:
     static constexpr std::uint64_t kShort = 256;         // such parts are stored at once
     static constexpr std::uint64_t kDirectLeast = 4096;  // of a long one, straight to its place
-    static_assert(kHeadsMost <= kShort, "heads are left over, too");
+    static constexpr std::size_t kStaged = 4096;
+    static constexpr std::size_t kReachLeast = sizeof(FrameHead) + sizeof(PartHead) + 64 + kDataHeads;
+    static_assert(kHeadsMost <= kShort && kShort + kReachLeast <= kStaged);
 
     enum class State : std::uint8_t { head, parts, bytes, data_head, data, goodbye, broken };
 
@@ -78,9 +83,10 @@ private:
 
     Target& target_;
     const nhi::PeerId writer_;
-    Staging& staged_;
-    std::array<std::byte, kShort + sizeof(PartHead)> left_;  // over from the last take()
-    std::size_t begin_ = 0, end_ = 0;  // what is there of the stream: in left_, or in staged_
+    std::array<std::byte, kStaged> staged_;
+    std::size_t begin_ = 0, end_ = 0;  // what is there of the stream
+    std::size_t reach_ = kReachLeast;  // how far it is read
+    std::size_t room_ = 0;             // that room() gave
     State state_ = State::head;
     FrameHead head_{};
     std::array<PartHead, nhi::Transfer::kPartsMax> parts_{};

@@ -19,7 +19,7 @@ Status TcpData::send(nhi::PeerId id, const nhi::Data& data, const std::byte* fro
     if (peers_[id].state() >= PeerState::ending) return Status::lost;
     const Connection* const connection = connection_to(id);
     if (connection == nullptr) return Status::unreachable;
-    if (connection->has_waiting()) return Status::again;
+    if (connection->is_refused() || connection->borrows()) return Status::again;
     connections_.reserve_for_data(id);
     connections_.write(id, data, from, events);
     return Status::ok;

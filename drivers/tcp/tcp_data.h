@@ -17,6 +17,7 @@ public:
                 std::uint32_t events) noexcept override;
     [[nodiscard]] bool has_taken(nhi::PeerId id) const noexcept override;
     void give_back(nhi::PeerId id) noexcept override;
+    [[nodiscard]] bool waits() const noexcept override { return connections_.waits(); }
     void set_target(nhi::DataTarget* target) noexcept override { target_ = target; }
     [[nodiscard]] nhi::DataTarget* target() const noexcept { return target_; }
 

@@ -123,7 +123,7 @@ ddi::About TcpDevice::about(nhi::PeerId id) const noexcept {
 
 MemoryUse TcpDevice::memory() const noexcept {
     MemoryUse use;
-    use.fixed = sizeof *this + sizeof(Staging) + communication_.size();
+    use.fixed = sizeof *this + communication_.size();
     use.known = peers_.memory();
     use.connected = connections_.size() * (sizeof(Peer) + own_.settings.block_bytes);
     return use;

@@ -19,6 +19,7 @@ unsigned Turn::poll(Nanoseconds now) noexcept {
     const std::size_t peers = connections_.size();
     const bool few = peers != 0 && peers <= kReadAtOnce && !meeting_.is_busy();
     const bool looks = !few || ++turns_ % kLookEvery == 0;
+    connections_.look_again();
     const unsigned work = looks ? look(now) : connections_.read_all();
     connections_.flush();
     tend(now);
@@ -65,6 +66,7 @@ unsigned Turn::tell() noexcept {
 
 void Turn::sleep(Nanoseconds timeout) noexcept {
     const Nanoseconds end = timeout < 0 ? INT64_MAX : monotonic_now() + timeout;
+    connections_.flush();
     while (!is_woken_ && notices_.empty()) {
         Nanoseconds now = monotonic_now();
         if (now >= end) break;

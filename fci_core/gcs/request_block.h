@@ -104,10 +104,12 @@ public:
         std::memcpy(ring_at_ + (place.begin & (layout_.ring_bytes - 1)), data, bytes);
         ring_ = place.end;
     }
-    /// The same, however the peer is reached.
-    Status put(nhi::NetworkInterface& network, std::uint32_t control) noexcept {
+    /// The same, however the peer is reached. `has_more`: something follows at once.
+    Status put(nhi::NetworkInterface& network, std::uint32_t control,
+               bool has_more = false) noexcept {
         if (lines_ == nullptr) {
             nhi::Transfer transfer(peer_);
+            if (has_more) transfer.let_wait();
             return finish(network, transfer, control, ring_);
         }
         send(network, slot(), control);

@@ -11,6 +11,10 @@
 namespace fci::nhi {
 
 struct Data {
+    static constexpr std::uint64_t kMost = 1024 * 1024;  // at a time: short messages get between
+    /// The name is that of the message, as its sender calls it, and not that of a buffer.
+    static constexpr std::uint64_t kPushed = 1ull << 63;
+
     std::uint64_t name;    // of the buffer, as its owner calls it
     std::uint64_t offset;  // in it
     std::uint64_t bytes;
@@ -23,6 +27,8 @@ public:
     /// The peer has been told of a buffer. A network that reads its stream then reads no data of it
     /// to any other place.
     [[nodiscard]] virtual bool expects(PeerId from) const noexcept = 0;
+    /// What names their buffer has come and was not looked at yet. They wait, and all behind them.
+    [[nodiscard]] virtual bool is_early(PeerId from, const Data& data) const noexcept = 0;
     /// Where they belong; nullptr: nowhere, and no peer in order would send them. This is asked
     /// again whenever more of them come, as the buffer may have been given back meanwhile.
     [[nodiscard]] virtual std::byte* locate(PeerId from, const Data& data) noexcept = 0;
@@ -46,6 +52,9 @@ public:
     /// Nothing that was borrowed for this peer is touched any more; if anything was, it gets
     /// nothing more.
     virtual void give_back(PeerId id) noexcept = 0;
+    /// Some that came wait for this process to look at what names their buffers: the next poll takes
+    /// them.
+    [[nodiscard]] virtual bool waits() const noexcept { return false; }
     /// Where data of peers goes; nullptr: nowhere any more, and what comes is dropped.
     virtual void set_target(DataTarget* target) noexcept = 0;
 };

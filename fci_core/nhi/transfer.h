@@ -44,6 +44,12 @@ public:
         return *this;
     }
 
+    /// The caller gives more for the same destination at once, which may go with it.
+    Transfer& let_wait() noexcept {
+        waits_ = true;
+        return *this;
+    }
+
     [[nodiscard]] GroupId destination() const noexcept { return destination_; }
     [[nodiscard]] unsigned parts() const noexcept { return parts_; }
     [[nodiscard]] const Part& part(unsigned i) const noexcept {
@@ -51,6 +57,7 @@ public:
         return part_[i];
     }
     [[nodiscard]] std::uint32_t events() const noexcept { return events_; }
+    [[nodiscard]] bool may_wait() const noexcept { return waits_; }
 
 private:
     Transfer& add(const Part& part) noexcept {
@@ -62,6 +69,7 @@ private:
     GroupId destination_;
     unsigned parts_ = 0;
     std::uint32_t events_ = 0;
+    bool waits_ = false;
     Part part_[kPartsMax];
 };
 

@@ -12,7 +12,6 @@ namespace {
 
 using fci::nhi::PeerId;
 using fci::tcp::FrameDecoder;
-using fci::tcp::Staging;
 
 constexpr std::uint64_t kBytes = 16 * 1024;
 constexpr PeerId kWriter = 1;
@@ -21,6 +20,7 @@ constexpr PeerId kWriter = 1;
 struct Buffers final : fci::nhi::DataTarget {
     static constexpr std::uint64_t kNames = 4;
     bool expects(PeerId) const noexcept override { return true; }
+    bool is_early(PeerId, const fci::nhi::Data&) const noexcept override { return false; }
     std::byte* locate(PeerId, const fci::nhi::Data& data) noexcept override {
         if (data.name >= kNames || data.offset != filled_[data.name] ||
             data.bytes > kBytes - data.offset) {
@@ -62,8 +62,7 @@ struct Outcome {
 /// The pieces are as long as `cuts` say, again and again; without any, as long as there is room.
 void decode(const std::uint8_t* data, std::size_t size, const std::vector<std::uint8_t>& cuts,
             Outcome* outcome) {
-    static const auto staging = std::make_unique<Staging>();
-    FrameDecoder decoder(outcome->memory, kWriter, *staging);
+    FrameDecoder decoder(outcome->memory, kWriter);
     for (std::size_t i = 0; size != 0 && !decoder.said_goodbye(); ++i) {
         iovec ranges[2];
         const unsigned count = decoder.room(ranges);

@@ -62,6 +62,12 @@ void StationData::give_all_back() noexcept {
     }
 }
 
+bool StationData::is_early(const World::Action& action) const noexcept {
+    if (!station_.alive || target_ == nullptr) return false;
+    const nhi::PeerId from = station_.id_of_process[action.from];
+    return target_->is_early(from, {action.address, action.offset, action.bytes});
+}
+
 bool StationData::apply(const World::Action& action) noexcept {
     if (!station_.alive || target_ == nullptr) return false;
     FCI_ASSERT(action.from < station_.id_of_process.size());

@@ -16,6 +16,8 @@ public:
     void give_back(nhi::PeerId id) noexcept override;
     void set_target(nhi::DataTarget* target) noexcept override { target_ = target; }
 
+    /// Data of another process wait until it has looked at what names their buffer.
+    [[nodiscard]] bool is_early(const World::Action& action) const noexcept;
     /// Here are data of another process. False: they belong nowhere.
     bool apply(const World::Action& action) noexcept;
     /// The process ends: what it has sent is still on its way, and its memory is its own again.

@@ -118,6 +118,10 @@ void World::schedule(Nanoseconds time, Action action) noexcept {
     FCI_ASSERT(action.from < stations_.size() && action.to < stations_.size());
     action.time = time;
     action.order = ++issued_;
+    put(std::move(action));
+}
+
+void World::put(Action action) noexcept {
     actions_.push_back(std::move(action));
     std::push_heap(actions_.begin(), actions_.end(),
                    [](const Action& a, const Action& b) { return a.later_than(b); });
@@ -131,8 +135,28 @@ bool World::step() noexcept {
     actions_.pop_back();
     FCI_ASSERT(actions_.empty() || !action.later_than(actions_.front()));  // the earliest first
     now_ = std::max(now_, action.time);
-    apply(action);
+    if (waits_for_reader(action)) {
+        action.time = now_ + kTurn;
+        action.has_waited = true;
+        put(std::move(action));
+    } else {
+        apply(action);
+    }
     return true;
+}
+
+/// Data whose buffer the reader does not know yet, and what is behind them from the same process.
+bool World::waits_for_reader(const Action& action) const noexcept {
+    using Kind = Action::Kind;
+    const bool is_of_pair = action.kind == Kind::write || action.kind == Kind::data ||
+                            action.kind == Kind::raise || action.kind == Kind::notice_lost;
+    if (!options_.direct || !is_of_pair || action.from == action.to) return false;
+    if (action.kind == Kind::data && stations_[action.to]->its_data.is_early(action)) return true;
+    return std::ranges::any_of(actions_, [&](const Action& before) {
+        const bool is_data = before.kind == Kind::data || before.has_waited;
+        return is_data && before.from == action.from && before.to == action.to &&
+               before.order < action.order;
+    });
 }
 
 void World::run_until(Nanoseconds when) noexcept {
@@ -284,6 +308,7 @@ void World::tell_lost(Station& to, nhi::PeerId id, Nanoseconds after, Status why
                       const std::string& reason) noexcept {
     FCI_ASSERT(why != Status::ok && id < to.peers.size());
     Action notice{.kind = Action::Kind::notice_lost, .why = why, .to = to.number};
+    notice.from = to.peers[id]->joined ? to.peers[id]->process : to.number;
     notice.address = id;
     notice.reason = reason;
     schedule(after, std::move(notice));

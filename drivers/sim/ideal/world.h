@@ -100,6 +100,7 @@ public:
         };
         Kind kind;
         bool indirect = false;
+        bool has_waited = false;            // for its reader, or behind what did
         Status why = Status::ok;            // notice_lost
         unsigned from = 0, to = 0;          // process numbers
         Nanoseconds time = 0;
@@ -122,6 +123,8 @@ private:
     friend class StationData;
 
     void schedule(Nanoseconds time, Action action) noexcept;
+    void put(Action action) noexcept;
+    [[nodiscard]] bool waits_for_reader(const Action& action) const noexcept;
     void apply(Action& action) noexcept;
     void apply_write(const Action& action) noexcept;
     void apply_attach(const Action& action) noexcept;

@@ -43,6 +43,7 @@ public:
         return inner_->has_taken(id);
     }
     void give_back(nhi::PeerId id) noexcept override { inner_->give_back(id); }
+    [[nodiscard]] bool waits() const noexcept override { return inner_->waits(); }
     void set_target(nhi::DataTarget* target) noexcept override { inner_->set_target(target); }
 
 private:

@@ -22,6 +22,7 @@ struct Buffer final : nhi::DataTarget {
         EXPECT_EQ(from, kWriter);
         return is_expecting;
     }
+    bool is_early(nhi::PeerId, const nhi::Data&) const noexcept override { return is_unknown; }
     std::byte* locate(nhi::PeerId, const nhi::Data& data) noexcept override {
         const bool goes_on = data.name == 7 && data.offset == filled &&
                              data.bytes <= bytes.size() - filled;
@@ -33,6 +34,7 @@ struct Buffer final : nhi::DataTarget {
     }
 
     bool is_expecting = true;
+    bool is_unknown = false;  // so far
     std::uint64_t filled = 0;
     std::vector<std::byte> bytes = std::vector<std::byte>(3'000'000);
 };
@@ -55,7 +57,6 @@ struct Memory final : FrameDecoder::Target {
         ++transfers;
     }
 
-    Staging staging{};
     std::vector<std::uint64_t> words = std::vector<std::uint64_t>(kBytes / 8);
     std::uint32_t events = 0;
     unsigned transfers = 0;

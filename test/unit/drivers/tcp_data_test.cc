@@ -13,6 +13,7 @@ constexpr std::size_t kBytes = 16 << 20;  // more than two kernels keep
 
 struct Buffer final : nhi::DataTarget {
     bool expects(nhi::PeerId) const noexcept override { return true; }
+    bool is_early(nhi::PeerId, const nhi::Data&) const noexcept override { return false; }
     std::byte* locate(nhi::PeerId, const nhi::Data& data) noexcept override {
         const bool is_here = data.name == 7 && data.offset == filled &&
                              data.bytes <= bytes.size() - filled;

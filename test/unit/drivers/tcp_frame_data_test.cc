@@ -13,7 +13,7 @@ void data_between_transfers(std::uint64_t seed, bool is_expecting, OnEnd on_end)
     Buffer buffer;
     buffer.is_expecting = is_expecting;
     memory.buffer = &buffer;
-    FrameDecoder decoder(memory, kWriter, memory.staging);
+    FrameDecoder decoder(memory, kWriter);
     Stream stream;
     std::vector<std::byte> sent;
     unsigned transfers = 0;
@@ -67,7 +67,7 @@ TEST(frame_decoder, take__data_without_a_buffer_are_refused) {
         Memory memory;
         Buffer buffer;
         memory.buffer = &buffer;
-        FrameDecoder decoder(memory, kWriter, memory.staging);
+        FrameDecoder decoder(memory, kWriter);
         Stream stream;
         data(&stream, told, follow);
         const bool well = feed(decoder, stream);
@@ -86,7 +86,7 @@ TEST(frame_decoder, take__data_whose_buffer_goes_away_are_refused_and_write_no_m
     Memory memory;
     Buffer buffer;
     memory.buffer = &buffer;
-    FrameDecoder decoder(memory, kWriter, memory.staging);
+    FrameDecoder decoder(memory, kWriter);
     Stream stream;
     data(&stream, {7, 0, 1000}, 300);
     ASSERT_TRUE(feed(decoder, stream));
@@ -99,7 +99,7 @@ TEST(frame_decoder, take__data_raise_their_events_when_all_are_there) {
     Memory memory;
     Buffer buffer;
     memory.buffer = &buffer;
-    FrameDecoder decoder(memory, kWriter, memory.staging);
+    FrameDecoder decoder(memory, kWriter);
     Stream stream;
     data(&stream, {7, 0, 100}, 99, 5);
     ASSERT_TRUE(feed(decoder, stream));
@@ -111,7 +111,7 @@ TEST(frame_decoder, take__data_raise_their_events_when_all_are_there) {
 
 TEST(frame_decoder, take__data_of_nobody_are_dropped) {
     Memory memory;
-    FrameDecoder decoder(memory, kWriter, memory.staging);
+    FrameDecoder decoder(memory, kWriter);
     Stream stream;
     data(&stream, {7, 0, 100'000}, 100'000);
     head(&stream, FrameKind::transfer, 0, 1);

@@ -10,7 +10,7 @@ TEST(frame_decoder, take__any_cut_gives_the_same_memory) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         Prng prng(seed);
         Memory memory;
-        FrameDecoder decoder(memory, kWriter, memory.staging);
+        FrameDecoder decoder(memory, kWriter);
         std::vector<std::byte> expected(kBytes);
         Stream stream;
         std::uint32_t events = 0;
@@ -51,7 +51,7 @@ TEST(frame_decoder, take__any_cut_gives_the_same_memory) {
 TEST(frame_decoder, take__words_are_whole_and_the_last_one_comes_last) {
     for (const std::uint64_t words : {1, 2, 8, 31, 32, 33, 64, 1000, 4000}) {
         Memory memory;
-        FrameDecoder decoder(memory, kWriter, memory.staging);
+        FrameDecoder decoder(memory, kWriter);
         Prng prng(words);
         std::uint64_t round = 0;
         for (unsigned i = 0; i < 20; ++i) {
@@ -79,7 +79,7 @@ TEST(frame_decoder, take__what_no_peer_sends_is_refused) {
         Stream stream;
         write(&stream);
         Memory memory;
-        FrameDecoder decoder(memory, kWriter, memory.staging);
+        FrameDecoder decoder(memory, kWriter);
         const bool well = feed(decoder, stream);
         EXPECT_EQ(memory.transfers, 0u);
         return !well;
@@ -103,7 +103,7 @@ TEST(frame_decoder, take__what_names_no_place_is_refused_before_it_swallows_the_
         for (const std::uint64_t bytes : {kBytes + 1, 1ul << 40, (1ul << 63) - 1}) {
             for (const std::uint8_t parts : {1, 2}) {
                 Memory memory;
-                FrameDecoder decoder(memory, kWriter, memory.staging);
+                FrameDecoder decoder(memory, kWriter);
                 Stream stream;
                 head(&stream, FrameKind::transfer, parts, 1);
                 if (parts == 2) part(&stream, 0, 8);
@@ -117,10 +117,10 @@ TEST(frame_decoder, take__what_names_no_place_is_refused_before_it_swallows_the_
     }
 }
 
-TEST(frame_decoder, take__several_streams_through_one_staging) {
+TEST(frame_decoder, take__several_streams_at_once) {
     Memory memory;
     constexpr unsigned kStreams = 5;
-    std::vector<FrameDecoder> decoders(kStreams, FrameDecoder(memory, kWriter, memory.staging));
+    std::vector<FrameDecoder> decoders(kStreams, FrameDecoder(memory, kWriter));
     std::vector<Stream> streams(kStreams);
     constexpr std::uint64_t kPart = kBytes / kStreams / 8 * 8;
     for (unsigned i = 0; i < kStreams; ++i) {
@@ -155,7 +155,7 @@ TEST(frame_decoder, take__random_bytes) {
     for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
         Prng prng(seed);
         Memory memory;
-        FrameDecoder decoder(memory, kWriter, memory.staging);
+        FrameDecoder decoder(memory, kWriter);
         Stream stream(prng.below(4000));
         for (std::byte& byte : stream) {
             byte = static_cast<std::byte>(prng.chance(60) ? prng.below(5) : prng.next());
@@ -166,7 +166,7 @@ TEST(frame_decoder, take__random_bytes) {
 
 TEST(frame_decoder, said_goodbye__after_all_that_came_before) {
     Memory memory;
-    FrameDecoder decoder(memory, kWriter, memory.staging);
+    FrameDecoder decoder(memory, kWriter);
     const std::uint64_t word = 7;
     Stream stream;
     head(&stream, FrameKind::transfer, 1, 4);
