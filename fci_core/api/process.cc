@@ -209,11 +209,21 @@ int Process::idle() noexcept try {
     }
     plan_idle();
     if (work == 0) return 0;
-    const int taken = messages_.turn();  // what came by the network waits for no other call
+    int taken = messages_.turn();  // what came by the network waits for no other call
+    if (taken >= 0 && network_waits()) {
+        (void)poll_network();
+        taken = messages_.turn();
+    }
     return taken < 0 ? taken : static_cast<int>(work) + taken;
 } catch (const std::bad_alloc&) {
     plan_idle();
     return mp::kNoMemory;
+}
+
+/// Data wait for what the last turn has looked at.
+bool Process::network_waits() noexcept {
+    const nhi::DataWay* const data = device_->network().data();
+    return data != nullptr && data->waits();
 }
 
 /// The caller has sent something in a row of empty turns; not at its begin: that is waited for.

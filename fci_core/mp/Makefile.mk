@@ -10,6 +10,8 @@ libfci_mp_la_SOURCES = \
 	%D%/claims.h \
 	%D%/copy.h \
 	%D%/copy_path.h \
+	%D%/data_in.cc \
+	%D%/data_in.h \
 	%D%/engine.cc \
 	%D%/engine.h \
 	%D%/fast_path.h \

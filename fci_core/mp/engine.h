@@ -58,7 +58,8 @@ struct Engine {
     }
     /// Messages that have gone out so far.
     [[nodiscard]] std::uint64_t sends() const noexcept {
-        return counters.sent_inline + counters.sent_eager + counters.sent_announced;
+        return counters.sent_inline + counters.sent_eager + counters.sent_announced +
+               counters.sent_pushed;
     }
 
     ddi::Device& device;

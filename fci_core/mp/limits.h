@@ -15,6 +15,11 @@ inline constexpr std::uint32_t kSlotsLeast = 4;
 inline constexpr std::uint64_t kHeaderMost = 1024;
 inline constexpr std::uint64_t kSlotCharge = 64;  // unexpected memory of an empty message
 
+// What goes directly is pushed, up to some length: its data follows the announcement unasked. Below,
+// a copy at both ends costs less than an order.
+inline constexpr std::uint64_t kPushLeast = 8 * 1024;
+inline constexpr std::uint64_t kPushMost = 64 * 1024;
+
 struct Limits {
     gcs::Layout layout;
     std::uint64_t eager_bytes = 0;       // at most kEagerMost; with a header, a quarter of the ring

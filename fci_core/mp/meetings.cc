@@ -20,7 +20,8 @@ int failure_of(Status departure) noexcept {
 
 }  // namespace
 
-Meetings::Meetings(Engine& engine, SharedCopies& copies) : engine_(engine), copies_(copies) {
+Meetings::Meetings(Engine& engine, SharedCopies& copies, Receives& receives)
+    : engine_(engine), copies_(copies), receives_(receives) {
     engine_.device.set_listener(this);
 }
 
@@ -145,6 +146,7 @@ void Meetings::fail(Peer& peer, bool died) {
     ++engine_.counters.peers_lost;
     engine_.outbox.forget(peer);
     peer.offers.clear();
+    receives_.lose(peer);
     if (peer.data.is_there) engine_.network.data()->give_back(peer.id);
     engine_.pool.take_back(peer.pools.out);
     if (peer.pools.cells.has_lent()) engine_.pool.take_back_cell(peer.pools.cells.lent_offset());

@@ -4,13 +4,14 @@
 #include <string>
 
 #include "fci_core/mp/engine.h"
+#include "fci_core/mp/receives.h"
 #include "fci_core/mp/shared_copies.h"
 
 namespace fci::mp {
 
 class Meetings final : public ddi::PeerListener {
 public:
-    Meetings(Engine& engine, SharedCopies& copies);
+    Meetings(Engine& engine, SharedCopies& copies, Receives& receives);
     ~Meetings() override;
 
     /// The peer, with its connection at least begun. nullptr: the device has no such. May throw.
@@ -43,6 +44,7 @@ private:
 
     Engine& engine_;
     SharedCopies& copies_;
+    Receives& receives_;
     bool missed_ = false;  // there was no memory for a peer that attached
     void (*died_)(void* user, nhi::PeerId peer) = nullptr;
     void* died_user_ = nullptr;

@@ -28,7 +28,7 @@ MessagePassing::MessagePassing(ddi::Device& device, const Protocol& protocol, co
       active_(engine_, rendezvous_),
       sends_(engine_, rendezvous_),
       receives_(engine_, rendezvous_, asks_, offers_, active_),
-      meetings_(engine_, copies_) {}
+      meetings_(engine_, copies_, receives_) {}
 
 MessagePassing::~MessagePassing() {
     engine_.peers.for_each([this](Peer& peer) { engine_.outbox.forget(peer); });

@@ -9,7 +9,13 @@ namespace fci::mp {
 // --- the receiver's side ---
 
 bool Offers::is_worth_it(Order& order, Peer* source) {
+    // What may be pushed comes without it.
+    const auto is_pushed = [&] {
+        return source->data.is_there && order.bytes <= kPushMost &&
+               engine_.limits.copy != CopyPath::Policy::ring;
+    };
     if (order.bytes < engine_.limits.offer_bytes || source == nullptr ||
+        (engine_.protocol.sends_data() && is_pushed()) ||
         (engine_.protocol.sends_data() && order.bytes <= source->credit.eager_bytes()) ||
         !engine_.protocol.offers_receives() || !source->attached || source->id == nhi::kSelf ||
         source->offers_out >= Peer::kOffersMost || engine_.posted.blocks_offer(order.pattern)) {

@@ -4,6 +4,7 @@
 
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -114,7 +115,7 @@ struct Order : OrderHot, ListLink, ArrivedNode {
     std::uint32_t send_flags = 0;
     std::uint32_t peer_handle = 0;
     std::uint64_t moved = 0;     // bytes, done by this side
-    std::uint64_t remote = 0;    // the other side's buffer
+    std::uint64_t remote = 0;    // the other side's buffer; of data, its name
     std::uint32_t piece_bytes = 0;
     CopyShare share;
     std::uint16_t claims_generation = 0;
@@ -156,6 +157,11 @@ struct Order : OrderHot, ListLink, ArrivedNode {
         bytes = size;
         direct_bytes = static_cast<std::int64_t>(size);
     }
+    /// As much of the message travels as there is room for. Of a receive.
+    void limit() noexcept {
+        wanted = std::min(length, bytes);
+        if (wanted < length) error = kTruncated;
+    }
     void begin_moving() noexcept {
         FCI_ASSERT(state != OrderState::moving && state != OrderState::finished);
         state = OrderState::moving;
@@ -172,6 +178,7 @@ struct Arrived : ArrivedNode, ListLink {
     std::uint64_t address = 0;  // announced: in the sender's memory
     std::uint32_t send = 0;     // the sender's order: announced, or wants `taken`
     bool announced = false;     // the data is still at the sender
+    struct Push* push = nullptr;  // the data comes (data_in.h)
     bool has_immediate = false;
     bool claimed = false;       // taken out of the matching by a probe
     std::uint32_t charge = 0;   // to be disposed of

@@ -117,6 +117,14 @@ void Orders::finish_later(Order& order, int error) noexcept {
     work_.set_busy();
 }
 
+bool Orders::end_at_once(Order& order) noexcept {
+    FCI_ASSERT(order.is_send);
+    if (order.state != OrderState::finished || order.error != kSuccess) return false;
+    unlink(order);
+    end(order);
+    return true;
+}
+
 void Orders::finish(Order& order, const Outcome& outcome) {
     if (order.extras != nullptr && outcome.error != kCanceled) [[unlikely]] {
         unpack_bounce(order, outcome.received);

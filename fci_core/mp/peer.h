@@ -40,6 +40,8 @@ struct Departure {
     int failure = kPeerLost;         // what operations with it end with
 };
 
+struct Push;
+
 struct Peer {
     static constexpr unsigned kSentNotes = 64;
     static constexpr unsigned kOffersMost = 16;
@@ -68,6 +70,7 @@ struct Peer {
     struct {
         bool is_there = false;  // the network brings it from buffer to buffer
         unsigned expected = 0;  // receives that it may come for
+        IntrusiveList<Push> pushes;    // that are not all here, in order
         IntrusiveList<Order> crossed;  // receives whose offers met their announcements on the way
         bool crossed_in_vain = false;  // the offers were declined, so somebody must ask
     } data;

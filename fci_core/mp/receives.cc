@@ -39,6 +39,7 @@ Outcome outcome_of(const Arrived& message, std::uint64_t received) noexcept {
 
 Receives::~Receives() {
     engine_.posted.for_each([this](PostedNode& node) { engine_.posted.remove(node); });
+    engine_.peers.for_each([this](Peer& peer) { lose(peer); });
     engine_.arrived.for_each([this](ArrivedNode& node) {
         engine_.arrived.remove(node);
         pool_.give_back(static_cast<Arrived&>(node));
@@ -71,7 +72,7 @@ int Receives::receive(Peer* source, const Pattern& pattern, std::span<const iove
 int Receives::take_arrived(Arrived& message, std::span<const iovec> to,
                            const Completion& completion, std::uint32_t* handle, Outcome* outcome) {
     Peer& from = engine_.peers[message.envelope.source];
-    if (!message.announced) {
+    if (!message.announced && message.push == nullptr) {
         if (!message.claimed) engine_.arrived.remove(message);
         const std::uint64_t received = scatter(to, message.data(), message.length);
         if (outcome != nullptr) *outcome = outcome_of(message, received);
@@ -86,12 +87,17 @@ int Receives::take_arrived(Arrived& message, std::span<const iovec> to,
     order->immediate = message.immediate;
     order->has_immediate = message.has_immediate;
     order->length = message.length;
-    rendezvous_.begin_receive(*order, from, message.send, message.address);
+    if (message.push == nullptr) {
+        rendezvous_.begin_receive(*order, from, message.send, message.address);
+    } else if (!data_.redirect(message, *order)) {
+        return kAccepted;  // with a copy of it
+    }
     dispose(message);
     return kAccepted;
 }
 
 void Receives::discard(Arrived& message) {
+    if (message.push != nullptr) return DataIn::drop(message);
     if (message.send != 0) {
         engine_.outbox.reserve();
         engine_.outbox.tell(engine_.peers[message.envelope.source], Kind::taken, message.send);
@@ -259,6 +265,7 @@ bool Receives::on_announce(Peer& peer, const gcs::Line& line) {
     }
     const bool has_immediate = (control.flags & kImmediate) != 0;
     const Envelope envelope{peer.id, space, record.match};
+    if ((control.flags & kFollows) != 0) return take_push(peer, envelope, line);
     if (PostedNode* const node = engine_.posted.find(envelope)) {
         Order& order = static_cast<Order&>(*node);
         // What the sender matched here must be what is matched here.
@@ -288,6 +295,40 @@ bool Receives::on_announce(Peer& peer, const gcs::Line& line) {
     message.send = record.send;
     message.announced = true;
     engine_.arrived.append(message);
+    return true;
+}
+
+/// An announcement whose data comes next.
+bool Receives::take_push(Peer& peer, const Envelope& envelope, const gcs::Line& line) {
+    const auto record = unpack<AnnounceRecord>(line);
+    const bool has_immediate = (Control::of(line).flags & kImmediate) != 0;
+    if (!peer.data.is_there || record.receive != 0 || Control::of(line).bytes != 0 ||
+        record.length == 0 || record.length > kPushMost) {
+        return false;
+    }
+    data_.reserve();
+    Order* const order = static_cast<Order*>(engine_.posted.find(envelope));
+    const bool has_room = order != nullptr && order->bytes >= record.length;
+    Arrived* const message = has_room ? nullptr : &new_arrived(envelope, record.length);
+    if (message != nullptr) {
+        message->immediate = record.immediate;
+        message->has_immediate = has_immediate;
+        message->length = record.length;
+        message->send = record.send;
+        message->charge = static_cast<std::uint32_t>(kSlotCharge + record.length);
+    }
+    if (order == nullptr) {
+        engine_.arrived.append(*message);
+    } else {
+        engine_.posted.remove(*order);
+        ++engine_.counters.received_expected;
+        engine_.orders.release_claim(*order);  // of an offer that was not used
+        order->peer = peer.id;
+        order->match = record.match;
+        order->immediate = record.immediate;
+        order->has_immediate = has_immediate;
+    }
+    data_.begin(peer, record, order, message);
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include "fci_core/mp/active_messages.h"
 #include "fci_core/mp/arrived_pool.h"
 #include "fci_core/mp/asks.h"
+#include "fci_core/mp/data_in.h"
 #include "fci_core/mp/engine.h"
 #include "fci_core/mp/offers.h"
 #include "fci_core/mp/rendezvous.h"
@@ -44,11 +45,15 @@ public:
     /// its way and this one is not needed.
     [[nodiscard]] bool on_unsend(Peer& peer, const gcs::Line& line);
 
+    /// The peer is lost, and what was on its way from it.
+    void lose(Peer& peer) noexcept { data_.lose(peer); }
+
     [[nodiscard]] std::size_t memory() const noexcept { return pool_.memory(); }  // bytes
 
 private:
     struct Short;
     void take_short(Peer& peer, const Short& message);
+    [[nodiscard]] bool take_push(Peer& peer, const Envelope& envelope, const gcs::Line& line);
     Arrived& new_arrived(const Envelope& envelope, std::uint64_t bytes);
     void dispose(Arrived& message);
 
@@ -58,6 +63,7 @@ private:
     Offers& offers_;
     ActiveMessages& active_;
     ArrivedPool pool_;
+    DataIn data_{engine_, pool_};
 };
 
 }  // namespace fci::mp

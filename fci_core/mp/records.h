@@ -2,7 +2,8 @@
 //
 //   kind          | sent by  | says                                                    | section
 //   send          | sender   | send request that holds the whole message               | 2.6.5
-//   announce      | sender   | send request: the message is here, ask for it           | 2.6.2
+//   announce      | sender   | send request: the message is here, ask for it; or it    | 2.6.2
+//                 |          | follows                                                 |
 //   clear_to_send | receiver | receive request for an announced message                | 2.6.2
 //   offer         | receiver | receive request before any send request (one-sided)     | 2.6.3
 //   piece         | sender   | the next part of a message, in the ring                 | 2.6.4
@@ -43,6 +44,7 @@ inline constexpr std::uint8_t kFailed = 8;     // sent, taken: the copying faile
 inline constexpr std::uint8_t kAll = 16;       // sent, taken: I copied all, no answer needed;
                                                // announce: nothing else waits, which ends the ask
 inline constexpr std::uint8_t kInPool = 32;    // send, piece: the data is in the sender's pool
+inline constexpr std::uint8_t kFollows = 32;   // announce: the data comes next, without being asked
 inline constexpr unsigned kSpaceShift = 6;     // two bits: the matching space
 
 /// Spaces 0 and 1 are matched; this one holds active messages, handled on arrival.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fci_core/base/assert.h"
+#include "fci_core/mp/data_in.h"
 #include "fci_core/mp/transfer.h"
 
 namespace fci::mp {
@@ -25,7 +26,7 @@ void Rendezvous::choose_path(Order& order, Peer& peer, std::uint64_t bytes) {
     if (order.path == Path::shared && !copies_.hold_claim(order, peer)) order.path = Path::pull;
     switch (order.path) {
         case Path::direct:
-            Streams::expect(peer, order);
+            DataIn::expect(peer, order);
             break;
         case Path::ring:
             order.piece_bytes = Streams::piece_bytes(peer);
@@ -39,12 +40,6 @@ void Rendezvous::choose_path(Order& order, Peer& peer, std::uint64_t bytes) {
     }
 }
 
-/// As much of the message as there is room for.
-void Rendezvous::limit(Order& order) const noexcept {
-    order.wanted = std::min(order.length, order.bytes);
-    if (order.wanted < order.length) order.error = kTruncated;
-}
-
 void Rendezvous::begin_receive(Order& order, Peer& peer, std::uint32_t send,
                                std::uint64_t address) {
     engine_.orders.release_claim(order);  // of an offer that was not used
@@ -52,7 +47,7 @@ void Rendezvous::begin_receive(Order& order, Peer& peer, std::uint32_t send,
     order.peer_handle = send;
     order.remote = address;
     order.begin_moving();
-    limit(order);
+    order.limit();
     if (peer.lost) return engine_.orders.finish_later(order, peer.departure.failure);
     if (order.wanted == 0) {
         engine_.outbox.tell(peer, Kind::taken, send);
@@ -71,7 +66,7 @@ void Rendezvous::begin_offered_receive(Order& order, const AnnounceRecord& recor
     const std::uint64_t here = order.path == Path::direct ? order.moved : 0;
     order.begin_moving();
     order.moved = here;
-    limit(order);
+    order.limit();
     if (order.moved >= order.wanted) return end_transfer(engine_, order);
     Peer& peer = engine_.peers[order.peer];
     if (record.receive == 0) Orders::link(order, peer.data.crossed);
@@ -91,9 +86,9 @@ bool Rendezvous::on_clear_to_send(Peer& peer, const gcs::Line& line) {
     order->begin_moving();
     order->peer_handle = record.receive;
     order->wanted = record.bytes;
-    order->remote = record.address;
     order->piece_bytes = record.piece_bytes;
     order->path = static_cast<Path>(record.path);
+    order->remote = order->path == Path::direct ? record.receive : record.address;
     begin_send(*order, peer, record.claim);
     return true;
 }
@@ -103,17 +98,25 @@ void Rendezvous::begin_offered_send(Order& order, Peer& peer, const OfferRecord&
     order.begin_moving();
     order.peer_handle = offer.receive;
     order.wanted = std::min<std::uint64_t>(order.length, offer.bytes);
-    order.remote = offer.address;
     order.piece_bytes = offer.piece_bytes;
     order.path = static_cast<Path>(offer.path);
+    order.remote = order.path == Path::direct ? offer.receive : offer.address;
     if (order.wanted == 0) return engine_.orders.finish_later(order, kSuccess);
     begin_send(order, peer, offer.claim);
+}
+
+void Rendezvous::begin_push(Order& order, Peer& peer) {
+    order.begin_moving();
+    order.wanted = order.length;
+    order.path = Path::direct;
+    order.remote = order.handle | nhi::Data::kPushed;
+    begin_send(order, peer, 0);
 }
 
 void Rendezvous::on_crossing(Peer& peer, std::uint32_t send, const OfferRecord& offer) {
     if (offer.path != static_cast<std::uint8_t>(Path::direct)) return;
     Order* const order = engine_.orders.find(send, peer, true);
-    if (order == nullptr || order->state != OrderState::announced) return;  // it came with its data
+    if (order == nullptr || order->state != OrderState::announced || order->length == 0) return;
     begin_offered_send(*order, peer, offer);
 }
 

@@ -33,12 +33,15 @@ public:
     /// The receiver's buffer is known, so the data of this send starts at once (§2.6.3).
     void begin_offered_send(Order& order, Peer& peer, const OfferRecord& offer);
 
+    /// The announcement said that the data follows.
+    void begin_push(Order& order, Peer& peer);
+
     // Where an offer and the announcement that it fits cross, both sides see it, and nobody asks.
-    // Only of what goes directly: for other ways the offer is used up by the announcement.
+    // Only of what goes directly, and is not empty: else the announcement uses up the offer.
 
     /// Of the receive that an announcement without an offer was matched with.
     [[nodiscard]] static bool has_crossed(const Order& order) noexcept {
-        return order.offer_stands && order.path == Path::direct;
+        return order.offer_stands && order.path == Path::direct && order.length != 0;
     }
     /// The offer was made before its maker knew of `send`; 0: of a message that came with its data.
     void on_crossing(Peer& peer, std::uint32_t send, const OfferRecord& offer);
@@ -53,7 +56,6 @@ public:
     [[nodiscard]] bool on_unsent(Peer& peer, const gcs::Line& line);
 
 private:
-    void limit(Order& order) const noexcept;
     void begin_send(Order& order, Peer& peer, std::uint16_t claim);
 
     Engine& engine_;

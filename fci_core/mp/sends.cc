@@ -40,14 +40,16 @@ int Sends::send(Peer& to, const SendArguments& send, const Completion& completio
     const bool at_once = to.attached && to.control.empty() && to.pending.empty();
     const bool plain = (send.flags & kSendSynchronous) == 0;
     Status status = Status::again;
-    if (at_once && plain && engine_.protocol.sends_data() && bytes <= to.credit.eager_bytes()) {
+    const bool is_buffered = (send.flags & kSendBuffered) != 0;
+    if (at_once && plain && engine_.protocol.sends_data() && bytes <= to.credit.eager_bytes() &&
+        (bytes <= kPushLeast || is_buffered || !to.data.is_there)) {
         status = put(to, send, bytes, nullptr);
         if (status == Status::ok) {
             to.fast_path = to.takes_fast_path();
             return kDone;
         }
     }
-    if ((send.flags & kSendBuffered) != 0) {
+    if (is_buffered) {
         // Whoever wants the buffer back at once must come again when there is room; which may
         // never be, where the receiver waits for this very message.
         engine_.count_wait(to);
@@ -119,7 +121,7 @@ int Sends::put_order(Peer& peer, const SendArguments& send, std::uint64_t bytes,
     peer.fast_path = false;
     if (peer.attached && peer.control.empty() && &peer.pending.front() == order &&
         (peer.unasked.empty() || serve(peer)) && emit(peer, *order) == Status::ok) {
-        return kAccepted;
+        return engine_.orders.end_at_once(*order) ? kDone : kAccepted;
     }
     engine_.work.set_busy();
     return kAccepted;
@@ -221,7 +223,8 @@ Status Sends::put_in_pool(Peer& peer, const SendArguments& send, Control control
 Status Sends::emit(Peer& peer, Order& order) {
     FCI_ASSERT(order.state == OrderState::queued && order.peer == peer.id);
     const bool waits = (order.send_flags & kSendSynchronous) != 0;
-    if (engine_.protocol.sends_data() && order.length <= peer.credit.eager_bytes()) {
+    if (engine_.protocol.sends_data() && order.length <= peer.credit.eager_bytes() &&
+        !may_push(peer, order)) {
         const iovec range{order.data, order.length};
         const SendArguments send{order.peer,      order.space, order.send_flags, order.match,
                                  order.immediate, {&range, 1}, header_of(order)};
@@ -261,6 +264,14 @@ bool Sends::serve(Peer& peer) {
     return true;
 }
 
+/// Its data can follow the announcement.
+bool Sends::may_push(Peer& peer, const Order& order) const noexcept {
+    return peer.data.is_there && order.length > kPushLeast && order.length <= kPushMost &&
+           engine_.protocol.sends_data() && engine_.limits.copy != CopyPath::Policy::ring &&
+           order.space != kActiveSpace && (order.send_flags & kSendSynchronous) == 0 &&
+           header_of(order).empty() && peer.has_unexpected_credit(kSlotCharge + order.length);
+}
+
 /// By an offer, or without one; where only an ask would let it go, and there is none, it waits.
 Status Sends::announce(Peer& peer, Order& order) {
     FCI_ASSERT(order.is_send &&
@@ -297,11 +308,16 @@ Status Sends::announce(Peer& peer, Order& order) {
     const bool ends_ask =
         by_ask && peer.unasked.size() == (order.state == OrderState::unasked ? 1 : 0);
     if (ends_ask) control.flags |= kAll;
+    const bool pushes = offer == nullptr && may_push(peer, order);
+    if (pushes) control.flags |= kFollows;
+    const bool goes_directly =
+        pushes || (offer != nullptr && offer->path == static_cast<std::uint8_t>(Path::direct));
+    const bool has_more = goes_directly && peer.streams.empty();
     std::memcpy(peer.out.prepare().word, &record, sizeof record);
     const gcs::LineWriter::Part part{header.data(), attached};
     const Status status = attached != 0
                               ? peer.out.put(engine_.network, control.word(), {&part, 1}, attached)
-                              : peer.out.put(engine_.network, control.word());
+                              : peer.out.put(engine_.network, control.word(), has_more);
     if (status != Status::ok) return status;
     if (!is_active) {
         peer.note(peer.out.sent(), order.match, order.space, offer != nullptr, order.handle);
@@ -310,8 +326,14 @@ Status Sends::announce(Peer& peer, Order& order) {
     if (order.state == OrderState::unasked) peer.unasked.remove(order);
     Orders::unlink(order);
     order.state = OrderState::announced;
-    ++engine_.counters.sent_announced;
     peer.row->bytes_sent += attached + order.length;
+    if (pushes) {
+        ++engine_.counters.sent_pushed;
+        peer.credit.take(kSlotCharge + order.length);
+        rendezvous_.begin_push(order, peer);
+        return status;
+    }
+    ++engine_.counters.sent_announced;
     if (offer != nullptr) {
         rendezvous_.begin_offered_send(order, peer, *Offers::use(peer, order.space, order.match));
     }

@@ -53,6 +53,7 @@ private:
                        gcs::Cells::Cell& cell);
     Status put_in_pool(Peer& peer, const SendArguments& send, Control control, unsigned word);
     Status emit(Peer& peer, Order& order);
+    [[nodiscard]] bool may_push(Peer& peer, const Order& order) const noexcept;
     Status announce(Peer& peer, Order& order);
     bool serve(Peer& peer);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "fci_core/base/assert.h"
 #include "fci_core/mp/transfer.h"
@@ -16,7 +15,6 @@ constexpr unsigned kPiecesPerTurn = 64;
 constexpr std::uint64_t kLong = 512 * 1024;
 constexpr std::uint64_t kPiecesLong = gcs::Layout::kPiecesOfRequest * gcs::Layout::kPieceBytes;
 constexpr std::uint64_t kCellPiece = 16 * 1024;
-constexpr std::uint64_t kDataMost = 1024 * 1024;  // at a time, so that short messages get between
 constexpr std::uint64_t kRingPiece = 16 * 1024;
 // Where each costs calls of two kernels, not a few stores; its length has 16 bits.
 constexpr std::uint64_t kRingPieceFar = 60 * 1024;
@@ -63,8 +61,8 @@ void Streams::push(Peer& peer, Order& order) {
 bool Streams::push_data(Peer& peer, Order& order) {
     FCI_ASSERT(order.state == OrderState::moving && peer.data.is_there);
     while (order.moved < order.wanted) {
-        const std::uint64_t bytes = std::min(kDataMost, order.wanted - order.moved);
-        const nhi::Data data{order.peer_handle, order.moved, bytes};
+        const std::uint64_t bytes = std::min(nhi::Data::kMost, order.wanted - order.moved);
+        const nhi::Data data{order.remote, order.moved, bytes};
         // Who sleeps is woken by the last of them.
         const bool is_last = bytes == order.wanted - order.moved;
         const Status status =
@@ -205,55 +203,6 @@ bool Streams::on_piece(Peer& peer, const gcs::Line& line) {
     engine_.counters.ring_bytes += bytes;
     if (order->moved == order->wanted) {
         if (order->cell != nullptr) peer.pools.cells.arrived(*order->cell);
-        end_transfer(engine_, *order);
-    }
-    return true;
-}
-
-// --- data ---
-
-Streams::Streams(Engine& engine) noexcept : engine_(engine) {
-    if (nhi::DataWay* const data = engine.network.data()) data->set_target(this);
-}
-
-Streams::~Streams() {
-    if (nhi::DataWay* const data = engine_.network.data()) data->set_target(nullptr);
-}
-
-void Streams::expect(Peer& peer, Order& order) noexcept {
-    FCI_ASSERT(!order.is_send && peer.data.is_there && order.peer == peer.id);
-    order.piece_bytes = kDataMost;
-    order.moved = 0;
-    if (!std::exchange(order.expects_data, true)) ++peer.data.expected;
-}
-
-bool Streams::expects(nhi::PeerId from) const noexcept {
-    return engine_.peers.find(from).data.expected != 0;
-}
-
-/// The receive that they are for, and which they go on with; nullptr: there is none.
-Order* Streams::find(nhi::PeerId from, const nhi::Data& data) noexcept {
-    Order* const order = engine_.orders.find(data.name, engine_.peers.find(from), false);
-    if (order == nullptr || !order->expects_data || data.name != order->handle) return nullptr;
-    // Who was offered the buffer may fill it before its announcement is looked at.
-    const bool is_moving = order->state == OrderState::moving;
-    if (!is_moving && !order->offered) return nullptr;
-    const std::uint64_t room = is_moving ? order->wanted : order->bytes;
-    const bool goes_on = data.offset == order->moved && data.bytes <= room - order->moved;
-    return goes_on ? order : nullptr;
-}
-
-std::byte* Streams::locate(nhi::PeerId from, const nhi::Data& data) noexcept {
-    Order* const order = find(from, data);
-    return order != nullptr ? order->data + order->moved : nullptr;
-}
-
-bool Streams::arrived(nhi::PeerId from, const nhi::Data& data) noexcept {
-    Order* const order = find(from, data);
-    if (order == nullptr) return false;
-    order->moved += data.bytes;
-    FCI_ASSERT(order->moved <= order->bytes);
-    if (order->state == OrderState::moving && order->moved == order->wanted) {
         end_transfer(engine_, *order);
     }
     return true;

@@ -9,12 +9,9 @@
 
 namespace fci::mp {
 
-class Streams final : private nhi::DataTarget {
+class Streams {
 public:
-    explicit Streams(Engine& engine) noexcept;
-    ~Streams() override;
-    Streams(const Streams&) = delete;
-    Streams& operator=(const Streams&) = delete;
+    explicit Streams(Engine& engine) noexcept : engine_(engine) {}
 
     /// `order.wanted` bytes may go now.
     void begin(Peer& peer, Order& order) noexcept;
@@ -23,21 +20,12 @@ public:
     /// The next piece of a message, for a receive. False: it fails its checks.
     [[nodiscard]] bool on_piece(Peer& peer, const gcs::Line& line);
 
-    /// Data of the peer may come for this receive, until it ends.
-    static void expect(Peer& peer, Order& order) noexcept;
     /// Of one piece in the ring.
     static std::uint32_t piece_bytes(const Peer& peer) noexcept;
 
 private:
     void push(Peer& peer, Order& order);
     bool push_data(Peer& peer, Order& order);
-    [[nodiscard]] Order* find(nhi::PeerId from, const nhi::Data& data) noexcept;
-
-    // --- nhi::DataTarget ---
-    [[nodiscard]] bool expects(nhi::PeerId from) const noexcept override;
-    [[nodiscard]] std::byte* locate(nhi::PeerId from, const nhi::Data& data) noexcept override;
-    [[nodiscard]] bool arrived(nhi::PeerId from, const nhi::Data& data) noexcept override;
-
     std::uint64_t next_piece(Peer& peer, const Order& order);
     std::uint64_t piece_in_pool(Peer& peer, const Order& order, const gcs::PiecePool::Piece& piece);
     std::uint64_t piece_in_ring(Peer& peer, const Order& order);

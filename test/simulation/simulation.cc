@@ -213,7 +213,7 @@ void Simulation::take_from(unsigned leaver) {
     nhi::NetworkInterface& network = ends_[leaver].device->network();
     for (unsigned round = 0; round < kRoundsMost && !network.is_idle(); ++round) {
         for (unsigned at = 0; at < processes_; ++at) {
-            if (!dead(at)) (void)ends_[at].device->network().poll(ends_[at].device->now());
+            if (at != leaver && !dead(at)) turn(at);
         }
         (void)network.poll(ends_[leaver].device->now());
     }

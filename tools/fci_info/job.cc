@@ -217,7 +217,7 @@ std::string address_of(const PeerRow& peer) {
 
 std::uint64_t JobContext::sent() const noexcept {
     const Counters& counted = report.counters;
-    return counted.sent_inline + counted.sent_eager + counted.sent_announced +
+    return counted.sent_inline + counted.sent_eager + counted.sent_announced + counted.sent_pushed +
            counted.sent_one_sided;
 }
 

@@ -6,7 +6,7 @@
 namespace fci::mp::test {
 namespace {
 
-constexpr std::size_t kBytes = 700'000;  // of three parts
+constexpr std::size_t kBytes = 2'500'000;  // of three parts
 
 struct Direct : testing::Test {
     static sim::WorldOptions options() {
@@ -88,6 +88,19 @@ TEST_F(Direct, offer__that_crosses_its_announcement_may_be_too_small) {
         pair.recorder.outcomes.clear();
     }
     EXPECT_EQ(counters(0).sent_one_sided, 1u);
+}
+
+TEST(direct, offer__that_crosses_the_announcement_of_an_empty_message) {
+    Pair pair(kMixed, Direct::options());  // in which that is announced
+    pair.attach();
+    std::vector<std::byte> nothing, to(10);
+    for (int round = 0; round < 3; ++round) {
+        pair.send(0, 0, 5, nothing, 2);
+        pair.receive(1, 5, to, 1);
+        pair.settle();
+        ASSERT_TRUE(pair.recorder.has(1) && pair.recorder.has(2)) << "round " << round;
+        pair.recorder.outcomes.clear();
+    }
 }
 
 // The send is taken back, and its receive as well, while their requests cross.
