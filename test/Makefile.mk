@@ -114,6 +114,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tap_fault_shm_test.cc \
 	test/unit/drivers/tap_fault_test.cc \
 	test/unit/drivers/tcp_device_test.cc \
+	test/unit/drivers/tcp_burst_test.cc \
 	test/unit/drivers/tcp_data_test.cc \
 	test/unit/drivers/tcp_door_test.cc \
 	test/unit/drivers/tcp_frame_data_test.cc \
@@ -150,6 +151,7 @@ test_mp_SOURCES = \
 	test/unit/mp/claims_test.cc \
 	test/unit/mp/copy_path_test.cc \
 	test/unit/mp/direct_test.cc \
+	test/unit/mp/push_test.cc \
 	test/unit/mp/departure_test.cc \
 	test/unit/mp/figures_test.cc \
 	test/unit/mp/forger.h \

@@ -43,15 +43,15 @@ void Connection::reserve(const nhi::Transfer& transfer) {
 
 /// How many bytes the kernel takes at once.
 std::size_t Connection::give(const iovec* ranges, std::size_t count) noexcept {
+    constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
     ssize_t sent;
     if (count == 1) {
-        sent = ::send(socket_.get(), ranges->iov_base, ranges->iov_len,
-                      MSG_DONTWAIT | MSG_NOSIGNAL);
+        sent = ::send(socket_.get(), ranges->iov_base, ranges->iov_len, flags);
     } else {
         msghdr message{};
         message.msg_iov = const_cast<iovec*>(ranges);
         message.msg_iovlen = count;
-        sent = ::sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+        sent = ::sendmsg(socket_.get(), &message, flags);
     }
     if (sent < 0 && !is_for_now(errno)) broken_ = true;
     if (sent <= 0) return 0;
@@ -60,7 +60,7 @@ std::size_t Connection::give(const iovec* ranges, std::size_t count) noexcept {
     return static_cast<std::size_t>(sent);
 }
 
-void Connection::write(const nhi::Transfer& transfer) noexcept {
+void Connection::write(const nhi::Transfer& transfer, bool goes_on) noexcept {
     FCI_ASSERT(fits(transfer));
     // A short transfer in one piece is cheaper for the kernel than its parts.
     constexpr std::size_t kShort = 512;
@@ -89,6 +89,7 @@ void Connection::write(const nhi::Transfer& transfer) noexcept {
     }
     ranges[0] = {front.data(), bytes};
     const bool keeps = transfer.may_wait() || has_waiting() || broken_;
+    if (goes_on != corked_) cork(goes_on);
     std::size_t written = keeps ? 0 : give(ranges.data(), count);
     if (broken_) return;  // reading finds out why
     for (std::size_t i = 0; i < count; ++i) {
@@ -97,6 +98,17 @@ void Connection::write(const nhi::Transfer& transfer) noexcept {
         keep(static_cast<std::byte*>(ranges[i].iov_base) + skipped, ranges[i].iov_len - skipped);
     }
     if (!transfer.may_wait()) give_what_waits(!keeps);
+}
+
+/// With MSG_MORE instead, each acknowledgement would send what has come together so far.
+void Connection::cork(bool on) noexcept {
+    const int value = on;
+    corked_ = on;
+    (void)setsockopt(socket_.get(), IPPROTO_TCP, TCP_CORK, &value, sizeof value);
+}
+
+void Connection::push() noexcept {
+    if (corked_) cork(false);
 }
 
 /// `is_refused`: the kernel has just left it.
@@ -120,6 +132,7 @@ void Connection::write(const nhi::Data& data, const std::byte* from,
     borrowed_ = {from, data.bytes};
     borrowed_at_ = waiting_.size();
     give_what_waits(false);
+    push();
 }
 
 /// There is room for it.

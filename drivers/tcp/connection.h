@@ -36,8 +36,11 @@ public:
     /// For what of it the kernel does not take; may throw bad_alloc.
     void reserve(const nhi::Transfer& transfer);
     /// Takes all of it: at once as far as the kernel does, and keeps the rest, reserve()d. What may
-    /// wait is kept for what follows.
-    void write(const nhi::Transfer& transfer) noexcept;
+    /// wait is kept for what follows. `goes_on`: it is not the first of a burst, and the kernel may
+    /// let it wait for more, or for push(); by itself it does so for 200 ms at most.
+    void write(const nhi::Transfer& transfer, bool goes_on) noexcept;
+    /// The burst is over.
+    void push() noexcept;
     /// Likewise, but what the kernel does not take of the data stays borrowed. Nothing is so far.
     void reserve_for_data();
     void write(const nhi::Data& data, const std::byte* from, std::uint32_t events) noexcept;
@@ -66,6 +69,8 @@ public:
         bool is_felt = false;     // somebody looks at its pulse
         bool is_waiting = false;  // among those for which something may wait
         bool is_watched = false;  // the kernel says when it takes more
+        bool is_in_burst = false;  // it was written to since the last poll
+        Nanoseconds written = 0;   // when last
     };
     [[nodiscard]] Marks& marks() noexcept { return marks_; }
 
@@ -87,6 +92,7 @@ public:
 private:
     [[nodiscard]] bool decode(std::size_t bytes) noexcept;
     [[nodiscard]] std::size_t give(const iovec* ranges, std::size_t count) noexcept;
+    void cork(bool on) noexcept;
     void keep(const void* bytes, std::size_t count);
     void give_what_waits(bool is_refused) noexcept;
     void forget_written() noexcept;
@@ -104,6 +110,7 @@ private:
     std::span<const std::byte> borrowed_;
     std::size_t borrowed_at_ = 0;  // of waiting_, where it comes in between
     bool refused_ = false;
+    bool corked_ = false;  // the kernel sends no half full segment
     int error_ = 0;        // of the socket; 0: the stream ended
     bool broken_ = false;  // writing makes no sense any more; what was sent may still be read
 };

@@ -18,6 +18,8 @@ namespace {
 constexpr Nanoseconds kSecond = 1'000'000'000;
 // Who closes waits so long for hosts that answer and processes that take nothing.
 constexpr Nanoseconds kFarewell = 60 * kSecond;
+// Who computes between two messages, and does not poll, sends no burst.
+constexpr Nanoseconds kBurst = 20'000;
 constexpr Nanoseconds kFarewellUntold = 3 * kSecond;
 static_assert(kFarewell > Pulse::kSilenceMost, "a host that is silent ends it earlier");
 
@@ -25,7 +27,7 @@ static_assert(kFarewell > Pulse::kSilenceMost, "a host that is silent ends it ea
 
 void Connections::reserve(std::size_t more) {
     const std::size_t all = connected_.size() + more;
-    for (std::vector<nhi::PeerId>* list : {&connected_, &waiting_, &busy_}) {
+    for (std::vector<nhi::PeerId>* list : {&connected_, &waiting_, &busy_, &bursts_}) {
         if (list->capacity() < all) list->reserve(2 * all);
     }
 }
@@ -49,7 +51,17 @@ void Connections::reserve(nhi::PeerId id, const nhi::Transfer& transfer) {
 }
 
 void Connections::write(nhi::PeerId id, const nhi::Transfer& transfer) noexcept {
-    peers_[id].peer->connection->write(transfer);
+    Connection& connection = *peers_[id].peer->connection;
+    Connection::Marks& marks = connection.marks();
+    const Nanoseconds now = monotonic_now();
+    const bool goes_on = marks.is_in_burst && now - marks.written < kBurst;
+    marks.written = now;
+    if (!marks.is_in_burst) {
+        FCI_ASSERT(bursts_.size() < connected_.size());
+        marks.is_in_burst = true;
+        bursts_.push_back(id);
+    }
+    connection.write(transfer, goes_on);
     after_write(id);
 }
 
@@ -90,6 +102,12 @@ void Connections::watch_refused(nhi::PeerId id, Connection& connection) noexcept
 }
 
 void Connections::flush() noexcept {
+    for (const nhi::PeerId id : bursts_) {
+        Connection& connection = *peers_[id].peer->connection;
+        connection.push();
+        connection.marks().is_in_burst = false;
+    }
+    bursts_.clear();
     std::erase_if(waiting_, [&](nhi::PeerId id) {
         Connection& connection = *peers_[id].peer->connection;
         if (!connection.flush()) {
@@ -151,7 +169,9 @@ void Connections::tend(Nanoseconds now) noexcept {
 
 void Connections::end(nhi::PeerId id, ddi::Notice notice) noexcept try {
     FCI_ASSERT(peers_[id].state() == PeerState::attached && id != nhi::kSelf);
-    for (std::vector<nhi::PeerId>* list : {&connected_, &waiting_, &busy_}) std::erase(*list, id);
+    for (std::vector<nhi::PeerId>* list : {&connected_, &waiting_, &busy_, &bursts_}) {
+        std::erase(*list, id);
+    }
     peers_[id].peer->state = PeerState::ending;
     peers_[id].peer->connection.reset();
     poller_.ring();  // perhaps outside of poll()
@@ -190,7 +210,9 @@ void Connections::say_goodbye() noexcept {
 
 void Connections::close() noexcept {
     for (const nhi::PeerId id : connected_) peers_[id].peer->connection->close();
-    for (std::vector<nhi::PeerId>* list : {&connected_, &waiting_, &busy_}) list->clear();
+    for (std::vector<nhi::PeerId>* list : {&connected_, &waiting_, &busy_, &bursts_}) {
+        list->clear();
+    }
     due_ = 0;
 }
 

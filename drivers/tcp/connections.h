@@ -37,7 +37,7 @@ public:
     void reserve_for_data(nhi::PeerId id);
     void write(nhi::PeerId id, const nhi::Data& data, const std::byte* from,
                std::uint32_t events) noexcept;
-    /// Gives the kernel what waits.
+    /// Gives the kernel what waits, and ends all bursts.
     void flush() noexcept;
     /// The kernels see to the rest, and say_goodbye() to it that they do.
     [[nodiscard]] bool is_idle() const noexcept { return waiting_.empty(); }
@@ -73,6 +73,7 @@ private:
     std::vector<nhi::PeerId> connected_;
     std::vector<nhi::PeerId> waiting_;  // those for which something waits
     std::vector<nhi::PeerId> busy_;     // those to which something may be under way
+    std::vector<nhi::PeerId> bursts_;   // those that were written to since the last flush()
     Nanoseconds due_ = 0;
     bool waits_ = false;
     Counters uncounted_;

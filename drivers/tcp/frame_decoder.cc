@@ -57,7 +57,8 @@ bool FrameDecoder::take(std::size_t bytes) noexcept {
     if (state_ == State::data) data_bytes_.direct += directly;
     direct_ = 0;
     end_ += bytes - directly;
-    reach_ = bytes == room_ ? std::min(2 * reach_, staged_.size()) : kReachLeast;
+    reach_ = bytes == room_ ? std::min(2 * reach_, staged_.size())
+                             : std::max(reach_ / 2, usual_);
     return go_on();
 }
 
@@ -112,7 +113,7 @@ bool FrameDecoder::read_data_head() noexcept {
     std::memcpy(&data_, staged_.data() + begin_, sizeof data_);
     begin_ += sizeof data_;
     done_ = 0;
-    reach_ = kReachLeast;
+    reach_ = usual_ = kReachLeast;
     state_ = data_.bytes != 0 ? State::data : State::broken;
     return data_.bytes != 0;
 }
@@ -169,7 +170,8 @@ bool FrameDecoder::read_parts() noexcept {
     for (unsigned i = 0; i < head_.parts; ++i) {
         whole += std::min<std::uint64_t>(parts_[i].bytes(), staged_.size());
     }
-    reach_ = std::clamp<std::uint64_t>(whole, reach_, staged_.size());
+    usual_ = std::clamp<std::uint64_t>(whole, kReachLeast, staged_.size());
+    reach_ = std::max(reach_, usual_);
     return state_ != State::broken;
 }
 

@@ -103,6 +103,7 @@ bool feed(FrameDecoder& decoder, const Stream& stream, std::size_t most, Prng* p
         if (prng != nullptr) left = 1 + prng->below(left);
         iovec ranges[2];
         const unsigned count = decoder.room(ranges);
+        if (count == 0) return false;  // it waits for the reader
         std::size_t given = 0;
         for (unsigned i = 0; i < count && given < left; ++i) {
             const std::size_t some = std::min(left - given, ranges[i].iov_len);

@@ -109,6 +109,82 @@ TEST(frame_decoder, take__data_raise_their_events_when_all_are_there) {
     EXPECT_EQ(buffer.filled, 100u);
 }
 
+/// What comes with them of the next bytes waits as well, and nothing more is read.
+TEST(frame_decoder, room__is_none_while_data_are_early) {
+    for (const std::size_t with : {0, 1, 50}) {
+        Memory memory;
+        Buffer buffer;
+        buffer.is_expecting = false;
+        buffer.is_unknown = true;
+        memory.buffer = &buffer;
+        FrameDecoder decoder(memory, kWriter);
+        Stream stream;
+        data(&stream, {7, 0, 1000}, with);
+        ASSERT_TRUE(feed(decoder, stream));
+        iovec ranges[2];
+        EXPECT_TRUE(decoder.is_early());
+        EXPECT_EQ(decoder.room(ranges), 0u);
+        ASSERT_TRUE(decoder.go_on());
+        EXPECT_EQ(decoder.room(ranges), 0u);
+        EXPECT_EQ(std::ranges::count(buffer.bytes, std::byte{9}), 0);
+        buffer.is_unknown = false;
+        ASSERT_TRUE(decoder.go_on());
+        EXPECT_FALSE(decoder.is_early());
+        ASSERT_TRUE(feed(decoder, Stream(1000 - with, std::byte{9})));
+        EXPECT_EQ(buffer.filled, 1000u);
+        EXPECT_EQ(std::ranges::count(buffer.bytes, std::byte{9}), 1000);
+        EXPECT_EQ(decoder.data_bytes().copied, with);
+    }
+}
+
+TEST(frame_decoder, go_on__with_early_data_that_belong_nowhere_after_all) {
+    Memory memory;
+    Buffer buffer;
+    buffer.is_expecting = false;
+    buffer.is_unknown = true;
+    memory.buffer = &buffer;
+    FrameDecoder decoder(memory, kWriter);
+    Stream stream;
+    data(&stream, {6, 0, 1000}, 10);
+    ASSERT_TRUE(feed(decoder, stream));
+    buffer.is_unknown = false;
+    EXPECT_FALSE(decoder.go_on());
+}
+
+/// A line and the heads behind it, so that a push is read in two calls and copied by nobody.
+TEST(frame_decoder, room__reaches_from_a_line_to_its_data_and_no_farther) {
+    Memory memory;
+    Buffer buffer;
+    buffer.is_expecting = false;
+    memory.buffer = &buffer;
+    FrameDecoder decoder(memory, kWriter);
+    for (unsigned i = 0; i < 3; ++i) {
+        Stream stream;
+        head(&stream, FrameKind::transfer, 1);
+        part(&stream, 0, 64);
+        stream.resize(stream.size() + 64, std::byte{1});
+        data(&stream, {7, 50'000 * i, 50'000}, 50'000);
+        ASSERT_TRUE(feed(decoder, stream));
+    }
+    EXPECT_EQ(decoder.data_bytes().direct, 150'000u);
+    EXPECT_EQ(decoder.data_bytes().copied, 0u);
+}
+
+TEST(frame_decoder, room__grows_while_more_comes_at_a_time) {
+    Memory memory;
+    FrameDecoder decoder(memory, kWriter);
+    Stream stream;
+    for (unsigned i = 0; i < 1000; ++i) {
+        head(&stream, FrameKind::transfer, 1);
+        part(&stream, 0, 64);
+        stream.resize(stream.size() + 64, std::byte{1});
+    }
+    unsigned reads = 0;
+    ASSERT_TRUE(feed(decoder, stream, stream.size(), nullptr, [&] { ++reads; }));
+    EXPECT_EQ(memory.transfers, 1000u);
+    EXPECT_LT(reads, 40u);
+}
+
 TEST(frame_decoder, take__data_of_nobody_are_dropped) {
     Memory memory;
     FrameDecoder decoder(memory, kWriter);
