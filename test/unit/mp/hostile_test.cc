@@ -91,6 +91,11 @@ TEST(hostile, announce__of_nothing) {
     });
 }
 
+TEST(hostile, announce__that_says_that_data_follows_where_none_can) {
+    const AnnounceRecord record{7, 0, 5000, 0, 3, 0, 0};
+    expect(true, "not that way", [&](Forger& f) { f.say(Kind::announce, record, kFollows); });
+}
+
 TEST(hostile, active__without_a_handler_or_with_a_header_too_long) {
     const auto match = [](std::uint64_t id, std::uint64_t header) {
         return HandleRecord{id | header << 8};
