@@ -240,14 +240,6 @@ static double window(size_t bytes, long rounds) {
     return MPI_Wtime() - begin;
 }
 
-static double wire_rate(size_t bytes, long rounds) {
-    return wire_window(bytes, rounds, window_of(bytes), 0);
-}
-
-static double wire_more(size_t bytes, long rounds) {
-    return wire_window(bytes, rounds, window_of(bytes), MSG_MORE);
-}
-
 /* --- the same ways, once more with contents --- */
 
 static void verify_both(size_t bytes, double (*one_round)(size_t, long)) {

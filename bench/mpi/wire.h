@@ -18,6 +18,7 @@
 #include "bench/mpi/contents.h"
 
 static int wire = -1;
+static int window_of(size_t bytes); /* messages in one */
 
 static void wire_fail(const char *what) {
     fprintf(stderr, "probe: rank %d: %s: %s\n", rank, what, strerror(errno));
@@ -98,6 +99,14 @@ static double wire_window(size_t bytes, long rounds, int count, int more) {
             wire_send(&answer, 1, 0);
     }
     return MPI_Wtime() - begin;
+}
+
+static double wire_rate(size_t bytes, long rounds) {
+    return wire_window(bytes, rounds, window_of(bytes), 0);
+}
+
+static double wire_more(size_t bytes, long rounds) {
+    return wire_window(bytes, rounds, window_of(bytes), MSG_MORE);
 }
 
 static void wire_verify(size_t bytes) {

@@ -5,8 +5,8 @@
 // last, so a short part and the last word of a long one are stored when all of it is here. What
 // lies between goes where it belongs as it comes, straight from the socket where that is possible.
 //
-// Data must not be read to any other place, so a stream is read no farther than a line and the heads
-// of what follows it, and farther only while more than that comes at a time, all of it transfers.
+// Data must not be read to any other place, so a stream is read as far as a line and the heads of
+// what follows it, and farther only while more than that comes at a time, all of it transfers.
 #pragma once
 
 #include <sys/uio.h>
@@ -63,7 +63,8 @@ private:
     static constexpr std::uint64_t kShort = 256;         // such parts are stored at once
     static constexpr std::uint64_t kDirectLeast = 4096;  // of a long one, straight to its place
     static constexpr std::size_t kStaged = 4096;
-    static constexpr std::size_t kReachLeast = sizeof(FrameHead) + sizeof(PartHead) + 64 + kDataHeads;
+    static constexpr std::size_t kLine = sizeof(FrameHead) + sizeof(PartHead) + 64;
+    static constexpr std::size_t kReachLeast = kLine + kDataHeads;
     static_assert(kHeadsMost <= kShort && kShort + kReachLeast <= kStaged);
 
     enum class State : std::uint8_t { head, parts, bytes, data_head, data, goodbye, broken };

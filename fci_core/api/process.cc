@@ -26,6 +26,12 @@ std::size_t page_round(std::size_t bytes) noexcept {
     return (bytes + ReportPage::size() - 1) / ReportPage::size() * ReportPage::size();
 }
 
+/// Data wait for what the last turn has looked at.
+bool has_early_data(nhi::NetworkInterface& network) noexcept {
+    const nhi::DataWay* const data = network.data();
+    return data != nullptr && data->waits();
+}
+
 /// What of a process lies before its report page.
 constexpr std::size_t private_part(std::size_t bytes) noexcept { return bytes - sizeof(Counters); }
 
@@ -210,7 +216,7 @@ int Process::idle() noexcept try {
     plan_idle();
     if (work == 0) return 0;
     int taken = messages_.turn();  // what came by the network waits for no other call
-    if (taken >= 0 && network_waits()) {
+    if (taken >= 0 && has_early_data(device_->network())) {
         (void)poll_network();
         taken = messages_.turn();
     }
@@ -218,12 +224,6 @@ int Process::idle() noexcept try {
 } catch (const std::bad_alloc&) {
     plan_idle();
     return mp::kNoMemory;
-}
-
-/// Data wait for what the last turn has looked at.
-bool Process::network_waits() noexcept {
-    const nhi::DataWay* const data = device_->network().data();
-    return data != nullptr && data->waits();
 }
 
 /// The caller has sent something in a row of empty turns; not at its begin: that is waited for.

@@ -164,7 +164,6 @@ private:
     void worked() noexcept;
     void plan_idle() noexcept;
     unsigned poll_network();
-    [[nodiscard]] bool network_waits() noexcept;
     int turn_apart();
     void look_up() noexcept;
     void look_for_strangers();

@@ -15,8 +15,8 @@ inline constexpr std::uint32_t kSlotsLeast = 4;
 inline constexpr std::uint64_t kHeaderMost = 1024;
 inline constexpr std::uint64_t kSlotCharge = 64;  // unexpected memory of an empty message
 
-// What goes directly is pushed, up to some length: its data follows the announcement unasked. Below,
-// a copy at both ends costs less than an order.
+// What goes directly is pushed, up to some length: its data follows the announcement unasked. Of
+// shorter ones a copy costs less than an order.
 inline constexpr std::uint64_t kPushLeast = 8 * 1024;
 inline constexpr std::uint64_t kPushMost = 64 * 1024;
 

@@ -36,8 +36,8 @@ public:
 
     /// The user is told in the next turn. Only then the order ends.
     void finish_later(Order& order, int error) noexcept;
-    /// Of a send that has just begun, and all of which has gone: it ends, and nobody is told. False:
-    /// it goes on.
+    /// Of a send that has just begun. All of it has gone: it ends, and nobody is told. False: it
+    /// goes on.
     [[nodiscard]] bool end_at_once(Order& order) noexcept;
     /// Tells the user, who may do anything, and ends the order.
     void finish(Order& order, const Outcome& outcome);

@@ -8,7 +8,8 @@
 //   mixed           without their data           likewise                       2.6.4
 //   enhanced-mixed  with it, up to 8 KiB         likewise, from 32 KiB          2.6.5, the default
 //
-// Where a way takes transfers and no stores, data goes out unasked up to 32 KiB (limits.h).
+// Where a way takes transfers and no stores, data goes out unasked up to 32 KiB, and where it takes
+// data, up to 64 KiB (limits.h).
 #pragma once
 
 #include <cstdint>

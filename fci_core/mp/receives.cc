@@ -308,8 +308,8 @@ bool Receives::take_push(Peer& peer, const Envelope& envelope, const gcs::Line& 
     }
     data_.reserve();
     Order* const order = static_cast<Order*>(engine_.posted.find(envelope));
-    const bool has_room = order != nullptr && order->bytes >= record.length;
-    Arrived* const message = has_room ? nullptr : &new_arrived(envelope, record.length);
+    const bool takes_all = order != nullptr && order->bytes >= record.length;
+    Arrived* const message = takes_all ? nullptr : &new_arrived(envelope, record.length);
     if (message != nullptr) {
         message->immediate = record.immediate;
         message->has_immediate = has_immediate;

@@ -52,8 +52,8 @@ public:
     /// Nothing that was borrowed for this peer is touched any more; if anything was, it gets
     /// nothing more.
     virtual void give_back(PeerId id) noexcept = 0;
-    /// Some that came wait for this process to look at what names their buffers: the next poll takes
-    /// them.
+    /// Some that came wait for this process to look at what names their buffers. The next poll
+    /// takes them.
     [[nodiscard]] virtual bool waits() const noexcept { return false; }
     /// Where data of peers goes; nullptr: nowhere any more, and what comes is dropped.
     virtual void set_target(DataTarget* target) noexcept = 0;

@@ -62,10 +62,21 @@ void StationData::give_all_back() noexcept {
     }
 }
 
-bool StationData::is_early(const World::Action& action) const noexcept {
-    if (!station_.alive || target_ == nullptr) return false;
+bool StationData::holds_back(const World::Action& action) const noexcept {
+    using Kind = World::Action::Kind;
+    const bool is_of_pair = action.kind == Kind::write || action.kind == Kind::data ||
+                            action.kind == Kind::raise || action.kind == Kind::notice_lost;
+    if (!is_of_pair || action.from == action.to || !station_.alive || target_ == nullptr) {
+        return false;
+    }
     const nhi::PeerId from = station_.id_of_process[action.from];
-    return target_->is_early(from, {action.address, action.offset, action.bytes});
+    const nhi::Data data{action.address, action.offset, action.bytes};
+    if (action.kind == Kind::data && target_->is_early(from, data)) return true;
+    return std::ranges::any_of(station_.world.actions_, [&](const World::Action& before) {
+        const bool is_held = before.kind == Kind::data || before.has_waited;
+        return is_held && before.from == action.from && before.to == action.to &&
+               before.order < action.order;
+    });
 }
 
 bool StationData::apply(const World::Action& action) noexcept {

@@ -16,8 +16,9 @@ public:
     void give_back(nhi::PeerId id) noexcept override;
     void set_target(nhi::DataTarget* target) noexcept override { target_ = target; }
 
-    /// Data of another process wait until it has looked at what names their buffer.
-    [[nodiscard]] bool is_early(const World::Action& action) const noexcept;
+    /// Data of another process wait until this one has looked at what names their buffer, and so
+    /// does what is behind them.
+    [[nodiscard]] bool holds_back(const World::Action& action) const noexcept;
     /// Here are data of another process. False: they belong nowhere.
     bool apply(const World::Action& action) noexcept;
     /// The process ends: what it has sent is still on its way, and its memory is its own again.

@@ -15,6 +15,13 @@ namespace {
 
 constexpr Nanoseconds kTurn = 20;  // what a poll costs
 
+/// Into the heap.
+void put(std::vector<World::Action>& actions, World::Action action) {
+    actions.push_back(std::move(action));
+    std::push_heap(actions.begin(), actions.end(),
+                   [](const auto& a, const auto& b) { return a.later_than(b); });
+}
+
 /// What a program holds: leaving the world when it is let go.
 class StationDevice final : public ddi::Device {
 public:
@@ -118,13 +125,7 @@ void World::schedule(Nanoseconds time, Action action) noexcept {
     FCI_ASSERT(action.from < stations_.size() && action.to < stations_.size());
     action.time = time;
     action.order = ++issued_;
-    put(std::move(action));
-}
-
-void World::put(Action action) noexcept {
-    actions_.push_back(std::move(action));
-    std::push_heap(actions_.begin(), actions_.end(),
-                   [](const Action& a, const Action& b) { return a.later_than(b); });
+    put(actions_, std::move(action));
 }
 
 bool World::step() noexcept {
@@ -135,28 +136,14 @@ bool World::step() noexcept {
     actions_.pop_back();
     FCI_ASSERT(actions_.empty() || !action.later_than(actions_.front()));  // the earliest first
     now_ = std::max(now_, action.time);
-    if (waits_for_reader(action)) {
+    if (stations_[action.to]->its_data.holds_back(action)) {
         action.time = now_ + kTurn;
         action.has_waited = true;
-        put(std::move(action));
+        put(actions_, std::move(action));
     } else {
         apply(action);
     }
     return true;
-}
-
-/// Data whose buffer the reader does not know yet, and what is behind them from the same process.
-bool World::waits_for_reader(const Action& action) const noexcept {
-    using Kind = Action::Kind;
-    const bool is_of_pair = action.kind == Kind::write || action.kind == Kind::data ||
-                            action.kind == Kind::raise || action.kind == Kind::notice_lost;
-    if (!options_.direct || !is_of_pair || action.from == action.to) return false;
-    if (action.kind == Kind::data && stations_[action.to]->its_data.is_early(action)) return true;
-    return std::ranges::any_of(actions_, [&](const Action& before) {
-        const bool is_data = before.kind == Kind::data || before.has_waited;
-        return is_data && before.from == action.from && before.to == action.to &&
-               before.order < action.order;
-    });
 }
 
 void World::run_until(Nanoseconds when) noexcept {

@@ -123,8 +123,6 @@ private:
     friend class StationData;
 
     void schedule(Nanoseconds time, Action action) noexcept;
-    void put(Action action) noexcept;
-    [[nodiscard]] bool waits_for_reader(const Action& action) const noexcept;
     void apply(Action& action) noexcept;
     void apply_write(const Action& action) noexcept;
     void apply_attach(const Action& action) noexcept;
