@@ -192,6 +192,12 @@ void Connection::forget_written() noexcept {
     first_ = 0;
 }
 
+void Connection::be_quiet(bool quiet) noexcept {
+    if (std::exchange(is_quiet_, quiet) == quiet) return;
+    const int least = quiet ? kLittle : 1;
+    (void)setsockopt(socket_.get(), SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
+}
+
 bool Connection::has_arrived() const noexcept {
     if (broken_) return true;
     int unread = 0;
@@ -251,6 +257,7 @@ bool Connection::decode(std::size_t bytes) noexcept {
     const bool is_sound = bytes != 0 ? decoder_.take(bytes) : decoder_.go_on();
     counters_.direct_bytes += decoder_.data_bytes().direct - before.direct;
     counters_.staged_bytes += decoder_.data_bytes().copied - before.copied;
+    be_quiet(may_be_quiet_ && decoder_.coming() <= kLittle);
     return is_sound;
 }
 

@@ -64,6 +64,15 @@ public:
     /// What a look at its pulse says, once in Pulse::kLookEvery while something is under way.
     enum class Beat : std::uint8_t { idle, alive, silent };
     Beat feel(Nanoseconds now) noexcept;
+    /// While it is read in every turn, the kernel need not say that a little is here: nobody waits
+    /// for that. And then it acknowledges what comes as it comes; else mostly within the call that
+    /// reads it, which makes that one 5 us longer where not all was read at once. Not while long
+    /// data come: of these one acknowledgement for several segments is better.
+    void set_quiet(bool quiet) noexcept {
+        may_be_quiet_ = quiet;
+        be_quiet(quiet);
+    }
+
     /// What Connections notes of it.
     struct Marks {
         bool is_felt = false;     // somebody looks at its pulse
@@ -93,12 +102,14 @@ private:
     [[nodiscard]] bool decode(std::size_t bytes) noexcept;
     [[nodiscard]] std::size_t give(const iovec* ranges, std::size_t count) noexcept;
     void cork(bool on) noexcept;
+    void be_quiet(bool quiet) noexcept;
     void keep(const void* bytes, std::size_t count);
     void give_what_waits(bool is_refused) noexcept;
     void forget_written() noexcept;
 
     static constexpr std::size_t kWaitingMost = 256 * 1024;  // unless it is one transfer alone
     static constexpr std::size_t kReadMost = 1024 * 1024;    // in one turn
+    static constexpr int kLittle = 96 * 1024;                // see set_quiet()
 
     host::Descriptor socket_;
     FrameDecoder decoder_;
@@ -110,6 +121,7 @@ private:
     std::span<const std::byte> borrowed_;
     std::size_t borrowed_at_ = 0;  // of waiting_, where it comes in between
     bool refused_ = false;
+    bool may_be_quiet_ = false, is_quiet_ = false;
     bool corked_ = false;  // the kernel sends no half full segment
     int error_ = 0;        // of the socket; 0: the stream ended
     bool broken_ = false;  // writing makes no sense any more; what was sent may still be read

@@ -35,6 +35,7 @@ void Connections::reserve(std::size_t more) {
 void Connections::add(nhi::PeerId id, host::Descriptor socket) noexcept {
     FCI_ASSERT(connected_.capacity() > connected_.size() && id != nhi::kSelf);
     FCI_ASSERT(!peers_[id].peer->connection);
+    set_quiet(false);
     poller_.forget(socket.get());
     peers_[id].peer->connection.emplace(std::move(socket), FrameDecoder(target_, id),
                                        *counters_);
@@ -118,6 +119,11 @@ void Connections::flush() noexcept {
         if (std::exchange(connection.marks().is_watched, false)) begin(id);
         return true;
     });
+}
+
+void Connections::change_quiet(bool quiet) noexcept {
+    is_quiet_ = quiet;
+    for (const nhi::PeerId id : connected_) peers_[id].peer->connection->set_quiet(quiet);
 }
 
 unsigned Connections::read(nhi::PeerId id) noexcept {

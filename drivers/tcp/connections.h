@@ -46,6 +46,11 @@ public:
     [[nodiscard]] bool waits() const noexcept { return waits_; }
     void look_again() noexcept { waits_ = false; }
 
+    /// All of them (Connection::set_quiet()). New ones are not.
+    void set_quiet(bool quiet) noexcept {
+        if (quiet != is_quiet_) change_quiet(quiet);
+    }
+
     /// Takes what a peer has sent. How much work that was.
     unsigned read(nhi::PeerId id) noexcept;
     unsigned read_all() noexcept;
@@ -62,6 +67,7 @@ public:
     void close() noexcept;
 
 private:
+    void change_quiet(bool quiet) noexcept;
     void end(nhi::PeerId id, ddi::Notice notice) noexcept;
     void after_write(nhi::PeerId id) noexcept;
     void watch_refused(nhi::PeerId id, Connection& connection) noexcept;
@@ -76,6 +82,7 @@ private:
     std::vector<nhi::PeerId> bursts_;   // those that were written to since the last flush()
     Nanoseconds due_ = 0;
     bool waits_ = false;
+    bool is_quiet_ = false;
     Counters uncounted_;
     Counters* counters_ = &uncounted_;
 };

@@ -52,6 +52,10 @@ public:
     [[nodiscard]] bool go_on() noexcept;
     /// What is here is for a buffer that the reader does not know yet (DataTarget::is_early()).
     [[nodiscard]] bool is_early() const noexcept;
+    /// The data that come now, in bytes; 0: none do.
+    [[nodiscard]] std::uint64_t coming() const noexcept {
+        return state_ == State::data ? data_.bytes : 0;
+    }
     [[nodiscard]] bool said_goodbye() const noexcept { return state_ == State::goodbye; }
     /// Bytes of data that came where they belong, and those that had to be copied there.
     struct DataBytes {

@@ -25,6 +25,11 @@ public:
 
     [[nodiscard]] FrameDecoder::Target& target() noexcept { return *this; }
 
+    Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override {
+        const Status status = Bookkeeping::mask_event_interrupt(event, masked);
+        turn_.set_watched(may_wake());
+        return status;
+    }
     Status initiate_transfer(const nhi::Transfer& transfer) noexcept override;
     nhi::Link link(nhi::PeerId id) noexcept override;
     [[nodiscard]] nhi::DataWay* data() noexcept override { return &data_; }

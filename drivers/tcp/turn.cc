@@ -20,6 +20,8 @@ unsigned Turn::poll(Nanoseconds now) noexcept {
     const bool few = peers != 0 && peers <= kReadAtOnce && !meeting_.is_busy();
     const bool looks = !few || ++turns_ % kLookEvery == 0;
     connections_.look_again();
+    if (!few) connections_.set_quiet(false);
+    if (few && looks && !is_watched_) connections_.set_quiet(true);
     const unsigned work = looks ? look(now) : connections_.read_all();
     connections_.flush();
     tend(now);
@@ -67,6 +69,7 @@ unsigned Turn::tell() noexcept {
 void Turn::sleep(Nanoseconds timeout) noexcept {
     const Nanoseconds end = timeout < 0 ? INT64_MAX : monotonic_now() + timeout;
     connections_.flush();
+    connections_.set_quiet(false);
     while (!is_woken_ && notices_.empty()) {
         Nanoseconds now = monotonic_now();
         if (now >= end) break;

@@ -24,6 +24,11 @@ public:
     unsigned poll(Nanoseconds now) noexcept;
     /// Device::sleep.
     void sleep(Nanoseconds timeout) noexcept;
+    /// Somebody sleeps, or is about to, and what comes wakes him: or nobody does.
+    void set_watched(bool watched) noexcept {
+        is_watched_ = watched;
+        if (watched) connections_.set_quiet(false);
+    }
     /// An event has come for which it must not sleep.
     void wake() noexcept { is_woken_ = true; }
 
@@ -39,6 +44,7 @@ private:
     ddi::Notices& notices_;
     ddi::PeerListener* listener_ = nullptr;
     bool is_woken_ = false;
+    bool is_watched_ = true;
     unsigned turns_ = 0;
 };
 

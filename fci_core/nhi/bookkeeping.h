@@ -55,6 +55,8 @@ protected:
         }
         return (events & interrupting_ & ~masked_) != 0;
     }
+    /// Some event would.
+    [[nodiscard]] bool may_wake() const noexcept { return (interrupting_ & ~masked_) != 0; }
     /// The events that anything is wanted of (Link::wanted_events).
     [[nodiscard]] const std::uint64_t& wanted_events() const noexcept { return wanted_events_; }
 
