@@ -146,6 +146,7 @@ void Connection::say_goodbye() noexcept try {
     const FrameHead head{FrameKind::goodbye, 0, 0, 0};
     keep(&head, sizeof head);
     (void)flush();
+    push();
 } catch (...) {
     // Then the peer takes this for a death.
 }

@@ -70,6 +70,7 @@ void Turn::sleep(Nanoseconds timeout) noexcept {
     const Nanoseconds end = timeout < 0 ? INT64_MAX : monotonic_now() + timeout;
     connections_.flush();
     connections_.set_quiet(false);
+    if (connections_.waits()) return;  // the caller may have looked at what they wait for
     while (!is_woken_ && notices_.empty()) {
         Nanoseconds now = monotonic_now();
         if (now >= end) break;

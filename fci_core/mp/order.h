@@ -122,7 +122,7 @@ struct Order : OrderHot, ListLink, ArrivedNode {
     std::uint64_t* claims = nullptr;  // the word from which both sides claim (claims.h)
     std::uint64_t own_pieces = 0;     // claimed and copied by this side
     CopyTiming timing;
-    bool expects_data = false;  // receive: counted in Peer::data_expected
+    bool expects_data = false;  // receive: counted in Peer::data
     gcs::Cells::Cell* cell = nullptr;  // the data goes through it
     struct {
         ColdLanding::Choice choice{};

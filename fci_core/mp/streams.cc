@@ -65,9 +65,8 @@ bool Streams::push_data(Peer& peer, Order& order) {
         const nhi::Data data{order.remote, order.moved, bytes};
         // Who sleeps is woken by the last of them.
         const bool is_last = bytes == order.wanted - order.moved;
-        const Status status =
-            engine_.network.data()->send(peer.id, data, order.data + order.moved,
-                                      is_last ? 1u << gcs::kWakeEvent : 0);
+        const Status status = engine_.network.data()->send(
+            peer.id, data, order.data + order.moved, is_last ? 1u << gcs::kWakeEvent : 0);
         if (status != Status::ok) return false;
         order.moved += bytes;
         engine_.counters.direct_bytes += bytes;
@@ -130,8 +129,8 @@ std::uint64_t Streams::piece_in_ring(Peer& peer, const Order& order) {
 void Streams::choose_landing(Peer& peer, Order& order) noexcept {
     const bool is_warm = warm_.take(order.data, order.wanted) || order.extras != nullptr;
     order.landing.choice = is_warm || order.wanted < ColdLanding::kLeast
-                        ? ColdLanding::Choice{Landing::wide, false}
-                        : peer.pools.landing.choose();
+                               ? ColdLanding::Choice{Landing::wide, false}
+                               : peer.pools.landing.choose();
     if (order.landing.choice.is_timed) order.landing.began = engine_.device.now();
 }
 
