@@ -78,6 +78,11 @@ void Simulation::choose() {
         limits_.offer_bytes = 1;
         limits_.unexpected_bytes = 262144;
     }
+    if (prng_.chance(8)) {
+        // Messages of which many are pushed, where the network takes data.
+        long_percent_ = 50;
+        limits_.unexpected_bytes = 1 << 20;
+    }
     if (prng_.chance(15)) {
         victim_ = static_cast<unsigned>(prng_.below(processes_));
         death_ = static_cast<Nanoseconds>(prng_.below(100'000));

@@ -25,9 +25,9 @@ struct Direct : testing::Test {
     }
     bool is_here() const { return std::memcmp(to.data(), data.data(), kBytes) == 0; }
 
-    Pair pair{kEnhancedMixed, options()};
     std::vector<std::byte> data = pattern(kBytes);
     std::vector<std::byte> to = std::vector<std::byte>(kBytes);
+    Pair pair{kEnhancedMixed, options()};  // borrows from both until it ends
 };
 
 TEST_F(Direct, receive__posted_before_and_after_its_message) {

@@ -40,9 +40,9 @@ struct Pushed : testing::Test {
     }
     bool is_here() const { return std::memcmp(to.data(), data.data(), kBytes) == 0; }
 
-    Pair pair{kEnhancedMixed, options(), limits()};
     std::vector<std::byte> data = pattern(kBytes);
     std::vector<std::byte> to = std::vector<std::byte>(kBytes + 8, std::byte{1});
+    Pair pair{kEnhancedMixed, options(), limits()};  // borrows from both until it ends
 };
 
 TEST_F(Pushed, send__into_a_receive_that_is_posted) {
