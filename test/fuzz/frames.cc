@@ -97,6 +97,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     decode(data, size, {}, &whole);
     decode(data, size, cuts, &cut);
     // One that is broken may be found out earlier or later, by a goodbye with something behind it.
+    if (whole.said_goodbye && !cut.is_right) return 0;
     if (whole.is_right && (!cut.is_right || cut.memory.events_ != whole.memory.events_)) abort();
     if (whole.is_right && std::memcmp(whole.memory.bytes_.get(), cut.memory.bytes_.get(), kBytes)) {
         abort();
