@@ -49,6 +49,10 @@ host::Descriptor call(const ddi::Card& from, const ddi::Card& to) noexcept {
 void tune(int socket) noexcept {
     set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
     set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
+    // The receive buffer grows with this, and stays. Else the first small value that is set later
+    // (Connection::set_quiet()) would bound the window.
+    set(socket, SOL_SOCKET, SO_RCVLOWAT, 2 << 20);
+    set(socket, SOL_SOCKET, SO_RCVLOWAT, 1);
     set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
     set(socket, IPPROTO_TCP, TCP_KEEPIDLE, 4);
     set(socket, IPPROTO_TCP, TCP_KEEPINTVL, 2);
