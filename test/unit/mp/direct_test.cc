@@ -9,11 +9,12 @@ namespace {
 constexpr std::size_t kBytes = 2'500'000;  // of three parts
 
 struct Direct : testing::Test {
-    static sim::WorldOptions options() {
-        sim::WorldOptions options;
-        options.per_host = 1;
-        options.direct = true;
-        return options;
+    /// The message goes to a receive that was offered.
+    void begin() {
+        pair.attach();
+        pair.receive(1, 5, to, 1);
+        pair.both();
+        pair.send(0, 0, 5, data, 2);
     }
     /// Until so much of the message is there.
     void arrive(std::size_t bytes) {
@@ -27,7 +28,7 @@ struct Direct : testing::Test {
 
     std::vector<std::byte> data = pattern(kBytes);
     std::vector<std::byte> to = std::vector<std::byte>(kBytes);
-    Pair pair{kEnhancedMixed, options()};  // borrows from both until it ends
+    Pair pair{kEnhancedMixed, direct_options()};  // borrows from both until it ends
 };
 
 TEST_F(Direct, receive__posted_before_and_after_its_message) {
@@ -91,7 +92,7 @@ TEST_F(Direct, offer__that_crosses_its_announcement_may_be_too_small) {
 }
 
 TEST(direct, offer__that_crosses_the_announcement_of_an_empty_message) {
-    Pair pair(kMixed, Direct::options());  // in which that is announced
+    Pair pair(kMixed, direct_options());  // in which that is announced
     pair.attach();
     std::vector<std::byte> nothing, to(10);
     for (int round = 0; round < 3; ++round) {
@@ -141,10 +142,7 @@ TEST_F(Direct, receive__of_a_part_of_the_message) {
 }
 
 TEST_F(Direct, send__keeps_its_buffer_until_the_network_has_it) {
-    pair.attach();
-    pair.receive(1, 5, to, 1);
-    pair.both();
-    pair.send(0, 0, 5, data, 2);
+    begin();
     const std::vector<std::byte> sent = data;
     for (Limit limit("the send"); limit.holds() && !pair.recorder.has(2);) pair.turns(0, 1);
     std::ranges::fill(data, std::byte{7});
@@ -153,10 +151,7 @@ TEST_F(Direct, send__keeps_its_buffer_until_the_network_has_it) {
 }
 
 TEST_F(Direct, receive__of_one_that_dies_in_the_midst_is_left_alone_afterwards) {
-    pair.attach();
-    pair.receive(1, 5, to, 1);
-    pair.both();
-    pair.send(0, 0, 5, data, 2);
+    begin();
     arrive(1000);
     pair.world.kill(0);
     for (Limit limit("the loss"); limit.holds() && !pair.recorder.has(1);) pair.turns(1, 1);
@@ -167,10 +162,7 @@ TEST_F(Direct, receive__of_one_that_dies_in_the_midst_is_left_alone_afterwards) 
 }
 
 TEST_F(Direct, send__to_one_that_dies_in_the_midst_gives_its_buffer_back) {
-    pair.attach();
-    pair.receive(1, 5, to, 1);
-    pair.both();
-    pair.send(0, 0, 5, data, 2);
+    begin();
     arrive(1000);
     pair.world.kill(1);
     for (Limit limit("the loss"); limit.holds() && !pair.recorder.has(2);) pair.turns(0, 1);
@@ -180,10 +172,7 @@ TEST_F(Direct, send__to_one_that_dies_in_the_midst_gives_its_buffer_back) {
 }
 
 TEST_F(Direct, send__to_one_that_is_given_up_gives_its_buffer_back) {
-    pair.attach();
-    pair.receive(1, 5, to, 1);
-    pair.both();
-    pair.send(0, 0, 5, data, 2);
+    begin();
     pair.turns(0, 1);
     pair.ends[0]->meetings().give_up(pair.ends[0]->engine().peers[pair.there[0]]);
     pair.turns(0, 10);
@@ -201,9 +190,7 @@ TEST_F(Direct, receive__takes_no_data_that_are_not_its_own) {
     nhi::DataWay& way = *pair.devices[0]->network().data();
     const auto forge = [&](std::uint64_t name, std::uint64_t offset, std::uint64_t bytes) {
         const std::uint64_t before = pair.world.statistics().dropped;
-        EXPECT_EQ(way.send(pair.there[0], {name, offset, bytes}, forged.data(),
-                                    0),
-                  Status::ok);
+        EXPECT_EQ(way.send(pair.there[0], {name, offset, bytes}, forged.data(), 0), Status::ok);
         pair.both();
         return pair.world.statistics().dropped != before;
     };

@@ -61,6 +61,14 @@ struct Recorder {
     [[nodiscard]] int error(int number) const { return outcomes.at(number).error; }
 };
 
+/// Two hosts, between which data go directly.
+inline sim::WorldOptions direct_options() {
+    sim::WorldOptions options;
+    options.per_host = 1;
+    options.direct = true;
+    return options;
+}
+
 struct Pair {
     explicit Pair(const Protocol& protocol = kEnhancedMixed, sim::WorldOptions options = {},
                   const Limits& limits = small_limits())

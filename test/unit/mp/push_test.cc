@@ -15,12 +15,6 @@ Limits limits() {
 }
 
 struct Pushed : testing::Test {
-    static sim::WorldOptions options() {
-        sim::WorldOptions options;
-        options.per_host = 1;
-        options.direct = true;
-        return options;
-    }
     Pushed() { pair.attach(); }
     const Counters& counters(int who) { return pair.ends[who]->engine().counters; }
     Engine& receiver() { return pair.ends[1]->engine(); }
@@ -42,7 +36,7 @@ struct Pushed : testing::Test {
 
     std::vector<std::byte> data = pattern(kBytes);
     std::vector<std::byte> to = std::vector<std::byte>(kBytes + 8, std::byte{1});
-    Pair pair{kEnhancedMixed, options(), limits()};  // borrows from both until it ends
+    Pair pair{kEnhancedMixed, direct_options(), limits()};  // borrows from both until it ends
 };
 
 TEST_F(Pushed, send__into_a_receive_that_is_posted) {
@@ -169,7 +163,7 @@ TEST_F(Pushed, send__synchronous_waits_for_its_receive) {
 TEST_F(Pushed, kill__of_the_sender_before_its_data_are_here) {
     for (const int posted : {0, 1, 2}) {  // not; early; late
         SCOPED_TRACE(posted);
-        Pair fresh{kEnhancedMixed, options(), limits()};
+        Pair fresh{kEnhancedMixed, direct_options(), limits()};
         fresh.attach();
         if (posted == 1) fresh.receive(1, 5, to, 1);
         Peer& peer = fresh.ends[1]->engine().peers[fresh.there[1]];
