@@ -49,6 +49,14 @@ struct Engine {
         if (peer.pools.in.owes()) work.set_busy();
     }
 
+    /// The network takes long messages from buffer to buffer between it and this process.
+    [[nodiscard]] bool goes_directly(const Peer& peer) const noexcept {
+        return peer.data.is_there && limits.copy != CopyPath::Policy::ring;
+    }
+    /// Messages to it, or from it, may be pushed: up to kPushMost their data comes unasked.
+    [[nodiscard]] bool may_push(const Peer& peer) const noexcept {
+        return protocol.sends_data() && goes_directly(peer);
+    }
     /// For a message of so many bytes; nullptr: it goes another way.
     [[nodiscard]] gcs::Cells::Cell* cell_for(Peer& peer, std::uint64_t bytes) noexcept;
     /// A send to it found no room.

@@ -9,13 +9,8 @@ namespace fci::mp {
 // --- the receiver's side ---
 
 bool Offers::is_worth_it(Order& order, Peer* source) {
-    // What may be pushed comes without it.
-    const auto is_pushed = [&] {
-        return source->data.is_there && order.bytes <= kPushMost &&
-               engine_.limits.copy != CopyPath::Policy::ring;
-    };
     if (order.bytes < engine_.limits.offer_bytes || source == nullptr ||
-        (engine_.protocol.sends_data() && is_pushed()) ||
+        (engine_.may_push(*source) && order.bytes <= kPushMost) ||
         (engine_.protocol.sends_data() && order.bytes <= source->credit.eager_bytes()) ||
         !engine_.protocol.offers_receives() || !source->attached || source->id == nhi::kSelf ||
         source->offers_out >= Peer::kOffersMost || engine_.posted.blocks_offer(order.pattern)) {
@@ -98,8 +93,7 @@ bool Offers::decline(Peer& peer, std::uint8_t epoch) {
 bool Offers::on_offer(Peer& peer, const gcs::Line& line) {
     const auto record = unpack<OfferRecord>(line);
     const Pattern pattern{nhi::kSelf, Control::of(line).space(), record.match, record.ignore};
-    if (pattern.space >= kActiveSpace || record.receive == 0 || !names_a_way(record) ||
-        !has_way(peer, record.path)) {
+    if (pattern.space >= kActiveSpace || record.receive == 0 || !has_way(peer, record)) {
         return false;
     }
     if (record.epoch == peer.declined_epoch) return true;

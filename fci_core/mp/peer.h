@@ -144,9 +144,11 @@ struct Peer {
     }
 };
 
-/// Of a request: data can go to the peer so.
-[[nodiscard]] inline bool has_way(const Peer& peer, std::uint8_t path) noexcept {
-    return path != static_cast<std::uint8_t>(Path::direct) || peer.data.is_there;
+/// Data can go to the peer as its request or offer says.
+template <class Record>
+[[nodiscard]] bool has_way(const Peer& peer, const Record& record) noexcept {
+    const bool is_direct = record.path == static_cast<std::uint8_t>(Path::direct);
+    return names_a_way(record) && (!is_direct || peer.data.is_there);
 }
 
 }  // namespace fci::mp

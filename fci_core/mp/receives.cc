@@ -253,6 +253,31 @@ bool Receives::on_send(Peer& peer, const gcs::Line& line) {
     return true;
 }
 
+/// The receive that the announcement was matched with.
+void Receives::take_posted(Order& order, const Envelope& envelope, const gcs::Line& line) noexcept {
+    const auto record = unpack<AnnounceRecord>(line);
+    engine_.posted.remove(order);
+    ++engine_.counters.received_expected;
+    order.peer = envelope.source;
+    order.match = record.match;
+    order.immediate = record.immediate;
+    order.has_immediate = (Control::of(line).flags & kImmediate) != 0;
+    order.length = record.length;
+}
+
+/// What is announced, with memory for so much of it.
+Arrived& Receives::new_announced(const Envelope& envelope, const gcs::Line& line,
+                                 std::uint64_t bytes) {
+    const auto record = unpack<AnnounceRecord>(line);
+    Arrived& message = new_arrived(envelope, bytes);
+    message.immediate = record.immediate;
+    message.has_immediate = (Control::of(line).flags & kImmediate) != 0;
+    message.length = record.length;
+    message.address = record.address;
+    message.send = record.send;
+    return message;
+}
+
 bool Receives::on_announce(Peer& peer, const gcs::Line& line) {
     const Control control = Control::of(line);
     const auto record = unpack<AnnounceRecord>(line);
@@ -263,7 +288,6 @@ bool Receives::on_announce(Peer& peer, const gcs::Line& line) {
         const std::byte* const header = peer.in.ring(line, control.bytes);
         return header != nullptr && active_.take_announced(peer, record, {header, control.bytes});
     }
-    const bool has_immediate = (control.flags & kImmediate) != 0;
     const Envelope envelope{peer.id, space, record.match};
     if ((control.flags & kFollows) != 0) return take_push(peer, envelope, line);
     if (PostedNode* const node = engine_.posted.find(envelope)) {
@@ -272,13 +296,7 @@ bool Receives::on_announce(Peer& peer, const gcs::Line& line) {
         if (record.receive != 0 && (record.receive != order.handle || !order.offered)) {
             return false;
         }
-        engine_.posted.remove(order);
-        ++engine_.counters.received_expected;
-        order.peer = peer.id;
-        order.match = record.match;
-        order.immediate = record.immediate;
-        order.has_immediate = has_immediate;
-        order.length = record.length;
+        take_posted(order, envelope, line);
         if (record.receive != 0 || Rendezvous::has_crossed(order)) {
             rendezvous_.begin_offered_receive(order, record);
         } else {
@@ -287,12 +305,7 @@ bool Receives::on_announce(Peer& peer, const gcs::Line& line) {
         return true;
     }
     if (record.receive != 0) return false;
-    Arrived& message = new_arrived(envelope, 0);
-    message.immediate = record.immediate;
-    message.has_immediate = has_immediate;
-    message.length = record.length;
-    message.address = record.address;
-    message.send = record.send;
+    Arrived& message = new_announced(envelope, line, 0);
     message.announced = true;
     engine_.arrived.append(message);
     return true;
@@ -301,7 +314,6 @@ bool Receives::on_announce(Peer& peer, const gcs::Line& line) {
 /// An announcement whose data comes next.
 bool Receives::take_push(Peer& peer, const Envelope& envelope, const gcs::Line& line) {
     const auto record = unpack<AnnounceRecord>(line);
-    const bool has_immediate = (Control::of(line).flags & kImmediate) != 0;
     if (!peer.data.is_there || record.receive != 0 || Control::of(line).bytes != 0 ||
         record.length == 0 || record.length > kPushMost) {
         return false;
@@ -309,24 +321,15 @@ bool Receives::take_push(Peer& peer, const Envelope& envelope, const gcs::Line& 
     data_.reserve();
     Order* const order = static_cast<Order*>(engine_.posted.find(envelope));
     const bool takes_all = order != nullptr && order->bytes >= record.length;
-    Arrived* const message = takes_all ? nullptr : &new_arrived(envelope, record.length);
+    Arrived* const message = takes_all ? nullptr : &new_announced(envelope, line, record.length);
     if (message != nullptr) {
-        message->immediate = record.immediate;
-        message->has_immediate = has_immediate;
-        message->length = record.length;
-        message->send = record.send;
         message->charge = static_cast<std::uint32_t>(kSlotCharge + record.length);
     }
     if (order == nullptr) {
         engine_.arrived.append(*message);
     } else {
-        engine_.posted.remove(*order);
-        ++engine_.counters.received_expected;
+        take_posted(*order, envelope, line);
         engine_.orders.release_claim(*order);  // of an offer that was not used
-        order->peer = peer.id;
-        order->match = record.match;
-        order->immediate = record.immediate;
-        order->has_immediate = has_immediate;
     }
     data_.begin(peer, record, order, message);
     return true;

@@ -54,6 +54,8 @@ private:
     struct Short;
     void take_short(Peer& peer, const Short& message);
     [[nodiscard]] bool take_push(Peer& peer, const Envelope& envelope, const gcs::Line& line);
+    void take_posted(Order& order, const Envelope& envelope, const gcs::Line& line) noexcept;
+    Arrived& new_announced(const Envelope& envelope, const gcs::Line& line, std::uint64_t bytes);
     Arrived& new_arrived(const Envelope& envelope, std::uint64_t bytes);
     void dispose(Arrived& message);
 

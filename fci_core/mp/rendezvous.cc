@@ -16,8 +16,7 @@ bool is_copied(Path path) noexcept { return path == Path::pull || path == Path::
 }  // namespace
 
 void Rendezvous::choose_path(Order& order, Peer& peer, std::uint64_t bytes) {
-    const bool is_direct = peer.data.is_there && engine_.limits.copy != CopyPath::Policy::ring;
-    order.chosen = is_direct ? Path::direct
+    order.chosen = engine_.goes_directly(peer) ? Path::direct
                    : copies_.may_copy(peer, SharedCopies::Direction::read)
                        ? peer.path.choose(bytes, SharedCopies::is_worth_sharing(bytes))
                        : Path::ring;
@@ -79,8 +78,7 @@ bool Rendezvous::on_clear_to_send(Peer& peer, const gcs::Line& line) {
     Order* const order = engine_.orders.find(record.send, peer, true);
     // It may have begun by an offer that its receiver believes declined.
     if (order == nullptr || order->state != OrderState::announced) return peer.data.is_there;
-    if (record.bytes > order->length || record.bytes == 0 || !names_a_way(record) ||
-        !has_way(peer, record.path)) {
+    if (record.bytes > order->length || record.bytes == 0 || !has_way(peer, record)) {
         return false;
     }
     order->begin_moving();

@@ -266,8 +266,7 @@ bool Sends::serve(Peer& peer) {
 
 /// Its data can follow the announcement.
 bool Sends::may_push(Peer& peer, const Order& order) const noexcept {
-    return peer.data.is_there && order.length > kPushLeast && order.length <= kPushMost &&
-           engine_.protocol.sends_data() && engine_.limits.copy != CopyPath::Policy::ring &&
+    return engine_.may_push(peer) && order.length > kPushLeast && order.length <= kPushMost &&
            order.space != kActiveSpace && (order.send_flags & kSendSynchronous) == 0 &&
            header_of(order).empty() && peer.has_unexpected_credit(kSlotCharge + order.length);
 }
