@@ -76,11 +76,10 @@ libfci_tcp_la_SOURCES = \
 	drivers/tcp/own.h \
 	drivers/tcp/pages.h \
 	drivers/tcp/peers.h \
-	drivers/tcp/poller.cc \
-	drivers/tcp/poller.h \
+	drivers/tcp/kernel.cc \
+	drivers/tcp/kernel.h \
 	drivers/tcp/pulse.h \
-	drivers/tcp/socket.cc \
-	drivers/tcp/socket.h \
+	drivers/tcp/streams.h \
 	drivers/tcp/tcp.cc \
 	drivers/tcp/tcp.h \
 	drivers/tcp/tcp_data.cc \

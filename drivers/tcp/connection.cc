@@ -1,16 +1,11 @@
 #include "drivers/tcp/connection.h"
 
-#include <linux/sockios.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "drivers/host/descriptor.h"
 #include "fci_core/base/assert.h"
 
 namespace fci::tcp {
@@ -43,17 +38,8 @@ void Connection::reserve(const nhi::Transfer& transfer) {
 
 /// How many bytes the kernel takes at once.
 std::size_t Connection::give(const iovec* ranges, std::size_t count) noexcept {
-    constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
-    ssize_t sent;
-    if (count == 1) {
-        sent = ::send(socket_.get(), ranges->iov_base, ranges->iov_len, flags);
-    } else {
-        msghdr message{};
-        message.msg_iov = const_cast<iovec*>(ranges);
-        message.msg_iovlen = count;
-        sent = ::sendmsg(socket_.get(), &message, flags);
-    }
-    if (sent < 0 && !is_for_now(errno)) broken_ = true;
+    const ssize_t sent = stream_.send({ranges, count});
+    if (sent < 0 && !is_for_now(static_cast<int>(-sent))) broken_ = true;
     if (sent <= 0) return 0;
     ++counters_.network_writes;
     counters_.network_bytes_sent += static_cast<std::size_t>(sent);
@@ -102,9 +88,8 @@ void Connection::write(const nhi::Transfer& transfer, bool goes_on) noexcept {
 
 /// With MSG_MORE instead, each acknowledgement would send what has come together so far.
 void Connection::cork(bool on) noexcept {
-    const int value = on;
     corked_ = on;
-    (void)setsockopt(socket_.get(), IPPROTO_TCP, TCP_CORK, &value, sizeof value);
+    streams_.cork(stream_.get(), on);
 }
 
 void Connection::push() noexcept {
@@ -184,7 +169,7 @@ void Connection::give_data_back() noexcept {
     if (!borrows()) return;
     borrowed_ = {};
     broken_ = true;
-    (void)shutdown(socket_.get(), SHUT_RDWR);
+    streams_.end(stream_.get(), true);
 }
 
 void Connection::forget_written() noexcept {
@@ -195,25 +180,17 @@ void Connection::forget_written() noexcept {
 
 void Connection::be_quiet(bool quiet) noexcept {
     if (std::exchange(is_quiet_, quiet) == quiet) return;
-    const int least = quiet ? kLittle : 1;
-    (void)setsockopt(socket_.get(), SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
+    streams_.tell_from(stream_.get(), quiet ? kLittle : 1);
 }
 
-bool Connection::has_arrived() const noexcept {
-    if (broken_) return true;
-    int unread = 0;
-    return !has_waiting() && (ioctl(socket_.get(), SIOCOUTQ, &unread) != 0 || unread == 0);
+bool Connection::has_arrived() noexcept {
+    return broken_ || (!has_waiting() && streams_.under_way(stream_.get()) == 0);
 }
 
 Connection::Beat Connection::feel(Nanoseconds now) noexcept {
-    tcp_info told{};
-    socklen_t bytes = sizeof told;
-    if (broken_ || getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &told, &bytes) != 0) {
-        return Beat::idle;  // reading finds out
-    }
-    const bool is_owed = told.tcpi_unacked != 0 || told.tcpi_probes != 0;
-    const Nanoseconds heard_ago = Nanoseconds{told.tcpi_last_ack_recv} * 1'000'000;
-    if (!pulse_.look(now, {is_owed, heard_ago})) return Beat::silent;
+    Pulse::Sign sign;
+    if (broken_ || !streams_.sign(stream_.get(), &sign)) return Beat::idle;  // reading finds out
+    if (!pulse_.look(now, sign)) return Beat::silent;
     return has_arrived() ? Beat::idle : Beat::alive;
 }
 
@@ -228,18 +205,10 @@ Connection::Reading Connection::read() noexcept {
         if (count == 0) break;
         std::size_t room = 0;
         for (unsigned i = 0; i < count; ++i) room += ranges[i].iov_len;
-        ssize_t got;
-        if (count == 1) {
-            got = ::recv(socket_.get(), ranges[0].iov_base, room, MSG_DONTWAIT);
-        } else {
-            msghdr message{};
-            message.msg_iov = ranges;
-            message.msg_iovlen = count;
-            got = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT);
-        }
-        if (got < 0 && is_for_now(errno)) break;
+        const ssize_t got = stream_.receive({ranges, count});
+        if (got < 0 && is_for_now(static_cast<int>(-got))) break;
         if (got <= 0) {
-            error_ = got == 0 ? 0 : errno;
+            error_ = static_cast<int>(-got);
             return Reading::end;
         }
         taken += static_cast<std::size_t>(got);

@@ -1,4 +1,4 @@
-// Connection: a socket to a peer that has been met, with what waits to be written to it.
+// Connection: a stream to a peer that has been met, with what waits to be written to it.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "drivers/host/descriptor.h"
 #include "drivers/tcp/frame_decoder.h"
 #include "drivers/tcp/pulse.h"
+#include "drivers/tcp/streams.h"
 #include "fci_core/base/counters.h"
 #include "fci_core/nhi/transfer.h"
 
@@ -19,13 +19,16 @@ namespace fci::tcp {
 class Connection {
 public:
     /// `counters`: of what is written and read; they outlive it.
-    Connection(host::Descriptor socket, FrameDecoder decoder, Counters& counters)
-        : socket_(std::move(socket)), decoder_(decoder), counters_(counters) {}
+    Connection(Streams& streams, Stream stream, FrameDecoder decoder, Counters& counters)
+        : streams_(streams),
+          stream_(std::move(stream)),
+          decoder_(decoder),
+          counters_(counters) {}
 
-    [[nodiscard]] int socket() const noexcept { return socket_.get(); }
-    /// Its other end hears nothing of it while another process has the socket as well.
+    [[nodiscard]] int stream() const noexcept { return stream_.get(); }
+    /// Its other end hears nothing of it while another process has the stream as well.
     void close() noexcept {
-        socket_.close();
+        stream_.close();
         broken_ = true;
     }
 
@@ -54,7 +57,7 @@ public:
     bool flush() noexcept;
     /// The peer's kernel has all of it, or there is no such peer any more. It may say so some 40 ms
     /// late.
-    [[nodiscard]] bool has_arrived() const noexcept;
+    [[nodiscard]] bool has_arrived() noexcept;
     [[nodiscard]] bool has_waiting() const noexcept {
         return first_ != waiting_.size() || borrows();
     }
@@ -111,7 +114,8 @@ private:
     static constexpr std::size_t kReadMost = 1024 * 1024;    // in one turn
     static constexpr int kLittle = 96 * 1024;                // see set_quiet()
 
-    host::Descriptor socket_;
+    Streams& streams_;
+    Stream stream_;
     FrameDecoder decoder_;
     Counters& counters_;
     Pulse pulse_;
@@ -123,7 +127,7 @@ private:
     bool refused_ = false;
     bool may_be_quiet_ = false, is_quiet_ = false;
     bool corked_ = false;  // the kernel sends no half full segment
-    int error_ = 0;        // of the socket; 0: the stream ended
+    int error_ = 0;        // of the stream; 0: the stream ended
     bool broken_ = false;  // writing makes no sense any more; what was sent may still be read
 };
 

@@ -1,14 +1,10 @@
 #include "drivers/tcp/connections.h"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <new>
 #include <utility>
 
 #include "fci_core/base/assert.h"
-#include "fci_core/base/clock.h"
 #include "fci_core/base/log.h"
 
 namespace fci::tcp {
@@ -32,19 +28,19 @@ void Connections::reserve(std::size_t more) {
     }
 }
 
-void Connections::add(nhi::PeerId id, host::Descriptor socket) noexcept {
+void Connections::add(nhi::PeerId id, Stream stream) noexcept {
     FCI_ASSERT(connected_.capacity() > connected_.size() && id != nhi::kSelf);
     FCI_ASSERT(!peers_[id].peer->connection);
     set_quiet(false);
-    poller_.forget(socket.get());
-    peers_[id].peer->connection.emplace(std::move(socket), FrameDecoder(target_, id),
-                                       *counters_);
+    streams_.forget(stream.get());
+    peers_[id].peer->connection.emplace(streams_, std::move(stream),
+                                       FrameDecoder(target_, id), *counters_);
     connected_.push_back(id);
 }
 
 void Connections::begin(nhi::PeerId id) noexcept {
     FCI_ASSERT(peers_[id].state() == PeerState::attached && peers_[id].peer->connection);
-    poller_.watch(peers_[id].peer->connection->socket(), Poller::Source::peer, id, EPOLLIN);
+    streams_.watch(peers_[id].peer->connection->stream(), Streams::Source::peer, id, Streams::kIn);
 }
 
 void Connections::reserve(nhi::PeerId id, const nhi::Transfer& transfer) {
@@ -54,7 +50,7 @@ void Connections::reserve(nhi::PeerId id, const nhi::Transfer& transfer) {
 void Connections::write(nhi::PeerId id, const nhi::Transfer& transfer) noexcept {
     Connection& connection = *peers_[id].peer->connection;
     Connection::Marks& marks = connection.marks();
-    const Nanoseconds now = monotonic_now();
+    const Nanoseconds now = streams_.now();
     const bool goes_on = marks.is_in_burst && now - marks.written < kBurst;
     marks.written = now;
     if (!marks.is_in_burst) {
@@ -84,7 +80,7 @@ void Connections::after_write(nhi::PeerId id) noexcept {
         FCI_ASSERT(busy_.size() < connected_.size());
         marks.is_felt = true;
         busy_.push_back(id);
-        if (due_ == 0) due_ = monotonic_now() + Pulse::kLookEvery;
+        if (due_ == 0) due_ = streams_.now() + Pulse::kLookEvery;
     }
     if (!connection.has_waiting()) return;
     if (!marks.is_waiting) {
@@ -99,7 +95,7 @@ void Connections::after_write(nhi::PeerId id) noexcept {
 void Connections::watch_refused(nhi::PeerId id, Connection& connection) noexcept {
     if (!connection.is_refused() || connection.marks().is_watched) return;
     connection.marks().is_watched = true;
-    poller_.watch(connection.socket(), Poller::Source::peer, id, EPOLLIN | EPOLLOUT);
+    streams_.watch(connection.stream(), Streams::Source::peer, id, Streams::kIn | Streams::kOut);
 }
 
 void Connections::flush() noexcept {
@@ -180,7 +176,7 @@ void Connections::end(nhi::PeerId id, ddi::Notice notice) noexcept try {
     }
     peers_[id].peer->state = PeerState::ending;
     peers_[id].peer->connection.reset();
-    poller_.ring();  // perhaps outside of poll()
+    streams_.ring();  // perhaps outside of poll()
     notices_.add(std::move(notice));
 } catch (const std::bad_alloc&) {
     // The listener never hears of it, and transfers say that it is lost.
@@ -190,15 +186,15 @@ void Connections::end(nhi::PeerId id, ddi::Notice notice) noexcept try {
 
 void Connections::say_goodbye() noexcept {
     for (const nhi::PeerId id : connected_) peers_[id].peer->connection->say_goodbye();
-    const Nanoseconds began = monotonic_now();
+    const Nanoseconds began = streams_.now();
     Nanoseconds look_at = began + Pulse::kLookEvery;
     bool told = false;
-    for (Nanoseconds now = began; now < began + kFarewell; now = monotonic_now()) {
+    for (Nanoseconds now = began; now < began + kFarewell; now = streams_.now()) {
         const bool looks = now >= look_at;
         if (looks) look_at = now + Pulse::kLookEvery;
         std::erase_if(connected_, [&](nhi::PeerId id) {
             Connection& connection = *peers_[id].peer->connection;
-            if (connection.flush()) (void)shutdown(connection.socket(), SHUT_WR);
+            if (connection.flush()) streams_.end(connection.stream(), false);
             // What is left unread would make the kernel throw away what is unsent.
             return connection.read() >= Connection::Reading::goodbye || connection.has_arrived() ||
                    (looks && connection.feel(now) == Connection::Beat::silent);
@@ -210,7 +206,7 @@ void Connections::say_goodbye() noexcept {
                                 ", which does not take what was sent to it");
         }
         const bool is_short = now < began + kSecond / 100;
-        usleep(is_short ? 100 : 1000);
+        streams_.pause(is_short ? 100'000 : 1'000'000);
     }
 }
 

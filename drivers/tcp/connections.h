@@ -3,10 +3,9 @@
 
 #include <vector>
 
-#include "drivers/host/descriptor.h"
 #include "drivers/tcp/frame_decoder.h"
 #include "drivers/tcp/peers.h"
-#include "drivers/tcp/poller.h"
+#include "drivers/tcp/streams.h"
 #include "fci_core/ddi/notices.h"
 #include "fci_core/nhi/transfer.h"
 
@@ -14,16 +13,16 @@ namespace fci::tcp {
 
 class Connections {
 public:
-    Connections(Peers& peers, Poller& poller, ddi::Notices& notices, FrameDecoder::Target& target)
+    Connections(Peers& peers, Streams& streams, ddi::Notices& notices, FrameDecoder::Target& target)
         : peers_(peers),
-          poller_(poller),
+          streams_(streams),
           notices_(notices),
           target_(target) {}
 
     /// For so many more; may throw bad_alloc.
     void reserve(std::size_t more);
     /// There was room for it. Nothing is read before begin().
-    void add(nhi::PeerId id, host::Descriptor socket) noexcept;
+    void add(nhi::PeerId id, Stream stream) noexcept;
     /// The listener knows of it.
     void begin(nhi::PeerId id) noexcept;
     [[nodiscard]] std::size_t size() const noexcept { return connected_.size(); }
@@ -73,7 +72,7 @@ private:
     void watch_refused(nhi::PeerId id, Connection& connection) noexcept;
 
     Peers& peers_;
-    Poller& poller_;
+    Streams& streams_;
     ddi::Notices& notices_;
     FrameDecoder::Target& target_;
     std::vector<nhi::PeerId> connected_;

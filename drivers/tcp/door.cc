@@ -1,22 +1,20 @@
 #include "drivers/tcp/door.h"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
+#include <arpa/inet.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <new>
 #include <utility>
 
+#include "drivers/host/descriptor.h"
 #include "drivers/host/place.h"
-#include "drivers/tcp/socket.h"
 #include "fci_core/base/assert.h"
 
 namespace fci::tcp {
 
 namespace {
 
-constexpr int kBacklog = 4096;
 constexpr Nanoseconds kMillisecond = 1'000'000;
 constexpr Nanoseconds kHelloLimit = 5'000 * kMillisecond;
 // So long nobody is sent away for the next one, however many knock.
@@ -42,7 +40,7 @@ Status Door::open(ddi::Card* card, PortRange ports, std::string* error) {
     }
     if (failed == 0) {
         FCI_ASSERT(card->port != 0);
-        poller_.watch(listening_.get(), Poller::Source::door, 0, EPOLLIN);
+        streams_.watch(listening_.get(), Streams::Source::door, 0, Streams::kIn);
         return Status::ok;
     }
     if (failed == EADDRINUSE && !ports.is_any()) {
@@ -61,21 +59,9 @@ Status Door::open(ddi::Card* card, PortRange ports, std::string* error) {
 
 /// 0, or why not, as errno says it.
 int Door::listen_at(ddi::Card* card) noexcept {
-    listening_ = host::Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!listening_) return errno;
-    const int on = 1;
-    (void)setsockopt(listening_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = card->port;
-    address.sin_addr.s_addr = card->host;
-    auto* const generic = reinterpret_cast<sockaddr*>(&address);
-    socklen_t bytes = sizeof address;
-    if (bind(listening_.get(), generic, bytes) != 0 || ::listen(listening_.get(), kBacklog) != 0 ||
-        getsockname(listening_.get(), generic, &bytes) != 0) {
-        return errno;
-    }
-    card->port = address.sin_port;
+    const int listening = streams_.listen(card);
+    if (listening < 0) return -listening;
+    listening_ = Stream(streams_, listening);
     return 0;
 }
 
@@ -99,31 +85,28 @@ bool Door::make_room(Nanoseconds now) noexcept {
 void Door::answer(Nanoseconds now) noexcept {
     constexpr unsigned kAtOnce = 32;
     for (unsigned i = 0; i < kAtOnce && make_room(now); ++i) {
-        host::Descriptor socket(
-            ::accept4(listening_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-        if (!socket) {
+        const int stream = streams_.accept(listening_.get());
+        if (stream < 0) {
             // Whoever waits at an open door lets nobody sleep.
-            const bool is_shortage = errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
-                                     errno == ENOMEM;
-            if (is_shortage) rest(now + kRestWithoutDescriptors);
+            if (is_shortage(-stream) && stream != -EAGAIN) rest(now + kRestWithoutDescriptors);
             return;
         }
-        const int fd = socket.get();
         FCI_ASSERT(callers_.size() < kCallersMost && callers_.capacity() >= kCallersMost);
-        callers_.push_back({std::move(socket), {}, now});
-        poller_.watch(fd, Poller::Source::caller, static_cast<std::uint32_t>(fd), EPOLLIN);
+        callers_.push_back({Stream(streams_, stream), {}, now});
+        streams_.watch(stream, Streams::Source::caller, static_cast<std::uint32_t>(stream),
+                       Streams::kIn);
     }
 }
 
-std::optional<Visitor> Door::hear(int socket) noexcept {
+std::optional<Visitor> Door::hear(int stream) noexcept {
     const auto caller = std::ranges::find_if(
-        callers_, [&](const Caller& one) { return one.socket.get() == socket; });
+        callers_, [&](const Caller& one) { return one.stream.get() == stream; });
     if (caller == callers_.end()) return {};
-    const HelloReader::Heard heard = caller->reader.hear(socket);
+    const HelloReader::Heard heard = caller->reader.hear(caller->stream);
     if (heard == HelloReader::Heard::part) return {};
     std::optional<Visitor> visitor;
     if (heard == HelloReader::Heard::all) {
-        visitor = Visitor{std::move(caller->socket), caller->reader.hello()};
+        visitor = Visitor{std::move(caller->stream), caller->reader.hello()};
     } else {
         ++strangers_;
     }
@@ -156,7 +139,8 @@ void Door::rest(Nanoseconds until) noexcept {
 
 void Door::set_open(bool open) noexcept {
     if (std::exchange(is_open_, open) == open) return;
-    poller_.watch(listening_.get(), Poller::Source::door, 0, open ? std::uint32_t{EPOLLIN} : 0u);
+    streams_.watch(listening_.get(), Streams::Source::door, 0,
+                   open ? Streams::kIn : Streams::kIfBroken);
 }
 
 }  // namespace fci::tcp

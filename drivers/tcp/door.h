@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "drivers/host/descriptor.h"
 #include "drivers/tcp/hello.h"
-#include "drivers/tcp/poller.h"
+#include "drivers/tcp/streams.h"
 #include "fci_core/base/port_range.h"
 #include "fci_core/base/status.h"
 #include "fci_core/ddi/card.h"
@@ -18,7 +17,7 @@ namespace fci::tcp {
 
 /// Who has said who he is.
 struct Visitor {
-    host::Descriptor socket;
+    Stream stream;
     Hello hello;
 };
 
@@ -26,7 +25,7 @@ class Door {
 public:
     static constexpr std::size_t kCallersMost = 256;  // more wait in the kernel's queue
 
-    explicit Door(Poller& poller) noexcept : poller_(poller) {}
+    explicit Door(Streams& streams) noexcept : streams_(streams) {}
 
     /// At the place of `card`, which gets its port if it has none, one of `ports`.
     Status open(ddi::Card* card, PortRange ports, std::string* error);
@@ -35,8 +34,8 @@ public:
 
     /// Somebody calls.
     void answer(Nanoseconds now) noexcept;
-    /// He at this socket has said something, or left.
-    std::optional<Visitor> hear(int socket) noexcept;
+    /// He at this stream has said something, or left.
+    std::optional<Visitor> hear(int stream) noexcept;
     /// What is due by time.
     void tend(Nanoseconds now) noexcept;
     /// When that is; 0: nothing.
@@ -49,7 +48,7 @@ public:
 
 private:
     struct Caller {
-        host::Descriptor socket;
+        Stream stream;
         HelloReader reader;
         Nanoseconds came = 0;
     };
@@ -59,8 +58,8 @@ private:
     void set_open(bool open) noexcept;
     void rest(Nanoseconds until) noexcept;
 
-    Poller& poller_;
-    host::Descriptor listening_;
+    Streams& streams_;
+    Stream listening_;
     std::vector<Caller> callers_;  // who came first stands first
     bool is_open_ = true;          // the kernel says when somebody calls
     Nanoseconds rest_until_ = 0;   // before then it does not

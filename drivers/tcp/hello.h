@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "drivers/tcp/streams.h"
 #include "fci_core/ddi/agreement.h"
 #include "fci_core/ddi/card.h"
 
@@ -49,15 +50,15 @@ struct Hello {
 static_assert(sizeof(Hello) == 88 && offsetof(Hello, to) == 56, "of every version");
 static_assert(std::has_unique_object_representations_v<Hello>);
 
-/// False: the connection does not take it, and errno says why.
-bool say(int socket, const Hello& hello) noexcept;
+/// 0, or why it cannot be said, as errno has it.
+int say(Stream& stream, const Hello& hello) noexcept;
 
 /// The hello of the other end, as it comes.
 class HelloReader {
 public:
     enum class Heard : std::uint8_t { part, all, closed };
 
-    Heard hear(int socket) noexcept;
+    Heard hear(Stream& stream) noexcept;
     [[nodiscard]] const Hello& hello() const noexcept { return hello_; }
 
 private:

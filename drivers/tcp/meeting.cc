@@ -1,16 +1,14 @@
 #include "drivers/tcp/meeting.h"
 
-#include <netinet/in.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
+#include <arpa/inet.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <new>
 #include <utility>
 
+#include "drivers/host/descriptor.h"
 #include "drivers/host/place.h"
-#include "drivers/tcp/socket.h"
 #include "fci_core/base/assert.h"
 #include "fci_core/base/log.h"
 #include "fci_core/ddi/agreement.h"
@@ -78,14 +76,15 @@ Status Meeting::connect(nhi::PeerId id, Nanoseconds now) {
 void Meeting::call_again(nhi::PeerId id, Nanoseconds now) noexcept {
     Peers::Entry& entry = peers_[id];
     Call& going = entry.peer->call;
-    FCI_ASSERT(entry.state() == PeerState::connecting && !going.socket);
+    FCI_ASSERT(entry.state() == PeerState::connecting && !going.stream);
     going.patience.tried();
     going.said_hello = false;
     going.answer = {};
     if (!prepare(entry)) return failed(id, ENOMEM, now);
-    going.socket = call(own_.card, entry.card);
-    if (!going.socket) return failed(id, errno, now);
-    poller_.watch(going.socket.get(), Poller::Source::peer, id, EPOLLOUT);
+    const int stream = streams_.call(own_.card, entry.card);
+    if (stream < 0) return failed(id, -stream, now);
+    going.stream = Stream(streams_, stream);
+    streams_.watch(stream, Streams::Source::peer, id, Streams::kOut);
     going.silent_at = is_typed(entry.card) ? going.patience.give_up() : now + kPatience;
     remind(going.silent_at);
 }
@@ -93,7 +92,7 @@ void Meeting::call_again(nhi::PeerId id, Nanoseconds now) noexcept {
 void Meeting::go_on(nhi::PeerId id, Nanoseconds now) noexcept {
     Peer& peer = *peers_[id].peer;
     FCI_ASSERT(peer.state == PeerState::connecting);
-    if (!peer.call.socket) return;
+    if (!peer.call.stream) return;
     if (peer.call.said_hello) return hear_answer(id, now);
     say_hello(id, now);
 }
@@ -101,17 +100,12 @@ void Meeting::go_on(nhi::PeerId id, Nanoseconds now) noexcept {
 /// The call went through, or failed.
 void Meeting::say_hello(nhi::PeerId id, Nanoseconds now) noexcept {
     Call& going = peers_[id].peer->call;
-    FCI_ASSERT(going.socket && !going.said_hello);
-    const int socket = going.socket.get();
-    int error = 0;
-    socklen_t bytes = sizeof error;
-    (void)getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &bytes);
+    FCI_ASSERT(going.stream && !going.said_hello);
+    int error = -streams_.outcome(going.stream.get());
+    if (error == 0) error = say(going.stream, own_.hello_to(peers_[id].card, Verdict::welcome));
     if (error != 0) return failed(id, error, now);
-    if (!say(socket, own_.hello_to(peers_[id].card, Verdict::welcome))) {
-        return failed(id, errno, now);
-    }
     going.said_hello = true;
-    poller_.watch(socket, Poller::Source::peer, id, EPOLLIN);
+    streams_.watch(going.stream.get(), Streams::Source::peer, id, Streams::kIn);
 }
 
 /// Later, where a process may still be on its way to a typed place, or what is short may be back;
@@ -119,7 +113,7 @@ void Meeting::say_hello(nhi::PeerId id, Nanoseconds now) noexcept {
 void Meeting::failed(nhi::PeerId id, int error, Nanoseconds now) noexcept {
     Peers::Entry& entry = peers_[id];
     Call& going = entry.peer->call;
-    going.socket.close();
+    going.stream.close();
     if (error == ECONNRESET || error == EPIPE) return refused(id, now);
     const bool may_come = is_typed(entry.card) && error == ECONNREFUSED;
     if ((may_come || is_shortage(error)) && !going.patience.is_over(now)) {
@@ -145,7 +139,7 @@ void Meeting::failed(nhi::PeerId id, int error, Nanoseconds now) noexcept {
 void Meeting::refused(nhi::PeerId id, Nanoseconds now) noexcept {
     Peers::Entry& entry = peers_[id];
     Call& going = entry.peer->call;
-    going.socket.close();
+    going.stream.close();
     if (++going.refusals < kRefusalsMost) {
         going.patience.again_later(now, prng_);
         return remind(going.patience.due());
@@ -162,7 +156,7 @@ void Meeting::refused(nhi::PeerId id, Nanoseconds now) noexcept {
 
 void Meeting::hear_answer(nhi::PeerId id, Nanoseconds now) noexcept try {
     Call& going = peers_[id].peer->call;
-    switch (going.answer.hear(going.socket.get())) {
+    switch (going.answer.hear(going.stream)) {
         case HelloReader::Heard::part: return;
         case HelloReader::Heard::closed: return refused(id, now);
         case HelloReader::Heard::all: return judge_answer(id, now);
@@ -197,20 +191,20 @@ void Meeting::judge_answer(nhi::PeerId id, Nanoseconds now) {
         return lose(id, Status::unreachable, "another process is at " + place + " now");
     }
     if (answer.verdict == Verdict::crossing) {
-        going.socket.close();
+        going.stream.close();
         going.patience.again_at(now + kCallAwaited);
         return remind(going.patience.due());
     }
     if (answer.verdict != Verdict::welcome) {
         return lose(id, Status::unreachable, name_of(peers_, id) + " gave this process up");
     }
-    attach(id, std::move(going.socket), answer);
+    attach(id, std::move(going.stream), answer);
 }
 
 // --- answering ---
 
-void Meeting::hear(int socket) noexcept try {
-    if (auto visitor = door_.hear(socket)) answer(*std::move(visitor));
+void Meeting::hear(int stream) noexcept try {
+    if (auto visitor = door_.hear(stream)) answer(*std::move(visitor));
 } catch (const std::bad_alloc&) {
     // He hears nothing, and calls again.
 }
@@ -232,7 +226,7 @@ bool Meeting::is_welcome(const Hello& hello) const noexcept {
 void Meeting::answer(Visitor visitor) {
     const Hello& hello = visitor.hello;
     const auto reply = [&](Verdict verdict) {
-        return say(visitor.socket.get(), own_.hello_to(hello.from, verdict));
+        return say(visitor.stream, own_.hello_to(hello.from, verdict)) == 0;
     };
     if (names_this(hello) && hello.is_of_another_version()) {
         return static_cast<void>(reply(Verdict::mismatch));
@@ -248,7 +242,7 @@ void Meeting::answer(Visitor visitor) {
     switch (entry.state()) {
         case PeerState::known: break;
         case PeerState::connecting:
-            if (entry.peer->call.socket &&
+            if (entry.peer->call.stream &&
                 ddi::is_own_way(own_.card.incarnation, card.incarnation)) {
                 return static_cast<void>(reply(Verdict::crossing));
             }
@@ -258,19 +252,19 @@ void Meeting::answer(Visitor visitor) {
         case PeerState::ending:
         case PeerState::lost: return static_cast<void>(reply(Verdict::gone));
     }
-    if (prepare(entry) && reply(Verdict::welcome)) attach(id, std::move(visitor.socket), hello);
+    if (prepare(entry) && reply(Verdict::welcome)) attach(id, std::move(visitor.stream), hello);
 }
 
 // --- both ---
 
 /// All that it needs is there (prepare).
-void Meeting::attach(nhi::PeerId id, host::Descriptor socket, const Hello& hello) noexcept {
+void Meeting::attach(nhi::PeerId id, Stream stream, const Hello& hello) noexcept {
     Peers::Entry& entry = peers_[id];
     Peer& peer = *entry.peer;
     FCI_ASSERT(peer.state <= PeerState::connecting && !peer.connection && id != nhi::kSelf);
     FCI_ASSERT(!peer.block.span().empty() && hello.block_bytes <= nhi::kPairLimit);
-    tune(socket.get());
-    peer.call.socket.close();
+    streams_.tune(stream.get());
+    peer.call.stream.close();
     peer.sizes = hello.sizes;
     peer.block_bytes = hello.block_bytes;
     peer.pid = hello.pid;
@@ -278,17 +272,17 @@ void Meeting::attach(nhi::PeerId id, host::Descriptor socket, const Hello& hello
     peer.state = PeerState::joined;
     entry.card.incarnation = hello.from.incarnation;
     std::erase(calling_, id);
-    connections_.add(id, std::move(socket));
+    connections_.add(id, std::move(stream));
     notices_.add({id, Status::ok, {}});
 }
 
 void Meeting::lose(nhi::PeerId id, Status why, std::string reason) noexcept try {
     Peer& peer = *peers_[id].peer;
     FCI_ASSERT(peer.state == PeerState::connecting);
-    peer.call.socket.close();
+    peer.call.stream.close();
     peer.state = PeerState::ending;
     std::erase(calling_, id);
-    poller_.ring();  // perhaps outside of poll()
+    streams_.ring();  // perhaps outside of poll()
     notices_.add({id, why, std::move(reason)});
 } catch (const std::bad_alloc&) {
     // The listener never hears of it, and transfers say that it is lost.
@@ -334,7 +328,7 @@ Nanoseconds Meeting::due() const noexcept {
 
 void Meeting::close() noexcept {
     door_.close();
-    for (const nhi::PeerId id : calling_) peers_[id].peer->call.socket.close();
+    for (const nhi::PeerId id : calling_) peers_[id].peer->call.stream.close();
     calling_.clear();
     due_ = 0;
 }

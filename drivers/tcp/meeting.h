@@ -29,23 +29,23 @@ namespace fci::tcp {
 
 class Meeting {
 public:
-    Meeting(const Own& own, Peers& peers, Poller& poller, Connections& connections,
+    Meeting(const Own& own, Peers& peers, Streams& streams, Connections& connections,
             ddi::Notices& notices)
         : own_(own),
           peers_(peers),
-          poller_(poller),
+          streams_(streams),
           connections_(connections),
           notices_(notices),
-          door_(poller),
+          door_(streams),
           prng_(own.card.incarnation) {}
 
     [[nodiscard]] Door& door() noexcept { return door_; }
     /// Device::connect.
     Status connect(nhi::PeerId id, Nanoseconds now);
-    /// The socket of a peer that is connecting has something.
+    /// The stream of a peer that is connecting has something.
     void go_on(nhi::PeerId id, Nanoseconds now) noexcept;
     /// Somebody at the door has.
-    void hear(int socket) noexcept;
+    void hear(int stream) noexcept;
     /// What is due by time.
     void tend(Nanoseconds now) noexcept;
     /// When that is, at the earliest; 0: nothing.
@@ -66,13 +66,13 @@ private:
     [[nodiscard]] bool names_this(const Hello& hello) const noexcept;
     [[nodiscard]] bool is_welcome(const Hello& hello) const noexcept;
     void answer(Visitor visitor);
-    void attach(nhi::PeerId id, host::Descriptor socket, const Hello& hello) noexcept;
+    void attach(nhi::PeerId id, Stream stream, const Hello& hello) noexcept;
     void lose(nhi::PeerId id, Status why, std::string reason) noexcept;
     void remind(Nanoseconds when) noexcept;
 
     const Own& own_;
     Peers& peers_;
-    Poller& poller_;
+    Streams& streams_;
     Connections& connections_;
     ddi::Notices& notices_;
     Door door_;

@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
-#include "drivers/host/descriptor.h"
 #include "drivers/host/place.h"
 #include "drivers/tcp/connection.h"
 #include "drivers/tcp/hello.h"
 #include "drivers/tcp/pages.h"
+#include "drivers/tcp/streams.h"
 #include "fci_core/ddi/patience.h"
 #include "fci_core/ddi/peer_table.h"
 
@@ -19,12 +19,12 @@ using ddi::PeerState;
 
 /// How this process goes to meet a peer.
 struct Call {
-    host::Descriptor socket{};  // empty: it is to be tried again, or the peer comes by itself
-    bool said_hello = false;    // on it
+    Stream stream{};  // empty: it is to be tried again, or the peer comes by itself
+    bool said_hello = false;  // on it
     HelloReader answer{};
     ddi::Patience patience{};
     Nanoseconds began = 0;
-    Nanoseconds silent_at = 0;  // when it has waited long for a word on this socket
+    Nanoseconds silent_at = 0;  // when it has waited long for a word on this stream
     unsigned refusals = 0;  // times that who listens there hung up without a word
     bool told = false;      // the user has heard that there is no answer
 };

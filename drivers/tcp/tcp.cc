@@ -1,12 +1,21 @@
 #include "drivers/tcp/tcp.h"
 
+#include <utility>
+
+#include "drivers/tcp/kernel.h"
 #include "drivers/tcp/tcp_device.h"
 
 namespace fci::tcp {
 
 std::unique_ptr<ddi::Device> open_tcp(const ddi::Settings& settings, Status* status,
                                       std::string* error) {
-    return TcpDevice::open(settings, status, error);
+    return open_over(std::make_unique<Kernel>(), settings, status, error);
+}
+
+std::unique_ptr<ddi::Device> open_over(std::unique_ptr<Streams> streams,
+                                       const ddi::Settings& settings, Status* status,
+                                       std::string* error) {
+    return TcpDevice::open(settings, std::move(streams), status, error);
 }
 
 /// By doing it: a device with the least memory.

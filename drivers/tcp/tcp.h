@@ -5,12 +5,17 @@
 #include <memory>
 #include <string>
 
+#include "drivers/tcp/streams.h"
 #include "fci_core/ddi/device.h"
 
 namespace fci::tcp {
 
 std::unique_ptr<ddi::Device> open_tcp(const ddi::Settings& settings, Status* status,
                                       std::string* error);
+/// Over others than the kernel's.
+std::unique_ptr<ddi::Device> open_over(std::unique_ptr<Streams> streams,
+                                       const ddi::Settings& settings, Status* status,
+                                       std::string* error);
 bool probe_tcp(std::string* note);
 
 }  // namespace fci::tcp

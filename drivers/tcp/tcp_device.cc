@@ -3,15 +3,17 @@
 #include <unistd.h>
 
 #include <new>
+#include <utility>
 
+#include "drivers/host/descriptor.h"
 #include "drivers/host/draw.h"
 #include "drivers/host/networks.h"
 #include "fci_core/base/assert.h"
-#include "fci_core/base/clock.h"
 
 namespace fci::tcp {
 
-std::unique_ptr<ddi::Device> TcpDevice::open(const ddi::Settings& settings, Status* status,
+std::unique_ptr<ddi::Device> TcpDevice::open(const ddi::Settings& settings,
+                                             std::unique_ptr<Streams> streams, Status* status,
                                              std::string* error) {
     if (settings.block_bytes == 0 || settings.block_bytes > nhi::kPairLimit) {
         *error = "request blocks of " + std::to_string(settings.block_bytes) + " bytes";
@@ -35,7 +37,7 @@ std::unique_ptr<ddi::Device> TcpDevice::open(const ddi::Settings& settings, Stat
     }
     try {
         const std::size_t bytes = settings.communication.empty() ? settings.communication_bytes : 0;
-        std::unique_ptr<TcpDevice> device(new TcpDevice(own, Pages(bytes)));
+        std::unique_ptr<TcpDevice> device(new TcpDevice(own, std::move(streams), Pages(bytes)));
         device->network_choice_ = std::move(choice);
         *status = device->start(error);
         if (*status == Status::ok) return device;
@@ -46,18 +48,19 @@ std::unique_ptr<ddi::Device> TcpDevice::open(const ddi::Settings& settings, Stat
     return nullptr;
 }
 
-TcpDevice::TcpDevice(const Own& own, Pages memory)
-    : own_(own),
+TcpDevice::TcpDevice(const Own& own, std::unique_ptr<Streams> streams, Pages memory)
+    : streams_(std::move(streams)),
+      own_(own),
       own_memory_(std::move(memory)),
       communication_(own.settings.communication.empty() ? own_memory_.span()
                                                         : own.settings.communication),
       network_(peers_, connections_, turn_, communication_),
-      connections_(peers_, poller_, notices_, network_.target()),
-      meeting_(own_, peers_, poller_, connections_, notices_),
-      turn_(peers_, poller_, connections_, meeting_, notices_) {}
+      connections_(peers_, *streams_, notices_, network_.target()),
+      meeting_(own_, peers_, *streams_, connections_, notices_),
+      turn_(peers_, *streams_, connections_, meeting_, notices_) {}
 
 Status TcpDevice::start(std::string* error) {
-    if (const Status status = poller_.open(error); status != Status::ok) return status;
+    if (const Status status = streams_->open(error); status != Status::ok) return status;
     if (const Status status = meeting_.door().open(&own_.card, own_.settings.ports, error);
         status != Status::ok) {
         return status;
@@ -79,7 +82,7 @@ Status TcpDevice::start(std::string* error) {
 
 /// A child has none of its parent's connections, which would outlive the parent in it.
 void TcpDevice::enter_fork_child() noexcept {
-    poller_.close();
+    streams_->close();
     meeting_.close();
     connections_.close();
 }
@@ -98,7 +101,7 @@ Status TcpDevice::add_peer(const ddi::Card& card, nhi::PeerId* id) {
     return Status::ok;
 }
 
-Status TcpDevice::connect(nhi::PeerId id) { return meeting_.connect(id, monotonic_now()); }
+Status TcpDevice::connect(nhi::PeerId id) { return meeting_.connect(id, streams_->now()); }
 
 /// One whose memory is here, or was.
 const Peer* TcpDevice::met(nhi::PeerId id) const noexcept {
@@ -129,6 +132,6 @@ MemoryUse TcpDevice::memory() const noexcept {
     return use;
 }
 
-Nanoseconds TcpDevice::now() const noexcept { return monotonic_now(); }
+Nanoseconds TcpDevice::now() const noexcept { return streams_->now(); }
 
 }  // namespace fci::tcp

@@ -12,7 +12,7 @@
 #include "drivers/tcp/own.h"
 #include "drivers/tcp/pages.h"
 #include "drivers/tcp/peers.h"
-#include "drivers/tcp/poller.h"
+#include "drivers/tcp/streams.h"
 #include "drivers/tcp/tcp_network.h"
 #include "drivers/tcp/turn.h"
 #include "fci_core/base/fork_watch.h"
@@ -23,7 +23,8 @@ namespace fci::tcp {
 
 class TcpDevice final : public ddi::Device {
 public:
-    static std::unique_ptr<ddi::Device> open(const ddi::Settings& settings, Status* status,
+    static std::unique_ptr<ddi::Device> open(const ddi::Settings& settings,
+                                             std::unique_ptr<Streams> streams, Status* status,
                                              std::string* error);
     ~TcpDevice() override;
 
@@ -40,7 +41,7 @@ public:
     std::span<std::byte> communication_memory() noexcept override { return communication_; }
     MemoryUse memory() const noexcept override;
     void sleep(Nanoseconds timeout) noexcept override { turn_.sleep(timeout); }
-    int wait_fd() const noexcept override { return poller_.fd(); }
+    int wait_fd() const noexcept override { return streams_->fd(); }
     Nanoseconds now() const noexcept override;
     std::string describe(nhi::PeerId id) const override { return name_of(peers_, id); }
     void count_in(Counters& counters) noexcept override { connections_.count_in(counters); }
@@ -50,16 +51,16 @@ public:
     }
 
 private:
-    TcpDevice(const Own& own, Pages memory);
+    TcpDevice(const Own& own, std::unique_ptr<Streams> streams, Pages memory);
     Status start(std::string* error);
     void enter_fork_child() noexcept;
     [[nodiscard]] const Peer* met(nhi::PeerId id) const noexcept;
 
+    const std::unique_ptr<Streams> streams_;
     Own own_;
     Pages own_memory_;
     const std::span<std::byte> communication_;
     Peers peers_;
-    Poller poller_;
     ddi::Notices notices_;
     TcpNetwork network_;
     Connections connections_;

@@ -1,9 +1,9 @@
 #include "drivers/tcp/turn.h"
 
 #include <algorithm>
+#include <array>
 
 #include "fci_core/base/assert.h"
-#include "fci_core/base/clock.h"
 
 namespace fci::tcp {
 
@@ -30,13 +30,22 @@ unsigned Turn::poll(Nanoseconds now) noexcept {
 
 unsigned Turn::look(Nanoseconds now) noexcept {
     unsigned work = 0;
-    poller_.look([&](Poller::Source source, std::uint32_t detail) {
-        if (source == Poller::Source::door) return meeting_.door().answer(now);
-        if (source == Poller::Source::caller) return meeting_.hear(static_cast<int>(detail));
-        FCI_ASSERT(source == Poller::Source::peer && detail < peers_.size());
-        if (peers_[detail].state() == PeerState::connecting) meeting_.go_on(detail, now);
-        if (peers_[detail].state() == PeerState::attached) work += connections_.read(detail);
-    });
+    std::array<Streams::Event, Streams::kEventsMost> events;
+    const std::size_t count = streams_.look(events);
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t detail = events[i].detail;
+        switch (events[i].source) {
+            case Streams::Source::door: meeting_.door().answer(now); break;
+            case Streams::Source::caller: meeting_.hear(static_cast<int>(detail)); break;
+            case Streams::Source::peer:
+                FCI_ASSERT(detail < peers_.size());
+                if (peers_[detail].state() == PeerState::connecting) meeting_.go_on(detail, now);
+                if (peers_[detail].state() == PeerState::attached) {
+                    work += connections_.read(detail);
+                }
+                break;
+        }
+    }
     return work;
 }
 
@@ -45,7 +54,7 @@ void Turn::tend(Nanoseconds now) noexcept {
     meeting_.tend(now);
     connections_.tend(now);
     const Nanoseconds one = meeting_.due(), other = connections_.due();
-    poller_.ring_at(one == 0 || other == 0 ? one + other : std::min(one, other));
+    streams_.ring_at(one == 0 || other == 0 ? one + other : std::min(one, other));
     for (unsigned i = meeting_.door().take_strangers(); i != 0; --i) {
         if (listener_ != nullptr) listener_->stranger_came();
     }
@@ -67,16 +76,16 @@ unsigned Turn::tell() noexcept {
 }
 
 void Turn::sleep(Nanoseconds timeout) noexcept {
-    const Nanoseconds end = timeout < 0 ? INT64_MAX : monotonic_now() + timeout;
+    const Nanoseconds end = timeout < 0 ? INT64_MAX : streams_.now() + timeout;
     connections_.flush();
     connections_.set_quiet(false);
     if (connections_.waits()) return;  // the caller may have looked at what they wait for
     while (!is_woken_ && notices_.empty()) {
-        Nanoseconds now = monotonic_now();
+        Nanoseconds now = streams_.now();
         if (now >= end) break;
         tend(now);
-        if (!poller_.wait(timeout < 0 ? -1 : end - now)) break;
-        now = monotonic_now();
+        if (!streams_.wait(timeout < 0 ? -1 : end - now)) break;
+        now = streams_.now();
         (void)look(now);
         connections_.flush();
         tend(now);

@@ -4,17 +4,17 @@
 #include "drivers/tcp/connections.h"
 #include "drivers/tcp/meeting.h"
 #include "drivers/tcp/peers.h"
-#include "drivers/tcp/poller.h"
+#include "drivers/tcp/streams.h"
 #include "fci_core/ddi/notices.h"
 
 namespace fci::tcp {
 
 class Turn {
 public:
-    Turn(Peers& peers, Poller& poller, Connections& connections, Meeting& meeting,
+    Turn(Peers& peers, Streams& streams, Connections& connections, Meeting& meeting,
          ddi::Notices& notices)
         : peers_(peers),
-          poller_(poller),
+          streams_(streams),
           connections_(connections),
           meeting_(meeting),
           notices_(notices) {}
@@ -38,7 +38,7 @@ private:
     unsigned tell() noexcept;
 
     Peers& peers_;
-    Poller& poller_;
+    Streams& streams_;
     Connections& connections_;
     Meeting& meeting_;
     ddi::Notices& notices_;

@@ -1,0 +1,47 @@
+// Kernel: streams as the kernel has them: TCP sockets, and an epoll that watches them.
+#pragma once
+
+#include "drivers/host/descriptor.h"
+#include "drivers/tcp/streams.h"
+
+namespace fci::tcp {
+
+class Kernel final : public Streams {
+public:
+    Status open(std::string* error) override;
+    void close() noexcept override;
+
+    int listen(ddi::Card* card) noexcept override;
+    int accept(int listening) noexcept override;
+    int call(const ddi::Card& from, const ddi::Card& to) noexcept override;
+    int outcome(int socket) noexcept override;
+    void tune(int socket) noexcept override;
+    ssize_t send(int socket, std::span<const iovec> ranges) noexcept override;
+    ssize_t receive(int socket, std::span<const iovec> ranges) noexcept override;
+    void cork(int socket, bool on) noexcept override;
+    void tell_from(int socket, int bytes) noexcept override;
+    std::size_t under_way(int socket) noexcept override;
+    bool sign(int socket, Pulse::Sign* sign) noexcept override;
+    void end(int socket, bool wholly) noexcept override;
+    void close(int socket) noexcept override;
+
+    void watch(int socket, Source source, std::uint32_t detail,
+               unsigned interests) noexcept override;
+    void forget(int socket) noexcept override;
+    std::size_t look(std::span<Event, kEventsMost> events) noexcept override;
+    bool wait(Nanoseconds timeout) noexcept override;
+    void ring() noexcept override;
+    void ring_at(Nanoseconds when) noexcept override;
+    [[nodiscard]] int fd() const noexcept override { return epoll_.get(); }
+
+    [[nodiscard]] Nanoseconds now() noexcept override;
+    void pause(Nanoseconds time) noexcept override;
+
+private:
+    void watch(int fd, std::uint64_t name, std::uint32_t events) noexcept;
+
+    host::Descriptor epoll_, bell_, timer_;
+    Nanoseconds rings_at_ = 0;  // 0: never
+};
+
+}  // namespace fci::tcp
