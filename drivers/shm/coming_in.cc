@@ -32,11 +32,14 @@ void ConnectionManager::note_stranger() noexcept {
     if (++strangers_ == kStrangersMost) rest(kRestFromStrangers);
 }
 
-/// Each round either takes in a guest, or turns a stranger away, or is the last one.
+/// Each round either takes in a guest, or turns a stranger away, or is the last one. A rest that
+/// begins here ends it, also where the processor was away until it was over.
 unsigned ConnectionManager::answer_door() {
     const std::size_t most = share().guests;
+    const Nanoseconds rested = rest_until_;
     unsigned came = 0;
-    while (came < kVisitorsPerTurn && monotonic_now() >= rest_until_) {
+    if (monotonic_now() < rested) return 0;
+    while (came < kVisitorsPerTurn && rest_until_ == rested) {
         const bool full = guests_.size() >= most;
         const int late = full ? overdue(guests_) : -1;
         if (full && late < 0) break;
