@@ -7,7 +7,12 @@ libfci_sim_la_SOURCES = \
 	drivers/sim/ideal/station_data.h \
 	drivers/sim/ideal/station.h \
 	drivers/sim/ideal/world.cc \
-	drivers/sim/ideal/world.h
+	drivers/sim/ideal/world.h \
+	drivers/sim/stream/link.h \
+	drivers/sim/stream/stream_host.cc \
+	drivers/sim/stream/stream_host.h \
+	drivers/sim/stream/stream_world.cc \
+	drivers/sim/stream/stream_world.h
 
 # What drivers need of the operating system.
 noinst_LTLIBRARIES += libfci_host.la

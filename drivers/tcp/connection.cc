@@ -128,8 +128,7 @@ void Connection::keep(const void* bytes, std::size_t count) {
 }
 
 void Connection::say_goodbye() noexcept try {
-    const FrameHead head{FrameKind::goodbye, 0, 0, 0};
-    keep(&head, sizeof head);
+    keep(&kGoodbye, sizeof kGoodbye);
     (void)flush();
     push();
 } catch (...) {

@@ -29,6 +29,7 @@ struct FrameHead {
     std::uint32_t events;
 };
 static_assert(sizeof(FrameHead) == 8);
+inline constexpr FrameHead kGoodbye{FrameKind::goodbye, 0, 0, 0};
 
 struct PartHead {
     static constexpr std::uint64_t kIndirect = 1ull << 63;

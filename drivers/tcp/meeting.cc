@@ -9,6 +9,7 @@
 
 #include "drivers/host/descriptor.h"
 #include "drivers/host/place.h"
+#include "drivers/tcp/frame.h"
 #include "fci_core/base/assert.h"
 #include "fci_core/base/log.h"
 #include "fci_core/ddi/agreement.h"
@@ -23,6 +24,8 @@ constexpr Nanoseconds kPatience = 10'000 * kMillisecond;
 constexpr Nanoseconds kPauseFirst = 10 * kMillisecond, kPauseMost = 1000 * kMillisecond;
 // Who has called, too, comes by that way. Nobody relies on that for ever.
 constexpr Nanoseconds kCallAwaited = 500 * kMillisecond;
+// Until a goodbye is at the peer's; its kernel may say so 40 ms late.
+constexpr Nanoseconds kGoodbyeMost = 100 * kMillisecond;
 constexpr unsigned kRefusalsMost = 8;  // in 1 to 2 s
 static_assert(kPauseFirst << kRefusalsMost < kPatience && kPauseMost < kPatience);
 
@@ -324,6 +327,24 @@ Nanoseconds Meeting::due() const noexcept {
     const Nanoseconds door = door_.due();
     if (door == 0 || due_ == 0) return door + due_;
     return std::min(door, due_);
+}
+
+/// Whoever has answered a call takes this process for a peer, also where that is not heard yet: for
+/// it this is no death either.
+void Meeting::say_goodbye() noexcept {
+    const iovec goodbye{const_cast<FrameHead*>(&kGoodbye), sizeof kGoodbye};
+    for (const nhi::PeerId id : calling_) {
+        Call& going = peers_[id].peer->call;
+        if (going.stream && going.said_hello) (void)going.stream.send({&goodbye, 1});
+    }
+    const auto arrives = [&](nhi::PeerId id) {
+        const Stream& stream = peers_[id].peer->call.stream;
+        return !stream || streams_.under_way(stream.get()) == 0;
+    };
+    const Nanoseconds most = streams_.now() + kGoodbyeMost;
+    while (!std::ranges::all_of(calling_, arrives) && streams_.now() < most) {
+        streams_.pause(kMillisecond / 10);
+    }
 }
 
 void Meeting::close() noexcept {

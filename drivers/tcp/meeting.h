@@ -51,6 +51,8 @@ public:
     /// When that is, at the earliest; 0: nothing.
     [[nodiscard]] Nanoseconds due() const noexcept;
     [[nodiscard]] bool is_busy() const noexcept { return !calling_.empty() || !door_.is_empty(); }
+    /// Before the process goes.
+    void say_goodbye() noexcept;
     /// In a child of fork().
     void close() noexcept;
 

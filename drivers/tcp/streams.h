@@ -118,7 +118,7 @@ private:
 /// It will pass: what failed with this error can be tried again.
 inline bool is_shortage(int error) noexcept {
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM ||
-           error == EADDRNOTAVAIL || error == EAGAIN;
+           error == EADDRNOTAVAIL || error == EAGAIN || error == EINTR;
 }
 
 }  // namespace fci::tcp

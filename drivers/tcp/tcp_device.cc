@@ -89,6 +89,7 @@ void TcpDevice::enter_fork_child() noexcept {
 
 TcpDevice::~TcpDevice() {
     fork_watch_.reset();
+    meeting_.say_goodbye();
     connections_.say_goodbye();
 }
 

@@ -27,6 +27,22 @@ sim::WorldOptions world_options(std::uint64_t seed, Network network) {
     return options;
 }
 
+sim::StreamOptions stream_options(std::uint64_t seed) {
+    Prng prng(seed ^ 0x73747265616d);
+    sim::StreamOptions options;
+    options.seed = seed;
+    options.call_most = static_cast<Nanoseconds>(prng.between(10, 2'000));
+    options.delay_most = static_cast<Nanoseconds>(prng.below(prng.chance(50) ? 5'000 : 100'000));
+    options.stall_per_mille = prng.chance(50) ? 0 : static_cast<unsigned>(prng.below(50));
+    options.stall_most = static_cast<Nanoseconds>(prng.below(5'000'000));
+    options.piece_bits = static_cast<unsigned>(prng.between(8, 20));
+    options.room_most = 1ull << prng.between(8, 20);
+    options.short_percent = prng.chance(30) ? 0 : static_cast<unsigned>(prng.below(60));
+    options.hang_up_percent = prng.chance(70) ? 0 : static_cast<unsigned>(prng.below(60));
+    options.shortage_percent = prng.chance(70) ? 0 : static_cast<unsigned>(prng.below(40));
+    return options;
+}
+
 /// Two thirds of the seeds have none.
 tap::FaultOptions faults(std::uint64_t seed) {
     Prng prng(seed ^ 0x6661756c74);
@@ -87,7 +103,12 @@ void Simulation::choose() {
         victim_ = static_cast<unsigned>(prng_.below(processes_));
         death_ = static_cast<Nanoseconds>(prng_.below(100'000));
         // A part of a process that is not simulated cannot be killed.
-        leaves_ = prng_.chance(40) || network_ != Network::simulated;
+        leaves_ = prng_.chance(40) || network_ == Network::mixed || network_ == Network::shared;
+    } else if (network_ == Network::streams && prng_.chance(15)) {
+        victim_ = static_cast<unsigned>(prng_.below(processes_));
+        parted_from_ = (victim_ + 1) % processes_;
+        silently_ = prng_.chance(30);
+        death_ = static_cast<Nanoseconds>(prng_.below(1'000'000));
     }
 }
 
@@ -171,7 +192,12 @@ std::string Simulation::describe() const {
            " of 1000, never attached " + number(faults_.refuse_percent) + "%" +
            (victim_ == Reference::kNobody
                 ? ""
-                : ", process " + number(victim_) + (leaves_ ? " closes at " : " dies at ") +
+                : ", process " + number(victim_) +
+                      (parted_from_ != Reference::kNobody
+                           ? (silently_ ? " is parted silently from " : " is parted from ") +
+                                 number(parted_from_) + " at "
+                       : leaves_ ? " closes at "
+                                 : " dies at ") +
                       number(static_cast<std::uint64_t>(death_)));
 }
 

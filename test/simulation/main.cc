@@ -24,7 +24,9 @@ using fci::simulation::Network;
 using fci::simulation::OneRun;
 
 const std::map<std::string, Network> kNetworks = {
-    {"--mixed", Network::mixed}, {"--shared", Network::shared}, {"--tcp", Network::tcp}};
+    {"--mixed", Network::mixed},
+    {"--shared", Network::shared},
+    {"--streams", Network::streams}};
 constexpr unsigned kSecondsPerSeed = 120;  // some take 20 under sanitizers
 constexpr unsigned kReplayEvery = 20;  // such seeds run twice, and must run alike
 constexpr char kAgain[] =
@@ -57,7 +59,8 @@ bool run(std::uint64_t seed, bool verbose, Totals* totals) {
     alarm(kSecondsPerSeed);
     OneRun first = fci::simulation::run_once(seed, options);
     std::string& failure = first.failure;
-    const bool repeats = options.network == Network::simulated;
+    const bool repeats = options.network == Network::simulated ||
+                         options.network == Network::streams;
     if (failure.empty() && repeats && (verbose || seed % kReplayEvery == 0)) {
         const OneRun again = fci::simulation::run_once(seed, options);
         if (again.digest != first.digest) failure = "a second run took another course";
@@ -106,7 +109,7 @@ int main(int argc, char** argv) {
                          "usage: %s%s [--protocol NAME] [--seeds N] [--from N] [--seed N] "
                          "[--file PATH]\n",
                          kProgram,
-                         fci::simulation::kHasNetworks ? " [--mixed|--shared|--tcp]" : "");
+                         fci::simulation::kHasNetworks ? " [--mixed|--shared|--streams]" : "");
             return 2;
         }
         const char* const value = argv[++i];

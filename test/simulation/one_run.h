@@ -18,13 +18,12 @@ struct OneRun {
     Counters counters;  // of all processes together
 };
 
-/// What the processes of a run are on. Where the kernel has a part in it, it is not repeated bit by
-/// bit.
+/// What the processes of a run are on. Where shared memory is in it, it is not repeated bit by bit.
 enum class Network {
     simulated,
-    mixed,  // half of the pairs over shared memory
-    shared,  // all of them, with cells and longer messages
-    tcp,    // over loopback
+    mixed,    // half of the pairs over shared memory
+    shared,   // all of them, with cells and longer messages
+    streams,  // the tcp driver, over simulated streams
 };
 
 struct RunOptions {

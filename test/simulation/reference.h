@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fci_core/mp/matching.h"
@@ -54,9 +55,21 @@ public:
     // Stable addresses: the core holds pointers into buffers.
     std::vector<std::unique_ptr<Message>> messages;
     std::vector<std::unique_ptr<Receive>> receives;
-    unsigned killed = kNobody;  // the process that died in this run
-
     static constexpr unsigned kNobody = ~0u;
+
+    unsigned killed = kNobody;  // the process that died in this run
+    std::pair<unsigned, unsigned> parted{kNobody, kNobody};  // live on without each other
+
+    [[nodiscard]] bool is_parted(unsigned process) const {
+        return process == parted.first || process == parted.second;
+    }
+    [[nodiscard]] bool are_parted(unsigned one, unsigned other) const {
+        return one != other && is_parted(one) && is_parted(other);
+    }
+    /// What its sender sent may not have come.
+    [[nodiscard]] bool may_be_lost(const Message& message) const {
+        return message.from == killed || are_parted(message.from, message.to);
+    }
 
     [[nodiscard]] static bool fits(const Receive& receive, const Message& message) {
         return !message.active && message.to == receive.at &&
@@ -122,7 +135,7 @@ public:
             if (r.message != kNone || r.completed != kNever || r.at == killed) continue;
             for (std::size_t j = 0; j < messages.size(); ++j) {
                 const Message& m = *messages[j];
-                if (m.from == killed || m.cancel_asked != kNever) continue;
+                if (may_be_lost(m) || m.cancel_asked != kNever) continue;
                 if (m.completed != kNever && m.error != 0) continue;  // it was never sent
                 if (m.receive == kNone && fits(r, m)) {
                     return receive_text(i) + " and " + text(j) + " wait for each other";
@@ -160,7 +173,7 @@ private:
         for (std::size_t j = 0; j < message; ++j) {  // numbered in the order of their sends
             const Message& older = *messages[j];
             if (older.from != messages[message]->from || !fits(taker, older)) continue;
-            if (cancelled(older) || older.from == killed) continue;
+            if (cancelled(older) || may_be_lost(older)) continue;
             if (older.receive != kNone && receives[older.receive]->posted <= when) continue;
             return text(message) + " overtook " + text(j);
         }
@@ -188,7 +201,7 @@ private:
             if (!m.active || m.handled == kNever) continue;
             for (std::size_t k = 0; k < j; ++k) {
                 const Message& older = *messages[k];
-                if (older.to == killed) continue;
+                if (older.to == killed || are_parted(older.from, older.to)) continue;
                 if (older.active && older.from == m.from && older.to == m.to &&
                     older.handled > m.handled && !cancelled(older)) {
                     return "active " + text(j) + " overtook " + text(k);

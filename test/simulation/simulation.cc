@@ -19,10 +19,8 @@ constexpr std::uint64_t kIdMask = 0xffffffffull << 32;  // most receives do not 
 constexpr unsigned kRoundsMost = 200000;
 constexpr unsigned kQuietRounds = 8;
 constexpr Nanoseconds kPatience = 5'000'000;  // with who has closed
-// The same in real time: for so long others may have the core, and nobody be taken for closed.
-constexpr Nanoseconds kTcpPatience = 50'000'000;
 constexpr unsigned kQuietMixedRounds = 64;  // what goes through a socket is not seen here
-constexpr unsigned kQuietTcpRounds = 256;   // of which some look for callers
+constexpr unsigned kQuietStreamRounds = 150;  // of which some look for callers
 
 }  // namespace
 
@@ -34,7 +32,9 @@ Simulation::Simulation(std::uint64_t seed, Network network, const mp::Protocol* 
       prng_(seed),
       world_options_(world_options(seed, network)),
       faults_(faults(seed)),
-      world_(world_options_) {
+      world_(world_options_),
+      streams_(stream_options(seed)) {
+    streams_.set_meanwhile([this] { turn_others(); });
     choose();
     if (protocol != nullptr) protocol_ = protocol;
     ends_.resize(processes_);
@@ -68,13 +68,13 @@ Simulation::Simulation(std::uint64_t seed, Network network, const mp::Protocol* 
 std::unique_ptr<ddi::Device> Simulation::open(unsigned process, const ddi::Settings& settings) {
     if (network_ == Network::simulated) return world_.open(settings);
     std::string error;
-    if (network_ == Network::tcp) {
+    if (network_ == Network::streams) {
         ddi::Settings here = settings;
         here.wanted.host = htonl(INADDR_LOOPBACK);
+        here.incarnation = 1000 + process;
         here.answers_typed = true;
-        here.connect_ms = kTcpPatience / 1'000'000;
         Status status;
-        auto device = tcp::open_tcp(here, &status, &error);
+        auto device = tcp::open_over(streams_.add_process(), here, &status, &error);
         if (device == nullptr) throw std::runtime_error(error);
         return device;
     }
@@ -88,7 +88,7 @@ std::unique_ptr<ddi::Device> Simulation::open(unsigned process, const ddi::Setti
 }
 
 Simulation::~Simulation() {
-    for (Endpoint& end : ends_) end.mp.reset();
+    for (Endpoint& end : ends_) end.close();
 }
 
 Counters Simulation::counters() const {
@@ -186,44 +186,59 @@ void Simulation::act(unsigned at, std::uint64_t kind) {
     }
 }
 
-/// The victim stops between two of its calls: it dies, or closes without finishing its business.
-/// Its buffers stay, as everybody's memory here is one.
+/// The victim stops between two of its calls: it dies, or closes without finishing its business, or
+/// is parted from another one. Its buffers stay, as everybody's memory here is one.
 void Simulation::bury() {
-    if (victim_ == Reference::kNobody || reference_.killed == victim_ || now() < death_) {
-        return;
+    if (victim_ == Reference::kNobody || died_ != kNever || now() < death_) return;
+    died_ = ++moment_;
+    if (parted_from_ != Reference::kNobody) {
+        reference_.parted = {victim_, parted_from_};
+        return streams_.part(victim_, parted_from_, silently_);
     }
     reference_.killed = victim_;
     if (leaves_) {
-        if (network_ == Network::tcp) take_from(victim_);
-        ends_[victim_].mp.reset();
-        ends_[victim_].device.reset();
+        ends_[victim_].close();
     } else {
-        world_.kill(victim_);
+        network_ == Network::streams ? streams_.kill(victim_) : world_.kill(victim_);
     }
-    died_ = ++moment_;
     ends_[victim_].left = 0;
 }
 
 Nanoseconds Simulation::now() const {
-    return has_real_time() ? monotonic_now() - began_ : world_.now();
+    if (has_real_time()) return monotonic_now() - began_;
+    return network_ == Network::streams ? streams_.now() : world_.now();
 }
 
-/// Who closes waits for the others to take what it has sent, and they run only here.
-void Simulation::take_from(unsigned leaver) {
-    nhi::NetworkInterface& network = ends_[leaver].device->network();
-    for (unsigned round = 0; round < kRoundsMost && !network.is_idle(); ++round) {
-        for (unsigned at = 0; at < processes_; ++at) {
-            if (at != leaver && !dead(at)) turn(at);
-        }
-        (void)network.poll(ends_[leaver].device->now());
+void Simulation::step() {
+    (void)world_.step();
+    (void)streams_.step();
+}
+
+void Simulation::run_until(Nanoseconds when) {
+    network_ == Network::streams ? streams_.run_until(when) : world_.run_until(when);
+}
+
+/// Who closes waits for the others to take what it has sent, and meanwhile they run.
+void Simulation::turn_others() {
+    for (unsigned at = 0; at < processes_; ++at) {
+        if (ends_[at].device != nullptr && !dead(at)) turn(at);
     }
 }
 
 /// Whether an operation of `at` may end because a process died. kNobody: with anyone.
-bool Simulation::lost_is_fair(unsigned at, unsigned other) const {
+bool Simulation::lost_is_fair(unsigned at, unsigned other) {
     if (other < processes_ && strangers(at, other)) return true;
-    return reference_.killed != Reference::kNobody && !dead(at) &&
-           (dead(other) || (other == Reference::kNobody && !leaves_));
+    if (reference_.is_parted(at) && (other == Reference::kNobody || reference_.are_parted(at, other))) {
+        return true;
+    }
+    if (reference_.killed == Reference::kNobody || dead(at)) return false;
+    if (other != Reference::kNobody) return dead(other);
+    // Who closes may leave one behind that is just calling, and that cannot know how it ended.
+    return !leaves_ || (network_ == Network::streams && !has_met(at, reference_.killed));
+}
+
+bool Simulation::has_met(unsigned at, unsigned other) {
+    return !ends_[at].device->block(id_of(at, other)).empty();
 }
 
 /// They never come to know each other.
@@ -265,15 +280,24 @@ std::string Simulation::run() {
     return failure_;
 }
 
+unsigned Simulation::quiet_rounds() const {
+    switch (network_) {
+        case Network::simulated: return kQuietRounds;
+        case Network::streams: return kQuietStreamRounds;
+        case Network::mixed:
+        case Network::shared: break;
+    }
+    return kQuietMixedRounds;
+}
+
 /// Everything that can happen has happened.
 bool Simulation::rest() {
     unsigned quiet = 0;
-    const unsigned most = has_real_time() ? 100 * kRoundsMost : kRoundsMost;
-    const unsigned quiet_rounds = network_ == Network::simulated ? kQuietRounds
-                                  : network_ == Network::tcp     ? kQuietTcpRounds
-                                                                 : kQuietMixedRounds;
+    // Where bytes come in small pieces it takes many.
+    const bool is_long = has_real_time() || network_ == Network::streams;
+    const unsigned most = is_long ? 100 * kRoundsMost : kRoundsMost;
     for (unsigned round = 0; round < most && !failed(); ++round) {
-        world_.step();
+        step();
         bury();
         unsigned work = 0;
         bool drained = true;
@@ -287,9 +311,15 @@ bool Simulation::rest() {
             due = std::min(due, end.device->due());
         }
         const bool late = due != tap::FaultInterface::kNever;
-        if (late && world_.idle()) world_.run_until(due);
-        quiet = work == 0 && drained && !late && world_.idle() ? quiet + 1 : 0;
-        if (quiet == quiet_rounds) return true;
+        if (late && idle()) run_until(due);
+        quiet = work == 0 && !late && idle() ? quiet + 1 : 0;
+        if (quiet < quiet_rounds()) continue;
+        if (const Nanoseconds ring = streams_.next_ring(); ring != sim::StreamWorld::kNever) {
+            run_until(ring);
+            quiet = 0;
+        } else if (drained) {
+            return true;
+        }
     }
     fail("the processes never come to rest");
     return false;
@@ -302,8 +332,7 @@ void Simulation::check_mourning() {
         const Receive& receive = *reference_.receives[i];
         if (reference_.killed == Reference::kNobody || dead(receive.at)) continue;
         if (receive.completed != kNever || receive.posted > died_) continue;
-        const nhi::PeerId id = id_of(receive.at, reference_.killed);
-        const bool met = !ends_[receive.at].device->block(id).empty();
+        const bool met = has_met(receive.at, reference_.killed);
         const nhi::PeerId source = receive.pattern.source;
         if (met && ((source == mp::kAnySource && !leaves_) || source == reference_.killed)) {
             return fail(reference_.receive_text(i) + " still waits for a process that died");
@@ -351,7 +380,7 @@ void Simulation::finish() {
         const Message& message = *reference_.messages[i];
         if (dead(message.from)) continue;
         if (message.completed == kNever) return fail(reference_.text(i) + " never completed");
-        if (dead(message.to)) continue;
+        if (dead(message.to) || reference_.are_parted(message.from, message.to)) continue;
         const bool arrived = message.active ? message.handled != kNever : message.receive != kNone;
         if (!arrived && message.error == mp::kSuccess) {
             return fail(reference_.text(i) + " got lost");

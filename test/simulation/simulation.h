@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "drivers/sim/ideal/world.h"
+#include "drivers/sim/stream/stream_world.h"
 #include "drivers/tap/fault/fault_device.h"
 #include "fci_core/base/prng.h"
 #include "fci_core/mp/message_passing.h"
@@ -19,6 +20,7 @@ namespace fci::simulation {
 inline constexpr std::uint32_t kHandler = 7;  // of active messages
 
 sim::WorldOptions world_options(std::uint64_t seed, Network network);
+sim::StreamOptions stream_options(std::uint64_t seed);
 tap::FaultOptions faults(std::uint64_t seed);
 
 template <class T, std::size_t N>
@@ -37,7 +39,7 @@ public:
     std::string run();
     /// The choices that the seed made for this run, for people.
     [[nodiscard]] std::string describe() const;
-    [[nodiscard]] std::uint64_t digest() const { return world_.digest(); }
+    [[nodiscard]] std::uint64_t digest() const { return world_.digest() ^ streams_.digest(); }
     [[nodiscard]] std::size_t messages() const { return reference_.messages.size(); }
     /// Of all processes together.
     [[nodiscard]] Counters counters() const;
@@ -48,6 +50,10 @@ private:
         std::unique_ptr<mp::MessagePassing> mp;
         ddi::Card card;
         unsigned left = 0;  // operations still to start
+        void close() {
+            mp.reset();
+            device.reset();
+        }
     };
     /// What a completion carries back.
     struct Ticket {
@@ -85,13 +91,16 @@ private:
 
     void turn(unsigned at);
     [[nodiscard]] Nanoseconds now() const;
-    [[nodiscard]] bool has_real_time() const {
-        return network_ == Network::tcp || network_ == Network::shared;
-    }
+    [[nodiscard]] bool has_real_time() const { return network_ == Network::shared; }
+    void step();
+    void run_until(Nanoseconds when);
+    [[nodiscard]] bool idle() const { return world_.idle() && streams_.idle(); }
+    [[nodiscard]] unsigned quiet_rounds() const;
     void bury();
-    void take_from(unsigned leaver);
+    void turn_others();
     [[nodiscard]] bool dead(unsigned process) const { return reference_.killed == process; }
-    [[nodiscard]] bool lost_is_fair(unsigned at, unsigned other) const;
+    [[nodiscard]] bool lost_is_fair(unsigned at, unsigned other);
+    [[nodiscard]] bool has_met(unsigned at, unsigned other);
     [[nodiscard]] bool strangers(unsigned at, unsigned other) const;
     [[nodiscard]] bool rest();
     void meet();
@@ -122,10 +131,13 @@ private:
     std::uint64_t weights_[5] = {};  // of sends, active messages, receives, probes, cancels
     unsigned partner_ = Reference::kNobody;  // of a burst
     unsigned victim_ = Reference::kNobody;
+    unsigned parted_from_ = Reference::kNobody;  // the victim, which lives on
+    bool silently_ = false;
     Nanoseconds death_ = 0;
     Moment moment_ = 0, died_ = kNever;
     bool warm_ = false, leaves_ = false, finishing_ = false;
     sim::World world_;
+    sim::StreamWorld streams_;
     Reference reference_;
     std::deque<Ticket> tickets_;
     std::vector<iovec> landing_ranges_;  // valid until the handler is left

@@ -1,0 +1,47 @@
+// Link: a simulated connection: two ends, and a pipe from each to the other.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <deque>
+
+#include "fci_core/base/status.h"
+
+namespace fci::sim {
+
+/// What one end has written and the other one has not read. `here` of it are at the reader's.
+struct Pipe {
+    std::deque<std::byte> bytes{};
+    std::size_t here = 0;
+    std::size_t room = 0;    // for all of it
+    std::size_t window = 0;  // of it, at the reader's
+    bool is_fresh = true;    // nothing was written so far
+    bool moves = false;      // something of it arrives at a time that is known
+    bool ends = false;       // the writer writes no more
+    bool is_at_end = false;  // and the reader's system knows
+    bool is_corked = false;
+    Nanoseconds corked_until = 0;
+    Nanoseconds heard = 0;  // when the reader's system said something last
+
+    [[nodiscard]] std::size_t under_way() const noexcept { return bytes.size() - here; }
+    [[nodiscard]] std::size_t free() const noexcept { return room - std::min(room, bytes.size()); }
+    void drop_under_way() noexcept { bytes.resize(here); }
+};
+
+struct Link {
+    struct End {
+        unsigned process = 0;
+        bool is_open = false;  // somebody has it
+        int error = 0;         // why nothing goes through it any more
+        Pipe in{};
+        std::size_t tells_from = 1;
+    };
+    End ends[2];  // who called, and who was called
+    enum class State : unsigned char { calling, waiting, accepted } state = State::calling;
+    bool is_silent = false;  // nothing arrives any more, and nobody says so
+
+    [[nodiscard]] Pipe& out_of(unsigned side) noexcept { return ends[1 - side].in; }
+};
+
+}  // namespace fci::sim

@@ -1,0 +1,287 @@
+#include "drivers/sim/stream/stream_host.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "drivers/sim/stream/stream_world.h"
+#include "fci_core/base/assert.h"
+
+namespace fci::sim {
+
+namespace {
+
+constexpr Nanoseconds kMillisecond = 1'000'000;
+constexpr Nanoseconds kCorkMost = 200 * kMillisecond;
+
+}  // namespace
+
+StreamHost::~StreamHost() {
+    drop_all();
+    world_.hosts_[process_] = nullptr;
+}
+
+void StreamHost::drop_all() noexcept {
+    for (std::size_t i = 0; i < slots_.size(); ++i) close(static_cast<int>(i));
+    for (const std::shared_ptr<Link>& link : backlog_) {
+        link->ends[1].is_open = false;
+        world_.abort(link, 1);
+    }
+    backlog_.clear();
+    place_ = {};
+    rings_at_ = 0;
+}
+
+int StreamHost::add(std::shared_ptr<Link> link, unsigned side) {
+    std::size_t number = 0;
+    while (number < slots_.size() && slots_[number].is_used) ++number;
+    if (number == slots_.size()) slots_.emplace_back();
+    slots_[number] = {};
+    slots_[number].is_used = true;
+    slots_[number].link = std::move(link);
+    slots_[number].side = side;
+    return static_cast<int>(number);
+}
+
+/// One that was dropped is of nobody: reading from it finds its end.
+StreamHost::Slot& StreamHost::at(int stream) noexcept {
+    FCI_ASSERT(stream >= 0 && static_cast<std::size_t>(stream) < slots_.size());
+    return slots_[static_cast<std::size_t>(stream)];
+}
+
+int StreamHost::listen(ddi::Card* card) noexcept {
+    if (card->port == 0) card->port = static_cast<std::uint16_t>(1000 + process_);
+    place_ = *card;
+    if (!world_.listeners_.try_emplace({card->host, card->port}, process_).second) {
+        return -EADDRINUSE;
+    }
+    return add(nullptr, 0);
+}
+
+int StreamHost::accept(int) noexcept {
+    world_.enter();
+    if (backlog_.empty()) return -EAGAIN;
+    if (world_.chance(world_.options_.shortage_percent)) return -EMFILE;
+    std::shared_ptr<Link> link = std::move(backlog_.front());
+    backlog_.pop_front();
+    link->state = Link::State::accepted;
+    return add(std::move(link), 1);
+}
+
+int StreamHost::call(const ddi::Card&, const ddi::Card& to) noexcept {
+    world_.enter();
+    const StreamOptions& options = world_.options_;
+    if (world_.chance(options.shortage_percent)) return world_.chance(50) ? -EMFILE : -ENOBUFS;
+    const auto listener = world_.listeners_.find({to.host, to.port});
+    if (listener == world_.listeners_.end()) return -ECONNREFUSED;
+    auto link = std::make_shared<Link>();
+    for (unsigned side = 0; side < 2; ++side) {
+        Pipe& pipe = link->ends[side].in;
+        pipe.room = world_.prng_.between(options.room_least, options.room_most);
+        pipe.window = world_.prng_.between(1, pipe.room);
+        link->ends[side].process = side == 0 ? process_ : listener->second;
+    }
+    link->ends[0].is_open = true;
+    link->is_silent = world_.is_cut(process_, listener->second);
+    world_.links_.push_back(link);
+    if (link->is_silent) {
+        world_.schedule(options.silence_most, StreamWorld::Action::Kind::time_out, link, 0);
+    } else {
+        world_.schedule(static_cast<Nanoseconds>(
+                            world_.prng_.below(static_cast<std::uint64_t>(options.delay_most) + 1)),
+                        StreamWorld::Action::Kind::connect, link, 0);
+    }
+    return add(std::move(link), 0);
+}
+
+int StreamHost::outcome(int stream) noexcept {
+    const Slot& slot = at(stream);
+    return slot.link != nullptr ? -slot.link->ends[slot.side].error : -ECONNRESET;
+}
+
+ssize_t StreamHost::send(int stream, std::span<const iovec> ranges) noexcept {
+    world_.enter();
+    const Slot& slot = at(stream);
+    if (slot.link == nullptr) return -EPIPE;
+    if (const int error = slot.link->ends[slot.side].error; error != 0) return -error;
+    Pipe& pipe = slot.link->out_of(slot.side);
+    if (pipe.ends) return -EPIPE;
+    std::size_t bytes = 0;
+    for (const iovec& range : ranges) bytes += range.iov_len;
+    std::size_t most = std::min(bytes, pipe.free());
+    if (most == 0) return bytes == 0 ? 0 : -EAGAIN;
+    if (world_.chance(world_.options_.short_percent)) {
+        if (world_.chance(30)) return world_.chance(50) ? -EINTR : -ENOBUFS;
+        // A system takes the first words of a stream as they are.
+        if (!pipe.is_fresh) most = world_.prng_.between(1, most);
+    }
+    pipe.is_fresh = false;
+    std::size_t left = most;
+    for (const iovec& range : ranges) {
+        const auto* const from = static_cast<const std::byte*>(range.iov_base);
+        const std::size_t part = std::min(left, range.iov_len);
+        pipe.bytes.insert(pipe.bytes.end(), from, from + part);
+        left -= part;
+    }
+    world_.mark(most);
+    world_.move(slot.link, 1 - slot.side);
+    return static_cast<ssize_t>(most);
+}
+
+void StreamHost::take_bytes(Pipe& pipe, std::span<const iovec> ranges, std::size_t count) {
+    FCI_ASSERT(count <= pipe.here && pipe.here <= pipe.bytes.size());
+    auto next = pipe.bytes.begin();
+    std::size_t left = count;
+    for (const iovec& range : ranges) {
+        const auto part = static_cast<std::ptrdiff_t>(std::min(left, range.iov_len));
+        std::copy(next, next + part, static_cast<std::byte*>(range.iov_base));
+        next += part;
+        left -= static_cast<std::size_t>(part);
+    }
+    pipe.bytes.erase(pipe.bytes.begin(), next);
+    pipe.here -= count;
+}
+
+ssize_t StreamHost::receive(int stream, std::span<const iovec> ranges) noexcept {
+    world_.enter();
+    const Slot& slot = at(stream);
+    if (slot.link == nullptr) return -ECONNRESET;
+    Link::End& end = slot.link->ends[slot.side];
+    Pipe& pipe = end.in;
+    std::size_t room = 0;
+    for (const iovec& range : ranges) room += range.iov_len;
+    std::size_t most = std::min(room, pipe.here);
+    if (most == 0) {
+        if (end.error != 0) return -end.error;
+        return pipe.is_at_end ? 0 : -EAGAIN;
+    }
+    if (world_.chance(world_.options_.short_percent)) {
+        if (world_.chance(30)) return -EINTR;
+        most = world_.prng_.between(1, most);
+    }
+    take_bytes(pipe, ranges, most);
+    world_.mark(most);
+    world_.move(slot.link, slot.side);
+    return static_cast<ssize_t>(most);
+}
+
+void StreamHost::cork(int stream, bool on) noexcept {
+    world_.enter();
+    const Slot& slot = at(stream);
+    if (slot.link == nullptr) return;
+    Pipe& pipe = slot.link->out_of(slot.side);
+    pipe.is_corked = on;
+    if (!on) return world_.move(slot.link, 1 - slot.side);
+    pipe.corked_until = world_.now_ + kCorkMost;
+    world_.schedule(kCorkMost, StreamWorld::Action::Kind::uncork, slot.link, 1 - slot.side);
+}
+
+void StreamHost::tell_from(int stream, int bytes) noexcept {
+    const Slot& slot = at(stream);
+    if (slot.link != nullptr) {
+        slot.link->ends[slot.side].tells_from = static_cast<std::size_t>(bytes);
+    }
+}
+
+std::size_t StreamHost::under_way(int stream) noexcept {
+    world_.enter();
+    const Slot& slot = at(stream);
+    if (slot.link == nullptr || slot.link->ends[slot.side].error != 0) return 0;
+    return slot.link->out_of(slot.side).under_way();
+}
+
+bool StreamHost::sign(int stream, tcp::Pulse::Sign* sign) noexcept {
+    world_.enter();
+    const Slot& slot = at(stream);
+    if (slot.link == nullptr) return false;
+    Pipe& pipe = slot.link->out_of(slot.side);
+    // Who has no room is asked, and its system answers.
+    if (!slot.link->is_silent && !pipe.moves) pipe.heard = world_.now_;
+    *sign = {pipe.under_way() != 0, world_.now_ - pipe.heard};
+    return true;
+}
+
+void StreamHost::end(int stream, bool wholly) noexcept {
+    world_.enter();
+    const Slot& slot = at(stream);
+    if (slot.link == nullptr) return;
+    Pipe& pipe = slot.link->out_of(slot.side);
+    if (wholly) slot.link->ends[slot.side].in.is_at_end = true;
+    if (std::exchange(pipe.ends, true)) return;
+    world_.move(slot.link, 1 - slot.side);
+}
+
+void StreamHost::close(int stream) noexcept {
+    world_.enter();
+    Slot& slot = at(stream);
+    if (slot.link != nullptr) {
+        world_.close(slot.link, slot.side);
+    } else if (slot.is_used) {
+        world_.listeners_.erase({place_.host, place_.port});
+    }
+    slot = {};
+}
+
+// --- what happens to its streams ---
+
+void StreamHost::watch(int stream, Source source, std::uint32_t detail,
+                       unsigned interests) noexcept {
+    Slot& slot = at(stream);
+    slot.is_watched = true;
+    slot.name = {source, detail};
+    slot.interests = interests;
+}
+
+void StreamHost::forget(int stream) noexcept { at(stream).is_watched = false; }
+
+bool StreamHost::has_something(const Slot& slot) noexcept {
+    if (!slot.is_used || !slot.is_watched) return false;
+    const bool in = (slot.interests & kIn) != 0, out = (slot.interests & kOut) != 0;
+    if (slot.link == nullptr) return in && !backlog_.empty();
+    const Link::End& end = slot.link->ends[slot.side];
+    if (end.error != 0) return true;
+    const std::size_t least = std::min(end.tells_from, end.in.window);
+    if (in && (end.in.here >= least || end.in.is_at_end)) return true;
+    return out && slot.link->state != Link::State::calling &&
+           slot.link->out_of(slot.side).free() != 0;
+}
+
+bool StreamHost::has_anything() noexcept {
+    return is_rung_ || (rings_at_ != 0 && rings_at_ <= world_.now_) ||
+           std::ranges::any_of(slots_, [&](const Slot& slot) { return has_something(slot); });
+}
+
+std::size_t StreamHost::look(std::span<Event, kEventsMost> events) noexcept {
+    world_.enter();
+    is_rung_ = false;
+    if (rings_at_ <= world_.now_) rings_at_ = 0;
+    if (slots_.empty()) return 0;
+    std::size_t told = 0;
+    const std::size_t first = world_.prng_.below(slots_.size());
+    for (std::size_t i = 0; i < slots_.size() && told < kEventsMost; ++i) {
+        const Slot& slot = slots_[(first + i) % slots_.size()];
+        if (has_something(slot)) events[told++] = slot.name;
+    }
+    return told;
+}
+
+bool StreamHost::wait(Nanoseconds timeout) noexcept {
+    const Nanoseconds until = timeout < 0 ? StreamWorld::kNever : world_.now_ + timeout;
+    while (!has_anything()) {
+        const Nanoseconds rings = rings_at_ != 0 ? rings_at_ : StreamWorld::kNever;
+        const Nanoseconds next = std::min(world_.next_action(), rings);
+        if (next > until || next == StreamWorld::kNever) break;
+        world_.run_until(next);
+    }
+    if (has_anything()) return true;
+    if (until != StreamWorld::kNever) world_.run_until(until);
+    return false;
+}
+
+Nanoseconds StreamHost::now() noexcept { return world_.now_; }
+
+void StreamHost::pause(Nanoseconds time) noexcept {
+    world_.run_until(world_.now_ + time);
+    world_.meanwhile_();
+}
+
+}  // namespace fci::sim

@@ -1,0 +1,81 @@
+// StreamHost: one process's system in a StreamWorld.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "drivers/sim/stream/link.h"
+#include "drivers/tcp/streams.h"
+
+namespace fci::sim {
+
+class StreamWorld;
+
+class StreamHost final : public tcp::Streams {
+public:
+    StreamHost(StreamWorld& world, unsigned process) : world_(world), process_(process) {}
+    ~StreamHost() override;
+
+    Status open(std::string*) override { return Status::ok; }
+    void close() noexcept override {}
+    int listen(ddi::Card* card) noexcept override;
+    int accept(int listening) noexcept override;
+    int call(const ddi::Card& from, const ddi::Card& to) noexcept override;
+    int outcome(int stream) noexcept override;
+    void tune(int) noexcept override {}
+    ssize_t send(int stream, std::span<const iovec> ranges) noexcept override;
+    ssize_t receive(int stream, std::span<const iovec> ranges) noexcept override;
+    void cork(int stream, bool on) noexcept override;
+    void tell_from(int stream, int bytes) noexcept override;
+    std::size_t under_way(int stream) noexcept override;
+    bool sign(int stream, tcp::Pulse::Sign* sign) noexcept override;
+    void end(int stream, bool wholly) noexcept override;
+    void close(int stream) noexcept override;
+    void watch(int stream, Source source, std::uint32_t detail,
+               unsigned interests) noexcept override;
+    void forget(int stream) noexcept override;
+    std::size_t look(std::span<Event, kEventsMost> events) noexcept override;
+    bool wait(Nanoseconds timeout) noexcept override;
+    void ring() noexcept override { is_rung_ = true; }
+    void ring_at(Nanoseconds when) noexcept override { rings_at_ = when; }
+    [[nodiscard]] int fd() const noexcept override { return -1; }
+    [[nodiscard]] Nanoseconds now() noexcept override;
+    void pause(Nanoseconds time) noexcept override;
+
+    // --- for the world ---
+    /// Somebody's call got here.
+    void queue(std::shared_ptr<Link> link) { backlog_.push_back(std::move(link)); }
+    [[nodiscard]] bool listens() const noexcept { return place_.port != 0; }
+    /// When it wants to be called; 0: never.
+    [[nodiscard]] Nanoseconds rings_at() const noexcept { return rings_at_; }
+    /// All that it has, as when the process ends.
+    void drop_all() noexcept;
+
+private:
+    /// What a number stands for. Who has none gets the lowest one that is free, as descriptors do.
+    struct Slot {
+        bool is_used = false;
+        std::shared_ptr<Link> link{};  // none: the place where it listens
+        unsigned side = 0;
+        bool is_watched = false;
+        Event name{};
+        unsigned interests = 0;
+    };
+
+    [[nodiscard]] int add(std::shared_ptr<Link> link, unsigned side);
+    [[nodiscard]] Slot& at(int stream) noexcept;
+    [[nodiscard]] bool has_something(const Slot& slot) noexcept;
+    [[nodiscard]] bool has_anything() noexcept;
+    void take_bytes(Pipe& pipe, std::span<const iovec> ranges, std::size_t count);
+
+    StreamWorld& world_;
+    const unsigned process_;
+    std::vector<Slot> slots_;
+    std::deque<std::shared_ptr<Link>> backlog_;
+    ddi::Card place_{};  // where it listens
+    bool is_rung_ = false;
+    Nanoseconds rings_at_ = 0;
+};
+
+}  // namespace fci::sim
