@@ -1,9 +1,9 @@
 // Runs random programs: first every seed that ever failed (seeds.txt), then a range.
-//   simulation [--mixed|--shared|--tcp] [--protocol NAME] [--seeds N] [--from N] [--seed N]
+//   simulation [--mixed|--shared|--streams] [--protocol NAME] [--seeds N] [--from N] [--seed N]
 //       [--file PATH]
 //   job_simulation [--protocol NAME] [--seeds N] [--from N] [--seed N] [--file PATH]
-// --mixed: half of the pairs over shared memory; --shared: all, with cells and longer messages;
-// --tcp: all over loopback. These runs are not repeated bit by bit.
+// --mixed: half of the pairs over shared memory; --shared: all, with cells and longer messages.
+// These runs are not repeated bit by bit. --streams: the tcp driver, over simulated streams.
 // --protocol: this one in every run, where the seed would choose; all other choices stay.
 #include <csignal>
 #include <cstdio>

@@ -6,6 +6,7 @@
 // two processes can be parted.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -48,10 +49,12 @@ public:
     std::unique_ptr<tcp::Streams> add_process();
 
     [[nodiscard]] Nanoseconds now() const noexcept { return now_; }
-    /// On to the next thing that happens; false when nothing is on its way.
+    /// On to the next thing that happens; false where nothing does before next_ring().
     bool step() noexcept;
     void run_until(Nanoseconds when) noexcept;
-    [[nodiscard]] bool idle() const noexcept { return actions_.empty(); }
+    [[nodiscard]] bool idle() const noexcept {
+        return actions_.empty() || next_action() > std::max(next_ring(), now_);
+    }
     /// When some process wants to be called, at the earliest.
     [[nodiscard]] Nanoseconds next_ring() const noexcept;
     static constexpr Nanoseconds kNever = INT64_MAX;
