@@ -111,6 +111,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/shm_store_test.cc \
 	test/unit/drivers/shm_wake_test.cc \
 	test/unit/drivers/sim_ideal_test.cc \
+	test/unit/drivers/sim_stream_test.cc \
 	test/unit/drivers/tap_fault_shm_test.cc \
 	test/unit/drivers/tap_fault_test.cc \
 	test/unit/drivers/tcp_device_test.cc \

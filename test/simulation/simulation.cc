@@ -19,8 +19,7 @@ constexpr std::uint64_t kIdMask = 0xffffffffull << 32;  // most receives do not 
 constexpr unsigned kRoundsMost = 200000;
 constexpr unsigned kQuietRounds = 8;
 constexpr Nanoseconds kPatience = 5'000'000;  // with who has closed
-constexpr unsigned kQuietMixedRounds = 64;  // what goes through a socket is not seen here
-constexpr unsigned kQuietStreamRounds = 150;  // of which some look for callers
+constexpr unsigned kQuietMixedRounds = 150;  // what goes through a socket is not seen here
 
 }  // namespace
 
@@ -228,11 +227,10 @@ void Simulation::turn_others() {
 /// Whether an operation of `at` may end because a process died. kNobody: with anyone.
 bool Simulation::lost_is_fair(unsigned at, unsigned other) {
     if (other < processes_ && strangers(at, other)) return true;
-    if (reference_.is_parted(at) && (other == Reference::kNobody || reference_.are_parted(at, other))) {
-        return true;
-    }
+    const bool is_anybody = other == Reference::kNobody;
+    if (reference_.is_parted(at) && (is_anybody || reference_.are_parted(at, other))) return true;
     if (reference_.killed == Reference::kNobody || dead(at)) return false;
-    if (other != Reference::kNobody) return dead(other);
+    if (!is_anybody) return dead(other);
     // Who closes may leave one behind that is just calling, and that cannot know how it ended.
     return !leaves_ || (network_ == Network::streams && !has_met(at, reference_.killed));
 }
@@ -280,16 +278,6 @@ std::string Simulation::run() {
     return failure_;
 }
 
-unsigned Simulation::quiet_rounds() const {
-    switch (network_) {
-        case Network::simulated: return kQuietRounds;
-        case Network::streams: return kQuietStreamRounds;
-        case Network::mixed:
-        case Network::shared: break;
-    }
-    return kQuietMixedRounds;
-}
-
 /// Everything that can happen has happened.
 bool Simulation::rest() {
     unsigned quiet = 0;
@@ -313,7 +301,7 @@ bool Simulation::rest() {
         const bool late = due != tap::FaultInterface::kNever;
         if (late && idle()) run_until(due);
         quiet = work == 0 && !late && idle() ? quiet + 1 : 0;
-        if (quiet < quiet_rounds()) continue;
+        if (quiet < (network_ == Network::simulated ? kQuietRounds : kQuietMixedRounds)) continue;
         if (const Nanoseconds ring = streams_.next_ring(); ring != sim::StreamWorld::kNever) {
             run_until(ring);
             quiet = 0;

@@ -95,7 +95,6 @@ private:
     void step();
     void run_until(Nanoseconds when);
     [[nodiscard]] bool idle() const { return world_.idle() && streams_.idle(); }
-    [[nodiscard]] unsigned quiet_rounds() const;
     void bury();
     void turn_others();
     [[nodiscard]] bool dead(unsigned process) const { return reference_.killed == process; }

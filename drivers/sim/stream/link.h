@@ -1,10 +1,13 @@
 // Link: a simulated connection: two ends, and a pipe from each to the other.
 #pragma once
 
+#include <sys/uio.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <deque>
+#include <span>
 
 #include "fci_core/base/status.h"
 
@@ -27,6 +30,25 @@ struct Pipe {
     [[nodiscard]] std::size_t under_way() const noexcept { return bytes.size() - here; }
     [[nodiscard]] std::size_t free() const noexcept { return room - std::min(room, bytes.size()); }
     void drop_under_way() noexcept { bytes.resize(here); }
+    /// The first `count` bytes of what is to be written; there is room for them.
+    void put(std::span<const iovec> ranges, std::size_t count) {
+        for (const iovec& range : ranges) {
+            const auto* const from = static_cast<const std::byte*>(range.iov_base);
+            const std::size_t part = std::min(count, range.iov_len);
+            bytes.insert(bytes.end(), from, from + part);
+            count -= part;
+        }
+    }
+    /// So many, which are here.
+    void take(std::span<const iovec> ranges, std::size_t count) {
+        here -= count;
+        for (const iovec& range : ranges) {
+            const auto part = static_cast<std::ptrdiff_t>(std::min(count, range.iov_len));
+            std::copy_n(bytes.begin(), part, static_cast<std::byte*>(range.iov_base));
+            bytes.erase(bytes.begin(), bytes.begin() + part);
+            count -= static_cast<std::size_t>(part);
+        }
+    }
 };
 
 struct Link {

@@ -15,13 +15,35 @@ constexpr Nanoseconds kCorkMost = 200 * kMillisecond;
 
 }  // namespace
 
+int Slots::add(std::shared_ptr<Link> link, unsigned side) {
+    const auto free = std::ranges::find_if(slots_, [](const Slot& slot) { return !slot.is_used; });
+    const auto number = static_cast<std::size_t>(free - slots_.begin());
+    if (free == slots_.end()) slots_.emplace_back();
+    slots_[number] = {};
+    slots_[number].is_used = true;
+    slots_[number].link = std::move(link);
+    slots_[number].side = side;
+    return static_cast<int>(number);
+}
+
+Slot& Slots::at(int stream) noexcept {
+    FCI_ASSERT(stream >= 0 && static_cast<std::size_t>(stream) < slots_.size());
+    return slots_[static_cast<std::size_t>(stream)];
+}
+
+bool StreamHost::take_call(const std::shared_ptr<Link>& link) {
+    if (place_.port == 0) return false;
+    backlog_.push_back(link);
+    return true;
+}
+
 StreamHost::~StreamHost() {
     drop_all();
     world_.hosts_[process_] = nullptr;
 }
 
 void StreamHost::drop_all() noexcept {
-    for (std::size_t i = 0; i < slots_.size(); ++i) close(static_cast<int>(i));
+    for (std::size_t i = 0; i < slots_.all().size(); ++i) close(static_cast<int>(i));
     for (const std::shared_ptr<Link>& link : backlog_) {
         link->ends[1].is_open = false;
         world_.abort(link, 1);
@@ -31,30 +53,13 @@ void StreamHost::drop_all() noexcept {
     rings_at_ = 0;
 }
 
-int StreamHost::add(std::shared_ptr<Link> link, unsigned side) {
-    std::size_t number = 0;
-    while (number < slots_.size() && slots_[number].is_used) ++number;
-    if (number == slots_.size()) slots_.emplace_back();
-    slots_[number] = {};
-    slots_[number].is_used = true;
-    slots_[number].link = std::move(link);
-    slots_[number].side = side;
-    return static_cast<int>(number);
-}
-
-/// One that was dropped is of nobody: reading from it finds its end.
-StreamHost::Slot& StreamHost::at(int stream) noexcept {
-    FCI_ASSERT(stream >= 0 && static_cast<std::size_t>(stream) < slots_.size());
-    return slots_[static_cast<std::size_t>(stream)];
-}
-
 int StreamHost::listen(ddi::Card* card) noexcept {
     if (card->port == 0) card->port = static_cast<std::uint16_t>(1000 + process_);
     place_ = *card;
     if (!world_.listeners_.try_emplace({card->host, card->port}, process_).second) {
         return -EADDRINUSE;
     }
-    return add(nullptr, 0);
+    return slots_.add(nullptr, 0);
 }
 
 int StreamHost::accept(int) noexcept {
@@ -64,7 +69,7 @@ int StreamHost::accept(int) noexcept {
     std::shared_ptr<Link> link = std::move(backlog_.front());
     backlog_.pop_front();
     link->state = Link::State::accepted;
-    return add(std::move(link), 1);
+    return slots_.add(std::move(link), 1);
 }
 
 int StreamHost::call(const ddi::Card&, const ddi::Card& to) noexcept {
@@ -90,17 +95,17 @@ int StreamHost::call(const ddi::Card&, const ddi::Card& to) noexcept {
                             world_.prng_.below(static_cast<std::uint64_t>(options.delay_most) + 1)),
                         StreamWorld::Action::Kind::connect, link, 0);
     }
-    return add(std::move(link), 0);
+    return slots_.add(std::move(link), 0);
 }
 
 int StreamHost::outcome(int stream) noexcept {
-    const Slot& slot = at(stream);
+    const Slot& slot = slots_.at(stream);
     return slot.link != nullptr ? -slot.link->ends[slot.side].error : -ECONNRESET;
 }
 
 ssize_t StreamHost::send(int stream, std::span<const iovec> ranges) noexcept {
     world_.enter();
-    const Slot& slot = at(stream);
+    const Slot& slot = slots_.at(stream);
     if (slot.link == nullptr) return -EPIPE;
     if (const int error = slot.link->ends[slot.side].error; error != 0) return -error;
     Pipe& pipe = slot.link->out_of(slot.side);
@@ -115,35 +120,15 @@ ssize_t StreamHost::send(int stream, std::span<const iovec> ranges) noexcept {
         if (!pipe.is_fresh) most = world_.prng_.between(1, most);
     }
     pipe.is_fresh = false;
-    std::size_t left = most;
-    for (const iovec& range : ranges) {
-        const auto* const from = static_cast<const std::byte*>(range.iov_base);
-        const std::size_t part = std::min(left, range.iov_len);
-        pipe.bytes.insert(pipe.bytes.end(), from, from + part);
-        left -= part;
-    }
+    pipe.put(ranges, most);
     world_.mark(most);
     world_.move(slot.link, 1 - slot.side);
     return static_cast<ssize_t>(most);
 }
 
-void StreamHost::take_bytes(Pipe& pipe, std::span<const iovec> ranges, std::size_t count) {
-    FCI_ASSERT(count <= pipe.here && pipe.here <= pipe.bytes.size());
-    auto next = pipe.bytes.begin();
-    std::size_t left = count;
-    for (const iovec& range : ranges) {
-        const auto part = static_cast<std::ptrdiff_t>(std::min(left, range.iov_len));
-        std::copy(next, next + part, static_cast<std::byte*>(range.iov_base));
-        next += part;
-        left -= static_cast<std::size_t>(part);
-    }
-    pipe.bytes.erase(pipe.bytes.begin(), next);
-    pipe.here -= count;
-}
-
 ssize_t StreamHost::receive(int stream, std::span<const iovec> ranges) noexcept {
     world_.enter();
-    const Slot& slot = at(stream);
+    const Slot& slot = slots_.at(stream);
     if (slot.link == nullptr) return -ECONNRESET;
     Link::End& end = slot.link->ends[slot.side];
     Pipe& pipe = end.in;
@@ -158,7 +143,7 @@ ssize_t StreamHost::receive(int stream, std::span<const iovec> ranges) noexcept 
         if (world_.chance(30)) return -EINTR;
         most = world_.prng_.between(1, most);
     }
-    take_bytes(pipe, ranges, most);
+    pipe.take(ranges, most);
     world_.mark(most);
     world_.move(slot.link, slot.side);
     return static_cast<ssize_t>(most);
@@ -166,7 +151,7 @@ ssize_t StreamHost::receive(int stream, std::span<const iovec> ranges) noexcept 
 
 void StreamHost::cork(int stream, bool on) noexcept {
     world_.enter();
-    const Slot& slot = at(stream);
+    const Slot& slot = slots_.at(stream);
     if (slot.link == nullptr) return;
     Pipe& pipe = slot.link->out_of(slot.side);
     pipe.is_corked = on;
@@ -176,7 +161,7 @@ void StreamHost::cork(int stream, bool on) noexcept {
 }
 
 void StreamHost::tell_from(int stream, int bytes) noexcept {
-    const Slot& slot = at(stream);
+    const Slot& slot = slots_.at(stream);
     if (slot.link != nullptr) {
         slot.link->ends[slot.side].tells_from = static_cast<std::size_t>(bytes);
     }
@@ -184,14 +169,14 @@ void StreamHost::tell_from(int stream, int bytes) noexcept {
 
 std::size_t StreamHost::under_way(int stream) noexcept {
     world_.enter();
-    const Slot& slot = at(stream);
+    const Slot& slot = slots_.at(stream);
     if (slot.link == nullptr || slot.link->ends[slot.side].error != 0) return 0;
     return slot.link->out_of(slot.side).under_way();
 }
 
 bool StreamHost::sign(int stream, tcp::Pulse::Sign* sign) noexcept {
     world_.enter();
-    const Slot& slot = at(stream);
+    const Slot& slot = slots_.at(stream);
     if (slot.link == nullptr) return false;
     Pipe& pipe = slot.link->out_of(slot.side);
     // Who has no room is asked, and its system answers.
@@ -202,7 +187,7 @@ bool StreamHost::sign(int stream, tcp::Pulse::Sign* sign) noexcept {
 
 void StreamHost::end(int stream, bool wholly) noexcept {
     world_.enter();
-    const Slot& slot = at(stream);
+    const Slot& slot = slots_.at(stream);
     if (slot.link == nullptr) return;
     Pipe& pipe = slot.link->out_of(slot.side);
     if (wholly) slot.link->ends[slot.side].in.is_at_end = true;
@@ -212,7 +197,7 @@ void StreamHost::end(int stream, bool wholly) noexcept {
 
 void StreamHost::close(int stream) noexcept {
     world_.enter();
-    Slot& slot = at(stream);
+    Slot& slot = slots_.at(stream);
     if (slot.link != nullptr) {
         world_.close(slot.link, slot.side);
     } else if (slot.is_used) {
@@ -225,13 +210,13 @@ void StreamHost::close(int stream) noexcept {
 
 void StreamHost::watch(int stream, Source source, std::uint32_t detail,
                        unsigned interests) noexcept {
-    Slot& slot = at(stream);
+    Slot& slot = slots_.at(stream);
     slot.is_watched = true;
     slot.name = {source, detail};
     slot.interests = interests;
 }
 
-void StreamHost::forget(int stream) noexcept { at(stream).is_watched = false; }
+void StreamHost::forget(int stream) noexcept { slots_.at(stream).is_watched = false; }
 
 bool StreamHost::has_something(const Slot& slot) noexcept {
     if (!slot.is_used || !slot.is_watched) return false;
@@ -245,20 +230,15 @@ bool StreamHost::has_something(const Slot& slot) noexcept {
            slot.link->out_of(slot.side).free() != 0;
 }
 
-bool StreamHost::has_anything() noexcept {
-    return is_rung_ || (rings_at_ != 0 && rings_at_ <= world_.now_) ||
-           std::ranges::any_of(slots_, [&](const Slot& slot) { return has_something(slot); });
-}
-
 std::size_t StreamHost::look(std::span<Event, kEventsMost> events) noexcept {
     world_.enter();
     is_rung_ = false;
     if (rings_at_ <= world_.now_) rings_at_ = 0;
-    if (slots_.empty()) return 0;
     std::size_t told = 0;
-    const std::size_t first = world_.prng_.below(slots_.size());
-    for (std::size_t i = 0; i < slots_.size() && told < kEventsMost; ++i) {
-        const Slot& slot = slots_[(first + i) % slots_.size()];
+    const std::span<const Slot> all = slots_.all();
+    const std::size_t first = world_.prng_.below(all.size());
+    for (std::size_t i = 0; i < all.size() && told < kEventsMost; ++i) {
+        const Slot& slot = all[(first + i) % all.size()];
         if (has_something(slot)) events[told++] = slot.name;
     }
     return told;
@@ -266,15 +246,19 @@ std::size_t StreamHost::look(std::span<Event, kEventsMost> events) noexcept {
 
 bool StreamHost::wait(Nanoseconds timeout) noexcept {
     const Nanoseconds until = timeout < 0 ? StreamWorld::kNever : world_.now_ + timeout;
+    const auto has_anything = [&] {
+        return is_rung_ || (rings_at_ != 0 && rings_at_ <= world_.now_) ||
+               std::ranges::any_of(slots_.all(),
+                                   [&](const Slot& slot) { return has_something(slot); });
+    };
     while (!has_anything()) {
         const Nanoseconds rings = rings_at_ != 0 ? rings_at_ : StreamWorld::kNever;
-        const Nanoseconds next = std::min(world_.next_action(), rings);
-        if (next > until || next == StreamWorld::kNever) break;
+        const Nanoseconds next = std::min({world_.next_action(), rings, until});
+        if (next == StreamWorld::kNever) return false;
         world_.run_until(next);
+        if (next == until) return has_anything();
     }
-    if (has_anything()) return true;
-    if (until != StreamWorld::kNever) world_.run_until(until);
-    return false;
+    return true;
 }
 
 Nanoseconds StreamHost::now() noexcept { return world_.now_; }

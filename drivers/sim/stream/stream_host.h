@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "drivers/sim/stream/link.h"
@@ -11,6 +12,27 @@
 namespace fci::sim {
 
 class StreamWorld;
+
+/// What a number stands for.
+struct Slot {
+    bool is_used = false;
+    std::shared_ptr<Link> link{};  // none: the place where the process listens, or was dropped
+    unsigned side = 0;
+    bool is_watched = false;
+    tcp::Streams::Event name{};
+    unsigned interests = 0;
+};
+
+/// Who has no number gets the lowest one that is free, as descriptors do.
+class Slots {
+public:
+    [[nodiscard]] int add(std::shared_ptr<Link> link, unsigned side);
+    [[nodiscard]] Slot& at(int stream) noexcept;
+    [[nodiscard]] std::span<const Slot> all() const noexcept { return slots_; }
+
+private:
+    std::vector<Slot> slots_;
+};
 
 class StreamHost final : public tcp::Streams {
 public:
@@ -44,34 +66,19 @@ public:
     void pause(Nanoseconds time) noexcept override;
 
     // --- for the world ---
-    /// Somebody's call got here.
-    void queue(std::shared_ptr<Link> link) { backlog_.push_back(std::move(link)); }
-    [[nodiscard]] bool listens() const noexcept { return place_.port != 0; }
+    /// Somebody's call got here. False: nobody listens.
+    [[nodiscard]] bool take_call(const std::shared_ptr<Link>& link);
     /// When it wants to be called; 0: never.
     [[nodiscard]] Nanoseconds rings_at() const noexcept { return rings_at_; }
     /// All that it has, as when the process ends.
     void drop_all() noexcept;
 
 private:
-    /// What a number stands for. Who has none gets the lowest one that is free, as descriptors do.
-    struct Slot {
-        bool is_used = false;
-        std::shared_ptr<Link> link{};  // none: the place where it listens
-        unsigned side = 0;
-        bool is_watched = false;
-        Event name{};
-        unsigned interests = 0;
-    };
-
-    [[nodiscard]] int add(std::shared_ptr<Link> link, unsigned side);
-    [[nodiscard]] Slot& at(int stream) noexcept;
     [[nodiscard]] bool has_something(const Slot& slot) noexcept;
-    [[nodiscard]] bool has_anything() noexcept;
-    void take_bytes(Pipe& pipe, std::span<const iovec> ranges, std::size_t count);
 
     StreamWorld& world_;
     const unsigned process_;
-    std::vector<Slot> slots_;
+    Slots slots_;
     std::deque<std::shared_ptr<Link>> backlog_;
     ddi::Card place_{};  // where it listens
     bool is_rung_ = false;

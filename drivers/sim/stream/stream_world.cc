@@ -96,18 +96,18 @@ void StreamWorld::connect(const std::shared_ptr<Link>& link) {
     Link::End& called = link->ends[1];
     StreamHost* const host = hosts_[called.process];
     const unsigned caller = link->ends[0].process;
-    if (host == nullptr || !host->listens()) {
+    if (hung_up_[caller] < kHangUpsMost && chance(options_.hang_up_percent)) {
+        ++hung_up_[caller];
+        link->ends[0].error = ECONNRESET;
+        return;
+    }
+    if (host == nullptr || !host->take_call(link)) {
         link->ends[0].error = ECONNREFUSED;
         return;
     }
     link->state = Link::State::waiting;
-    if (hung_up_[caller] < kHangUpsMost && chance(options_.hang_up_percent)) {
-        ++hung_up_[caller];
-        return schedule(0, Action::Kind::reset, link, 0);
-    }
     called.is_open = true;
     for (unsigned side = 0; side < 2; ++side) link->ends[side].in.heard = now_;
-    host->queue(link);
     move(link, 1);
 }
 
