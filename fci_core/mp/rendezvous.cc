@@ -115,6 +115,7 @@ void Rendezvous::on_crossing(Peer& peer, std::uint32_t send, const OfferRecord& 
     if (offer.path != static_cast<std::uint8_t>(Path::direct)) return;
     Order* const order = engine_.orders.find(send, peer, true);
     if (order == nullptr || order->state != OrderState::announced || order->length == 0) return;
+    if (offer.bytes == 0) return;
     begin_offered_send(*order, peer, offer);
 }
 

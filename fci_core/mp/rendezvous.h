@@ -41,7 +41,8 @@ public:
 
     /// Of the receive that an announcement without an offer was matched with.
     [[nodiscard]] static bool has_crossed(const Order& order) noexcept {
-        return order.offer_stands && order.path == Path::direct && order.length != 0;
+        return order.offer_stands && order.path == Path::direct && order.length != 0 &&
+               order.bytes != 0;
     }
     /// The offer was made before its maker knew of `send`; 0: of a message that came with its data.
     void on_crossing(Peer& peer, std::uint32_t send, const OfferRecord& offer);

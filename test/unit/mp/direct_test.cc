@@ -104,6 +104,31 @@ TEST(direct, offer__that_crosses_the_announcement_of_an_empty_message) {
     }
 }
 
+// Nothing of the message travels, so it is the receiver who says that it was taken; the offer may be
+// declined, as more requests crossed it than are remembered.
+TEST(direct, offer__of_no_room_that_crosses_the_announcement) {
+    for (const int crossing : {1, 100}) {
+        SCOPED_TRACE(crossing);
+        Limits limits = small_limits();
+        limits.layout.slots = 256;
+        Pair pair(kOneSided, direct_options(), limits);  // which offers that, too
+        pair.attach();
+        pair.settle();
+        auto data = pattern(10);
+        std::vector<std::byte> nothing;
+        for (int i = 0; i < crossing; ++i) pair.send(0, 0, 1, data, 10 + i);
+        // All are announced as somebody asks, and the receiver has seen none.
+        EXPECT_EQ(pair.ends[1]->probe({kAnySource, 0, 2, 0}, nullptr, nullptr), kNoMessage);
+        pair.turns(0, 300);
+        pair.receive(1, 1, nothing, 1);
+        pair.settle();
+        EXPECT_EQ(pair.recorder.error(1), kTruncated);
+        ASSERT_TRUE(pair.recorder.has(10));
+        EXPECT_EQ(pair.recorder.error(10), kSuccess);
+        EXPECT_EQ(pair.ends[0]->engine().counters.bad_requests, 0u);
+    }
+}
+
 // The send is taken back, and its receive as well, while their requests cross.
 TEST_F(Direct, cancel__of_both_sides_of_a_crossing) {
     pair.attach();
