@@ -30,7 +30,6 @@ Peer* Peers::make(nhi::PeerId id) {
     if (id < size_ && by_id_[id] != nobody_.get()) return by_id_[id];
     if (id >= device_.peers()) return nullptr;
     if (id >= size_) {
-        reasons_.resize(id + 1);
         by_id_.resize(id + 1, nobody_.get());
         size_ = id + 1;
     }
@@ -124,7 +123,8 @@ void Peers::explain(nhi::PeerId id, const char* what) noexcept try {
 
 const char* Peers::reason(nhi::PeerId id) const noexcept {
     if (severed_) return kSevered;
-    return id < reasons_.size() ? reasons_[id].c_str() : "";
+    const auto found = reasons_.find(id);
+    return found != reasons_.end() ? found->second.c_str() : "";
 }
 
 std::size_t Peers::connected() const noexcept {
@@ -139,7 +139,7 @@ unsigned Peers::sleeping() const noexcept {
 void Peers::add_memory(MemoryUse& use) const noexcept {
     use.connected += rows_.memory();
     use.known += by_id_.capacity() * sizeof by_id_[0];
-    use.known += reasons_.capacity() * sizeof reasons_[0] + made_.capacity() * sizeof made_[0];
+    use.known += made_.capacity() * sizeof made_[0];
     use.connected += active_.capacity() * sizeof active_[0] + made_.size() * sizeof(Peer);
     for (const Peer* const peer : active_) use.connected += peer->offers.capacity() * sizeof(Offer);
 }

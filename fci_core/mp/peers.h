@@ -1,6 +1,7 @@
 // Peers: all processes that this one has had to do with, by id, and those that are active.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -85,7 +86,7 @@ private:
     Peer* first_;
     nhi::PeerId size_ = 0;
     std::vector<Peer*> by_id_;          // nobody_ where nothing is known
-    std::vector<std::string> reasons_;  // by id
+    std::map<nhi::PeerId, std::string> reasons_;  // of those that were lost
     std::vector<Peer*> active_;
     std::vector<std::unique_ptr<Peer>> made_;  // all but nobody_
     unsigned on_this_host_ = 1, expected_ = 0;
