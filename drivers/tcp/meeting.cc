@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -330,20 +331,24 @@ Nanoseconds Meeting::due() const noexcept {
 }
 
 /// Whoever has answered a call takes this process for a peer, also where that is not heard yet: for
-/// it this is no death either.
+/// it this is no death either. True: it is at its host, or never comes there.
+bool Meeting::has_said_goodbye(Call& going) noexcept {
+    if (!going.stream || !going.said_hello) return true;
+    if (going.goodbye == sizeof kGoodbye) return streams_.under_way(going.stream.get()) == 0;
+    std::byte word[sizeof kGoodbye];
+    std::memcpy(word, &kGoodbye, sizeof word);
+    const iovec rest{word + going.goodbye, sizeof word - going.goodbye};
+    const ssize_t sent = going.stream.send({&rest, 1});
+    if (sent > 0) going.goodbye += static_cast<std::size_t>(sent);
+    return sent < 0 && !is_shortage(static_cast<int>(-sent));
+}
+
 void Meeting::say_goodbye() noexcept {
-    const iovec goodbye{const_cast<FrameHead*>(&kGoodbye), sizeof kGoodbye};
-    for (const nhi::PeerId id : calling_) {
-        Call& going = peers_[id].peer->call;
-        if (going.stream && going.said_hello) (void)going.stream.send({&goodbye, 1});
-    }
-    const auto arrives = [&](nhi::PeerId id) {
-        const Stream& stream = peers_[id].peer->call.stream;
-        return !stream || streams_.under_way(stream.get()) == 0;
-    };
     const Nanoseconds most = streams_.now() + kGoodbyeMost;
-    while (!std::ranges::all_of(calling_, arrives) && streams_.now() < most) {
-        streams_.pause(kMillisecond / 10);
+    for (const nhi::PeerId id : calling_) {
+        while (!has_said_goodbye(peers_[id].peer->call) && streams_.now() < most) {
+            streams_.pause(kMillisecond / 10);
+        }
     }
 }
 

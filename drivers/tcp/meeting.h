@@ -69,6 +69,7 @@ private:
     [[nodiscard]] bool is_welcome(const Hello& hello) const noexcept;
     void answer(Visitor visitor);
     void attach(nhi::PeerId id, Stream stream, const Hello& hello) noexcept;
+    [[nodiscard]] bool has_said_goodbye(Call& going) noexcept;
     void lose(nhi::PeerId id, Status why, std::string reason) noexcept;
     void remind(Nanoseconds when) noexcept;
 

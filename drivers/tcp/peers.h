@@ -22,6 +22,7 @@ struct Call {
     Stream stream{};  // empty: it is to be tried again, or the peer comes by itself
     bool said_hello = false;  // on it
     HelloReader answer{};
+    std::size_t goodbye = 0;  // bytes of it that were said, where the process closes meanwhile
     ddi::Patience patience{};
     Nanoseconds began = 0;
     Nanoseconds silent_at = 0;  // when it has waited long for a word on this stream

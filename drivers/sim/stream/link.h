@@ -23,15 +23,20 @@ struct Pipe {
     bool moves = false;      // something of it arrives at a time that is known
     bool ends = false;       // the writer writes no more
     bool is_at_end = false;  // and the reader's system knows
+    bool is_lost = false;    // what is written from now on comes nowhere
     bool is_corked = false;
     Nanoseconds corked_until = 0;
     Nanoseconds heard = 0;  // when the reader's system said something last
 
     [[nodiscard]] std::size_t under_way() const noexcept { return bytes.size() - here; }
     [[nodiscard]] std::size_t free() const noexcept { return room - std::min(room, bytes.size()); }
-    void drop_under_way() noexcept { bytes.resize(here); }
+    void lose_under_way() noexcept {
+        bytes.resize(here);
+        is_lost = true;
+    }
     /// The first `count` bytes of what is to be written; there is room for them.
     void put(std::span<const iovec> ranges, std::size_t count) {
+        if (is_lost) return;
         for (const iovec& range : ranges) {
             const auto* const from = static_cast<const std::byte*>(range.iov_base);
             const std::size_t part = std::min(count, range.iov_len);

@@ -84,7 +84,7 @@ void StreamWorld::apply(const Action& action) {
             if (end.error == 0) {
                 end.error = action.kind == Action::Kind::reset ? ECONNRESET : ETIMEDOUT;
             }
-            return action.link->out_of(action.side).drop_under_way();
+            return action.link->out_of(action.side).lose_under_way();
     }
 }
 
@@ -159,7 +159,7 @@ void StreamWorld::close(const std::shared_ptr<Link>& link, unsigned side) {
 }
 
 void StreamWorld::abort(const std::shared_ptr<Link>& link, unsigned side) {
-    link->out_of(side).drop_under_way();
+    link->out_of(side).lose_under_way();
     schedule(static_cast<Nanoseconds>(
                  prng_.below(static_cast<std::uint64_t>(options_.delay_most) + 1)),
              Action::Kind::reset, link, 1 - side);
