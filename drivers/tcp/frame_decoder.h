@@ -66,7 +66,7 @@ public:
 private:
     static constexpr std::uint64_t kShort = 256;         // such parts are stored at once
     static constexpr std::uint64_t kDirectLeast = 4096;  // of a long one, straight to its place
-    static constexpr std::size_t kStaged = 4096;
+    static constexpr std::size_t kStaged = 3072;
     static constexpr std::size_t kLine = sizeof(FrameHead) + sizeof(PartHead) + 64;
     static constexpr std::size_t kReachLeast = kLine + kDataHeads;
     static_assert(kHeadsMost <= kShort && kShort + kReachLeast <= kStaged);

@@ -30,6 +30,8 @@ Peer* Peers::make(nhi::PeerId id) {
     if (id < size_ && by_id_[id] != nobody_.get()) return by_id_[id];
     if (id >= device_.peers()) return nullptr;
     if (id >= size_) {
+        const std::size_t known = device_.peers(), had = by_id_.capacity();
+        if (known > had) by_id_.reserve(std::max(known, had + had / 2));
         by_id_.resize(id + 1, nobody_.get());
         size_ = id + 1;
     }

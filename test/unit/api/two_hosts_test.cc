@@ -2,8 +2,11 @@
 // face.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <iterator>
 #include <vector>
 
 #include "drivers/node/node.h"
@@ -148,6 +151,63 @@ TEST(TwoHosts, rows__the_way_to_each_and_what_passed) {
     while (rows_of(process)[1].state != PeerRow::State::lost && limit.holds()) {
         fci_icl_progress(self.get());
     }
+}
+
+constexpr bool has_own_heap() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return false;  // but the sanitizer's
+#else
+    return true;
+#endif
+}
+
+std::size_t heap() {
+    const struct mallinfo2 now = mallinfo2();
+    return now.uordblks + now.hblkhd;
+}
+
+std::ptrdiff_t descriptors() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+}
+
+void meet(const Context& one, const Context& other) {
+    ASSERT_GE(send(one, add(one, other), 1, std::vector<char>(100)), 0);
+    Limit limit("the message");
+    while (!arrived(other, 1) && limit.holds()) {
+        for (auto* each : {one.get(), other.get()}) fci_icl_progress(each);
+    }
+}
+
+// 64 hosts of 16 processes are known. By what the heap and the table of descriptors say, not by
+// what the process says of itself; a request block is of neither.
+TEST(TwoHosts, memory__of_1024_that_are_known_and_of_one_that_is_met) {
+    constexpr unsigned kKnown = 64 * 16;
+    if (!has_own_heap()) GTEST_SKIP() << "much of the heap is not the process's";
+    const Context self = open_on(0), first = open_on(1), far = open_on(1);
+    meet(far, first);  // what all others share is there
+    std::size_t heap_before = heap();
+    std::ptrdiff_t open_before = descriptors();
+    for (unsigned i = 0; i < kKnown - 3; ++i) {
+        ddi::Card absent{};
+        absent.family = AF_INET;
+        absent.host = htonl(0x0a000001 + i / 16);
+        absent.port = htons(static_cast<std::uint16_t>(2000 + i % 16));
+        absent.incarnation = 0x100000 + i;
+        fci_icl_peer peer;
+        ASSERT_EQ(fci_icl_add_peer(self.get(), reinterpret_cast<unsigned char*>(&absent), &peer),
+                  FCI_ICL_OK);
+    }
+    (void)add(self, first);
+    (void)add(self, far);
+    EXPECT_LE((heap() - heap_before) / kKnown, 56u) << "of which 32 are the tcp driver's";
+    EXPECT_EQ(descriptors(), open_before) << "nobody was called";
+    meet(self, first);
+    heap_before = heap();
+    open_before = descriptors();
+    meet(self, far);
+    EXPECT_LE(heap() - heap_before, 2 * 8192u) << "both ends, beside their request blocks";
+    EXPECT_EQ(descriptors(), open_before + 2) << "one socket at each end";
 }
 
 }  // namespace
