@@ -104,8 +104,8 @@ TEST(direct, offer__that_crosses_the_announcement_of_an_empty_message) {
     }
 }
 
-// Nothing of the message travels, so it is the receiver who says that it was taken; the offer may be
-// declined, as more requests crossed it than are remembered.
+// Nothing of the message travels, so it is the receiver who says that it was taken. The offer may
+// be declined, as more requests crossed it than are remembered.
 TEST(direct, offer__of_no_room_that_crosses_the_announcement) {
     for (const int crossing : {1, 100}) {
         SCOPED_TRACE(crossing);
