@@ -256,6 +256,7 @@ simulation_SOURCES = \
 	test/conformance/mixed.h \
 	test/simulation/calls.cc \
 	test/simulation/choices.cc \
+	test/simulation/guarded.h \
 	test/simulation/main.cc \
 	test/simulation/one_run.h \
 	test/simulation/reference.h \

@@ -20,7 +20,7 @@ bool peer_gone(int result) {
 }
 
 /// One to three ranges over the buffer, one of them perhaps empty.
-std::vector<iovec> ranges_of(Prng& prng, std::vector<std::byte>& buffer, std::uint64_t bytes) {
+std::vector<iovec> ranges_of(Prng& prng, Buffer& buffer, std::uint64_t bytes) {
     std::vector<iovec> ranges;
     std::uint64_t done = 0;
     while (prng.chance(15) && ranges.size() < 3) {
@@ -146,8 +146,7 @@ void Simulation::send_completed(std::size_t number, const mp::Outcome* outcome) 
     } else if (outcome->error != mp::kSuccess) {
         fail(reference_.text(number) + " ended with " + std::to_string(outcome->error));
     }
-    // The buffer is the program's again: whoever still reads it gets nonsense.
-    std::fill(message.buffer.begin(), message.buffer.end(), std::byte{0xee});
+    Buffer().swap(message.buffer);  // it is the program's again: nobody may read it
     if (!finishing_ && prng_.chance(10)) act(message.from);
 }
 
@@ -241,7 +240,7 @@ void Simulation::receive_completed(std::size_t number, const mp::Outcome* outcom
         written = std::min(reference_.messages[receive.message]->bytes, receive.capacity);
         check_data(receive.message, receive.buffer.data(), written);
     } else if (peer_gone(outcome->error) && lost_is_fair(receive.at, source)) {
-        std::vector<std::byte>().swap(receive.buffer);  // may hold part of the message
+        Buffer().swap(receive.buffer);  // may hold part of the message
     } else {
         fail(reference_.receive_text(number) + " ended with " + std::to_string(outcome->error));
     }
@@ -251,8 +250,7 @@ void Simulation::receive_completed(std::size_t number, const mp::Outcome* outcom
                         std::to_string(i));
         }
     }
-    // Whatever is still written there later is found by the address sanitizer.
-    std::vector<std::byte>().swap(receive.buffer);
+    Buffer().swap(receive.buffer);
     if (!finishing_ && prng_.chance(10)) act(receive.at);
 }
 

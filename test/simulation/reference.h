@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "fci_core/mp/matching.h"
+#include "test/simulation/guarded.h"
 
 namespace fci::simulation {
 
@@ -30,7 +31,7 @@ struct Message {
     std::uint32_t space = 0;
     std::uint64_t match = 0, immediate = 0, bytes = 0;
     bool has_immediate = false, synchronous = false, active = false;
-    std::vector<std::byte> buffer{};
+    Buffer buffer{};
     Moment sent = 0, completed = kNever, cancel_asked = kNever, handled = kNever;
     int error = 0;
     std::uint32_t handle = 0;
@@ -41,7 +42,7 @@ struct Message {
 struct Receive {
     unsigned at = 0;
     mp::Pattern pattern{};  // source: a process number, or kAnySource
-    std::vector<std::byte> buffer{};
+    Buffer buffer{};
     std::uint64_t capacity = 0;
     Moment posted = 0, completed = kNever, cancel_asked = kNever;
     bool claim = false;
