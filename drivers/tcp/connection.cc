@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "drivers/host/descriptor.h"
 #include "fci_core/base/assert.h"
@@ -169,6 +170,14 @@ void Connection::give_data_back() noexcept {
     borrowed_ = {};
     broken_ = true;
     streams_.end(stream_.get(), true);
+}
+
+void Connection::keep_data() noexcept try {
+    const auto at = waiting_.begin() + static_cast<std::ptrdiff_t>(borrowed_at_);
+    if (borrows()) waiting_.insert(at, borrowed_.begin(), borrowed_.end());
+    borrowed_ = {};
+} catch (const std::bad_alloc&) {
+    give_data_back();
 }
 
 void Connection::forget_written() noexcept {

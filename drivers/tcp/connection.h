@@ -50,6 +50,8 @@ public:
     [[nodiscard]] bool borrows() const noexcept { return !borrowed_.empty(); }
     /// What is borrowed is touched no more; where something is, the stream ends in its midst.
     void give_data_back() noexcept;
+    /// Likewise, but it is sent from a copy.
+    void keep_data() noexcept;
     /// The kernel has all data, and does what it can.
     [[nodiscard]] bool has_taken_data() const noexcept { return !borrows() && !broken_; }
     void say_goodbye() noexcept;

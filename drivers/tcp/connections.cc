@@ -72,6 +72,10 @@ void Connections::write(nhi::PeerId id, const nhi::Data& data, const std::byte* 
     after_write(id);
 }
 
+void Connections::keep_data() noexcept {
+    for (const nhi::PeerId id : connected_) peers_[id].peer->connection->keep_data();
+}
+
 /// Somebody sees to it that it arrives.
 void Connections::after_write(nhi::PeerId id) noexcept {
     Connection& connection = *peers_[id].peer->connection;

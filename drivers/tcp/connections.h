@@ -36,6 +36,8 @@ public:
     void reserve_for_data(nhi::PeerId id);
     void write(nhi::PeerId id, const nhi::Data& data, const std::byte* from,
                std::uint32_t events) noexcept;
+    /// Nothing is borrowed any more.
+    void keep_data() noexcept;
     /// Gives the kernel what waits, and ends all bursts.
     void flush() noexcept;
     /// The kernels see to the rest, and say_goodbye() to it that they do.

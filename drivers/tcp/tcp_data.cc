@@ -32,6 +32,11 @@ bool TcpData::has_taken(nhi::PeerId id) const noexcept {
     return connection != nullptr && connection->has_taken_data();
 }
 
+void TcpData::set_target(nhi::DataTarget* target) noexcept {
+    target_ = target;
+    if (target == nullptr) connections_.keep_data();
+}
+
 void TcpData::give_back(nhi::PeerId id) noexcept {
     if (Connection* const connection = connection_to(id)) connection->give_data_back();
 }

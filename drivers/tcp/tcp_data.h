@@ -18,7 +18,7 @@ public:
     [[nodiscard]] bool has_taken(nhi::PeerId id) const noexcept override;
     void give_back(nhi::PeerId id) noexcept override;
     [[nodiscard]] bool waits() const noexcept override { return connections_.waits(); }
-    void set_target(nhi::DataTarget* target) noexcept override { target_ = target; }
+    void set_target(nhi::DataTarget* target) noexcept override;
     [[nodiscard]] nhi::DataTarget* target() const noexcept { return target_; }
 
 private:

@@ -55,7 +55,8 @@ public:
     /// Some that came wait for this process to look at what names their buffers. The next poll
     /// takes them.
     [[nodiscard]] virtual bool waits() const noexcept { return false; }
-    /// Where data of peers goes; nullptr: nowhere any more, and what comes is dropped.
+    /// Where data of peers goes; nullptr: nowhere any more, and what comes is dropped. Nor is what
+    /// was borrowed touched any more: whoever sent it goes, and the network sends it from a copy.
     virtual void set_target(DataTarget* target) noexcept = 0;
 };
 

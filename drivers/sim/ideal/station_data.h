@@ -14,7 +14,10 @@ public:
                 std::uint32_t events) noexcept override;
     [[nodiscard]] bool has_taken(nhi::PeerId id) const noexcept override;
     void give_back(nhi::PeerId id) noexcept override;
-    void set_target(nhi::DataTarget* target) noexcept override { target_ = target; }
+    void set_target(nhi::DataTarget* target) noexcept override {
+        target_ = target;
+        if (target == nullptr) give_all_back();
+    }
 
     /// Data of another process wait until this one has looked at what names their buffer, and so
     /// does what is behind them.

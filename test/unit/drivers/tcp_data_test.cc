@@ -1,4 +1,5 @@
 // Data over a tcp device: borrowed from where it is, until the kernel has it.
+#include <algorithm>
 #include <cstring>
 #include <thread>
 #include <utility>
@@ -99,6 +100,16 @@ TEST_F(TcpData, close__in_its_midst_brings_the_rest) {
     closing.join();
     EXPECT_EQ(receiver.listener.lost[0].why, Status::not_found) << "it has closed in order";
     EXPECT_TRUE(buffer.bytes == data);
+}
+
+TEST_F(TcpData, set_target__of_none_lets_go_of_what_was_borrowed) {
+    sender.turns();
+    network().data()->set_target(nullptr);
+    const std::vector<std::byte> sent = data;
+    std::ranges::fill(data, std::byte{0xee});
+    EXPECT_FALSE(network().is_idle());
+    ASSERT_TRUE(both([&] { return buffer.filled == kBytes && network().is_idle(); }));
+    EXPECT_TRUE(buffer.bytes == sent);
 }
 
 TEST_F(TcpData, receive__of_data_that_nobody_wants_any_more) {
