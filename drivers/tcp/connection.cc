@@ -148,7 +148,11 @@ bool Connection::flush() noexcept {
         std::size_t sent = borrows() ? give(all, 3) : give(all, 1);
         if (sent == 0 && !broken_) {
             refused_ = true;
-            if (first_ >= kWaitingMost) forget_written();
+            if (first_ < kWaitingMost) return false;
+            waiting_.erase(waiting_.begin(),
+                           waiting_.begin() + static_cast<std::ptrdiff_t>(first_));
+            borrowed_at_ -= std::min(borrowed_at_, first_);
+            first_ = 0;
             return false;
         }
         const std::size_t of_before = std::min(sent, before);
@@ -178,12 +182,6 @@ void Connection::keep_data() noexcept try {
     borrowed_ = {};
 } catch (const std::bad_alloc&) {
     give_data_back();
-}
-
-void Connection::forget_written() noexcept {
-    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(first_));
-    borrowed_at_ -= std::min(borrowed_at_, first_);
-    first_ = 0;
 }
 
 void Connection::be_quiet(bool quiet) noexcept {

@@ -110,7 +110,6 @@ private:
     void be_quiet(bool quiet) noexcept;
     void keep(const void* bytes, std::size_t count);
     void give_what_waits(bool is_refused) noexcept;
-    void forget_written() noexcept;
 
     static constexpr std::size_t kWaitingMost = 256 * 1024;  // unless it is one transfer alone
     static constexpr std::size_t kReadMost = 1024 * 1024;    // in one turn

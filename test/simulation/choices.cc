@@ -39,7 +39,7 @@ sim::StreamOptions stream_options(std::uint64_t seed) {
     options.room_most = 1ull << prng.between(8, 20);
     options.short_percent = prng.chance(30) ? 0 : static_cast<unsigned>(prng.below(60));
     options.hang_up_percent = prng.chance(70) ? 0 : static_cast<unsigned>(prng.below(60));
-    options.shortage_percent = prng.chance(70) ? 0 : static_cast<unsigned>(prng.below(40));
+    options.shortage_percent = prng.chance(70) ? 0 : static_cast<unsigned>(prng.below(30));
     return options;
 }
 

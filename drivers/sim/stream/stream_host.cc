@@ -114,10 +114,10 @@ ssize_t StreamHost::send(int stream, std::span<const iovec> ranges) noexcept {
     for (const iovec& range : ranges) bytes += range.iov_len;
     std::size_t most = std::min(bytes, pipe.free());
     if (most == 0) return bytes == 0 ? 0 : -EAGAIN;
-    if (world_.chance(world_.options_.short_percent)) {
+    // A system takes the first words of a stream as they are.
+    if (!pipe.is_fresh && world_.chance(world_.options_.short_percent)) {
         if (world_.chance(30)) return world_.chance(50) ? -EINTR : -ENOBUFS;
-        // A system takes the first words of a stream as they are.
-        if (!pipe.is_fresh) most = world_.prng_.between(1, most);
+        most = world_.prng_.between(1, most);
     }
     pipe.is_fresh = false;
     pipe.put(ranges, most);
