@@ -65,7 +65,7 @@ struct Link {
         std::size_t tells_from = 1;
     };
     End ends[2];  // who called, and who was called
-    enum class State : unsigned char { calling, waiting, accepted } state = State::calling;
+    bool is_connected = false;  // the call got there
     bool is_silent = false;  // nothing arrives any more, and nobody says so
 
     [[nodiscard]] Pipe& out_of(unsigned side) noexcept { return ends[1 - side].in; }

@@ -68,7 +68,6 @@ int StreamHost::accept(int) noexcept {
     if (world_.chance(world_.options_.shortage_percent)) return -EMFILE;
     std::shared_ptr<Link> link = std::move(backlog_.front());
     backlog_.pop_front();
-    link->state = Link::State::accepted;
     return slots_.add(std::move(link), 1);
 }
 
@@ -91,9 +90,8 @@ int StreamHost::call(const ddi::Card&, const ddi::Card& to) noexcept {
     if (link->is_silent) {
         world_.schedule(options.silence_most, StreamWorld::Action::Kind::time_out, link, 0);
     } else {
-        world_.schedule(static_cast<Nanoseconds>(
-                            world_.prng_.below(static_cast<std::uint64_t>(options.delay_most) + 1)),
-                        StreamWorld::Action::Kind::connect, link, 0);
+        world_.schedule(world_.draw(options.delay_most), StreamWorld::Action::Kind::connect, link,
+                        0);
     }
     return slots_.add(std::move(link), 0);
 }
@@ -226,7 +224,7 @@ bool StreamHost::has_something(const Slot& slot) noexcept {
     if (end.error != 0) return true;
     const std::size_t least = std::min(end.tells_from, end.in.window);
     if (in && (end.in.here >= least || end.in.is_at_end)) return true;
-    return out && slot.link->state != Link::State::calling &&
+    return out && slot.link->is_connected &&
            slot.link->out_of(slot.side).free() != 0;
 }
 

@@ -53,8 +53,7 @@ void StreamWorld::run_until(Nanoseconds when) noexcept {
 }
 
 void StreamWorld::enter() noexcept {
-    run_until(now_ + static_cast<Nanoseconds>(
-                         prng_.below(static_cast<std::uint64_t>(options_.call_most) + 1)));
+    run_until(now_ + draw(options_.call_most));
 }
 
 void StreamWorld::mark(std::uint64_t word) noexcept {
@@ -105,7 +104,7 @@ void StreamWorld::connect(const std::shared_ptr<Link>& link) {
         link->ends[0].error = ECONNREFUSED;
         return;
     }
-    link->state = Link::State::waiting;
+    link->is_connected = true;
     called.is_open = true;
     for (unsigned side = 0; side < 2; ++side) link->ends[side].in.heard = now_;
     move(link, 1);
@@ -113,16 +112,12 @@ void StreamWorld::connect(const std::shared_ptr<Link>& link) {
 
 void StreamWorld::move(const std::shared_ptr<Link>& link, unsigned side) {
     Pipe& pipe = link->ends[side].in;
-    if (pipe.moves || link->is_silent || link->state == Link::State::calling) return;
+    if (pipe.moves || link->is_silent || !link->is_connected) return;
     const bool closes = pipe.ends && !pipe.is_at_end && pipe.under_way() == 0;
     if (pipe.under_way() == 0 && !closes) return;
     pipe.moves = true;
-    auto after = static_cast<Nanoseconds>(
-        prng_.below(static_cast<std::uint64_t>(options_.delay_most) + 1));
-    if (prng_.below(1000) < options_.stall_per_mille) {
-        after += static_cast<Nanoseconds>(
-            prng_.below(static_cast<std::uint64_t>(options_.stall_most) + 1));
-    }
+    Nanoseconds after = draw(options_.delay_most);
+    if (prng_.below(1000) < options_.stall_per_mille) after += draw(options_.stall_most);
     schedule(after, Action::Kind::arrive, link, side);
 }
 
@@ -160,9 +155,7 @@ void StreamWorld::close(const std::shared_ptr<Link>& link, unsigned side) {
 
 void StreamWorld::abort(const std::shared_ptr<Link>& link, unsigned side) {
     link->out_of(side).lose_under_way();
-    schedule(static_cast<Nanoseconds>(
-                 prng_.below(static_cast<std::uint64_t>(options_.delay_most) + 1)),
-             Action::Kind::reset, link, 1 - side);
+    schedule(draw(options_.delay_most), Action::Kind::reset, link, 1 - side);
 }
 
 void StreamWorld::kill(unsigned process) noexcept {

@@ -100,6 +100,9 @@ private:
     void abort(const std::shared_ptr<Link>& link, unsigned side);
     /// A process calls its system.
     void enter() noexcept;
+    [[nodiscard]] Nanoseconds draw(Nanoseconds most) noexcept {
+        return static_cast<Nanoseconds>(prng_.below(static_cast<std::uint64_t>(most) + 1));
+    }
     [[nodiscard]] bool chance(unsigned percent) noexcept { return prng_.chance(percent); }
     void mark(std::uint64_t word) noexcept;
     [[nodiscard]] bool is_cut(unsigned one, unsigned other) const noexcept;
