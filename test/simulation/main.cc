@@ -30,7 +30,8 @@ const std::map<std::string, Network> kNetworks = {
 constexpr unsigned kSecondsPerSeed = 120;  // some take 20 under sanitizers
 constexpr unsigned kReplayEvery = 20;  // such seeds run twice, and must run alike
 constexpr char kAgain[] =
-    "    again, here or on another commit: ./%s --seed %llu; it belongs into seeds.txt\n";
+    "    again, here or on another commit: ./%s %s --seed %llu; it belongs into seeds.txt\n";
+const char* network_option = "";
 volatile std::sig_atomic_t stopped_by = 0;
 unsigned long long present_seed = 0;
 
@@ -42,7 +43,7 @@ void name_the_seed(int signal) {
     int length = std::snprintf(text, sizeof text, "%s: signal %d in seed %llu\n", kProgram, signal,
                                present_seed);
     length += std::snprintf(text + length, sizeof text - static_cast<std::size_t>(length), kAgain,
-                            kProgram, present_seed);
+                            kProgram, network_option, present_seed);
     if (write(STDERR_FILENO, text, static_cast<std::size_t>(length)) < 0) _exit(2);
     _exit(1);
 }
@@ -76,7 +77,7 @@ bool run(std::uint64_t seed, bool verbose, Totals* totals) {
         std::printf("seed %llu: %s\n    %s\n", number, failure.empty() ? "ok" : failure.c_str(),
                     first.description.c_str());
     }
-    if (!verbose && !failure.empty()) std::printf(kAgain, kProgram, number);
+    if (!verbose && !failure.empty()) std::printf(kAgain, kProgram, network_option, number);
     return failure.empty();
 }
 
@@ -102,6 +103,7 @@ int main(int argc, char** argv) {
         const auto network = kNetworks.find(option);
         if (network != kNetworks.end() && fci::simulation::kHasNetworks) {
             options.network = network->second;
+            network_option = network->first.c_str();
             continue;
         }
         if (i + 1 == argc) {
