@@ -19,6 +19,7 @@ constexpr std::uint64_t kIdMask = 0xffffffffull << 32;  // most receives do not 
 constexpr unsigned kRoundsMost = 200000;
 constexpr unsigned kQuietRounds = 8;
 constexpr Nanoseconds kPatience = 5'000'000;  // with who has closed
+constexpr Nanoseconds kPutOffMost = 100'000;  // a read by the tcp driver
 constexpr unsigned kQuietMixedRounds = 150;  // what goes through a socket is not seen here
 
 }  // namespace
@@ -281,6 +282,7 @@ std::string Simulation::run() {
 /// Everything that can happen has happened.
 bool Simulation::rest() {
     unsigned quiet = 0;
+    bool is_later = network_ != Network::streams;  // for what is put off without a word
     // Where bytes come in small pieces it takes many.
     const bool is_long = has_real_time() || network_ == Network::streams;
     const unsigned most = is_long ? 100 * kRoundsMost : kRoundsMost;
@@ -301,13 +303,13 @@ bool Simulation::rest() {
         const bool late = due != tap::FaultInterface::kNever;
         if (late && idle()) run_until(due);
         quiet = work == 0 && !late && idle() ? quiet + 1 : 0;
+        if (work != 0) is_later = network_ != Network::streams;
         if (quiet < (network_ == Network::simulated ? kQuietRounds : kQuietMixedRounds)) continue;
-        if (const Nanoseconds ring = streams_.next_ring(); ring != sim::StreamWorld::kNever) {
-            run_until(ring);
-            quiet = 0;
-        } else if (drained) {
-            return true;
-        }
+        const Nanoseconds ring = streams_.next_ring();
+        if (is_later && drained && ring == sim::StreamWorld::kNever) return true;
+        run_until(ring != sim::StreamWorld::kNever ? ring : now() + kPutOffMost);
+        is_later = ring == sim::StreamWorld::kNever;
+        quiet = 0;
     }
     fail("the processes never come to rest");
     return false;
