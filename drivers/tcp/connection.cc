@@ -205,7 +205,7 @@ Connection::Beat Connection::feel(Nanoseconds now) noexcept {
 Connection::Reading Connection::read() noexcept {
     std::size_t taken = 0;
     if (!decode(0)) return Reading::nonsense;
-    if (decoder_.coming() > kLittle) {
+    if (may_be_quiet_ && decoder_.coming() > kLittle) {
         const Nanoseconds now = streams_.now();
         if (now < rests_until_) return Reading::nothing;
         rests_until_ = now + kReadsApart;

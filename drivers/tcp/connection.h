@@ -115,7 +115,8 @@ private:
     static constexpr std::size_t kReadMost = 1024 * 1024;    // in one turn
     static constexpr int kLittle = 96 * 1024;                // see set_quiet()
     // While more than that is still to come of long data, each read holds up the kernel, which
-    // takes them from the network: a few large ones are a sixth faster than one in each turn.
+    // takes them from the network: a few large ones are a sixth faster than one in each turn. So
+    // is read what is read in every turn; who sleeps would not sleep.
     static constexpr Nanoseconds kReadsApart = 60'000;
 
     Streams& streams_;

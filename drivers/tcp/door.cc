@@ -88,7 +88,8 @@ void Door::answer(Nanoseconds now) noexcept {
         const int stream = streams_.accept(listening_.get());
         if (stream < 0) {
             // Whoever waits at an open door lets nobody sleep.
-            if (is_shortage(-stream) && stream != -EAGAIN) rest(now + kRestWithoutDescriptors);
+            const bool is_for_now = stream == -EAGAIN || stream == -EINTR;
+            if (is_shortage(-stream) && !is_for_now) rest(now + kRestWithoutDescriptors);
             return;
         }
         FCI_ASSERT(callers_.size() < kCallersMost && callers_.capacity() >= kCallersMost);
