@@ -51,9 +51,8 @@ Simulation::Simulation(std::uint64_t seed, Network network, const mp::Protocol* 
         end.device = std::make_unique<tap::FaultDevice>(open(at, settings), faults_);
         end.card = end.device->card();
         // Whom nothing wakes polls, and a driver may rely on that.
-        if (seed % 2 == 0) {
-            (void)end.device->network().mask_event_interrupt(gcs::kWakeEvent, true);
-        }
+        nhi::NetworkInterface& network = end.device->network();
+        if (seed % 2 == 0) (void)network.mask_event_interrupt(gcs::kWakeEvent, true);
         end.mp = std::make_unique<mp::MessagePassing>(*end.device, *protocol_, limits);
         end.left = operations_;
         tickets_.push_back({this, at});
@@ -213,11 +212,6 @@ Nanoseconds Simulation::now() const {
     return network_ == Network::streams ? streams_.now() : world_.now();
 }
 
-void Simulation::step() {
-    (void)world_.step();
-    (void)streams_.step();
-}
-
 void Simulation::run_until(Nanoseconds when) {
     network_ == Network::streams ? streams_.run_until(when) : world_.run_until(when);
 }
@@ -287,9 +281,8 @@ std::string Simulation::run() {
 bool Simulation::rest() {
     unsigned quiet = 0;
     bool is_later = network_ != Network::streams;  // for what is put off without a word
-    // Where bytes come in small pieces it takes many.
-    const bool is_long = has_real_time() || network_ == Network::streams;
-    const unsigned most = is_long ? 100 * kRoundsMost : kRoundsMost;
+    // Where bytes come in small pieces, or time is real, it takes many.
+    const unsigned most = network_ == Network::simulated ? kRoundsMost : 100 * kRoundsMost;
     for (unsigned round = 0; round < most && !failed(); ++round) {
         step();
         bury();
