@@ -300,7 +300,7 @@ bool Simulation::rest() {
         const bool late = due != tap::FaultInterface::kNever;
         if (late && idle()) run_until(due);
         quiet = work == 0 && !late && idle() ? quiet + 1 : 0;
-        if (work != 0) is_later = network_ != Network::streams;
+        if (quiet == 0) is_later = network_ != Network::streams;
         if (quiet < (network_ == Network::simulated ? kQuietRounds : kQuietMixedRounds)) continue;
         const Nanoseconds ring = streams_.next_ring();
         if (is_later && drained && ring == sim::StreamWorld::kNever) return true;
