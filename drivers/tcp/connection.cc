@@ -205,11 +205,9 @@ Connection::Beat Connection::feel(Nanoseconds now) noexcept {
 Connection::Reading Connection::read() noexcept {
     std::size_t taken = 0;
     if (!decode(0)) return Reading::nonsense;
-    if (may_be_quiet_ && decoder_.coming() > kLittle) {
-        const Nanoseconds now = streams_.now();
-        if (now < rests_until_) return Reading::nothing;
-        rests_until_ = now + kReadsApart;
-    }
+    const bool rests = may_be_quiet_ && decoder_.coming() > kLittle;
+    const Nanoseconds now = rests ? streams_.now() : 0;
+    if (rests && now < rests_until_) return Reading::nothing;
     while (taken < kReadMost) {
         iovec ranges[2];
         const unsigned count = decoder_.room(ranges);
@@ -229,7 +227,9 @@ Connection::Reading Connection::read() noexcept {
         if (decoder_.said_goodbye()) return Reading::goodbye;
         if (static_cast<std::size_t>(got) < room) break;  // that was all
     }
-    return taken != 0 ? Reading::some : Reading::nothing;
+    if (taken == 0) return Reading::nothing;
+    rests_until_ = now + kReadsApart;
+    return Reading::some;
 }
 
 /// 0 bytes: those that waited for whoever reads.
