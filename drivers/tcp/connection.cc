@@ -212,8 +212,7 @@ Connection::Reading Connection::read() noexcept {
         iovec ranges[2];
         const unsigned count = decoder_.room(ranges);
         if (count == 0) break;
-        std::size_t room = 0;
-        for (unsigned i = 0; i < count; ++i) room += ranges[i].iov_len;
+        const std::size_t room = bytes_in({ranges, count});
         const ssize_t got = stream_.receive({ranges, count});
         if (got < 0 && is_for_now(static_cast<int>(-got))) break;
         if (got <= 0) {

@@ -115,6 +115,13 @@ private:
     int number_ = -1;
 };
 
+/// Of all of them.
+inline std::size_t bytes_in(std::span<const iovec> ranges) noexcept {
+    std::size_t bytes = 0;
+    for (const iovec& range : ranges) bytes += range.iov_len;
+    return bytes;
+}
+
 /// It will pass: what failed with this error can be tried again.
 inline bool is_shortage(int error) noexcept {
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM ||

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <deque>
-#include <memory>
 #include <new>
 #include <span>
 #include <vector>

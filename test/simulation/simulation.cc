@@ -280,7 +280,7 @@ std::string Simulation::run() {
 /// Everything that can happen has happened.
 bool Simulation::rest() {
     unsigned quiet = 0;
-    bool is_later = network_ != Network::streams;  // for what is put off without a word
+    bool is_later = network_ != Network::streams;  // than what was put off without a word
     // Where bytes come in small pieces, or time is real, it takes many.
     const unsigned most = network_ == Network::simulated ? kRoundsMost : 100 * kRoundsMost;
     for (unsigned round = 0; round < most && !failed(); ++round) {

@@ -108,8 +108,7 @@ ssize_t StreamHost::send(int stream, std::span<const iovec> ranges) noexcept {
     if (const int error = slot.link->ends[slot.side].error; error != 0) return -error;
     Pipe& pipe = slot.link->out_of(slot.side);
     if (pipe.ends) return -EPIPE;
-    std::size_t bytes = 0;
-    for (const iovec& range : ranges) bytes += range.iov_len;
+    const std::size_t bytes = tcp::bytes_in(ranges);
     std::size_t most = std::min(bytes, pipe.free());
     if (most == 0) return bytes == 0 ? 0 : -EAGAIN;
     // A system takes the first words of a stream as they are.
@@ -130,9 +129,7 @@ ssize_t StreamHost::receive(int stream, std::span<const iovec> ranges) noexcept 
     if (slot.link == nullptr) return -ECONNRESET;
     Link::End& end = slot.link->ends[slot.side];
     Pipe& pipe = end.in;
-    std::size_t room = 0;
-    for (const iovec& range : ranges) room += range.iov_len;
-    std::size_t most = std::min(room, pipe.here);
+    std::size_t most = std::min(tcp::bytes_in(ranges), pipe.here);
     if (most == 0) {
         if (end.error != 0) return -end.error;
         return pipe.is_at_end ? 0 : -EAGAIN;
@@ -224,8 +221,7 @@ bool StreamHost::has_something(const Slot& slot) noexcept {
     if (end.error != 0) return true;
     const std::size_t least = std::min(end.tells_from, end.in.window);
     if (in && (end.in.here >= least || end.in.is_at_end)) return true;
-    return out && slot.link->is_connected &&
-           slot.link->out_of(slot.side).free() != 0;
+    return out && slot.link->is_connected && slot.link->out_of(slot.side).free() != 0;
 }
 
 std::size_t StreamHost::look(std::span<Event, kEventsMost> events) noexcept {
