@@ -76,20 +76,22 @@ libfci_tcp_la_SOURCES = \
 	drivers/tcp/frame_decoder.h \
 	drivers/tcp/hello.cc \
 	drivers/tcp/hello.h \
+	drivers/tcp/kernel.cc \
+	drivers/tcp/kernel.h \
+	drivers/tcp/last_request.cc \
+	drivers/tcp/last_request.h \
 	drivers/tcp/meeting.cc \
 	drivers/tcp/meeting.h \
 	drivers/tcp/own.h \
 	drivers/tcp/pages.h \
 	drivers/tcp/peers.h \
-	drivers/tcp/kernel.cc \
-	drivers/tcp/kernel.h \
 	drivers/tcp/pulse.h \
 	drivers/tcp/streams.h \
 	drivers/tcp/tcp.cc \
 	drivers/tcp/tcp.h \
 	drivers/tcp/tcp_data.cc \
-	drivers/tcp/tcp_device.cc \
 	drivers/tcp/tcp_data.h \
+	drivers/tcp/tcp_device.cc \
 	drivers/tcp/tcp_device.h \
 	drivers/tcp/tcp_network.cc \
 	drivers/tcp/tcp_network.h \

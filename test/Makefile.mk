@@ -120,6 +120,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tcp_door_test.cc \
 	test/unit/drivers/tcp_frame_data_test.cc \
 	test/unit/drivers/tcp_frame_test.cc \
+	test/unit/drivers/tcp_request_test.cc \
 	test/unit/drivers/tcp_party.h \
 	test/unit/drivers/tcp_pulse_test.cc \
 	test/unit/steps.h

@@ -18,9 +18,25 @@ bool is_for_now(int error) noexcept {
            error == ENOMEM;
 }
 
+/// At most; a request is shorter.
 std::size_t bytes_of(const nhi::Transfer& transfer) noexcept {
     std::size_t bytes = sizeof(FrameHead) + transfer.parts() * sizeof(PartHead);
     for (unsigned i = 0; i < transfer.parts(); ++i) bytes += transfer.part(i).bytes;
+    return bytes;
+}
+
+/// How many bytes.
+std::size_t write_heads(const nhi::Transfer& transfer, std::byte* to) noexcept {
+    const FrameHead head{FrameKind::transfer, static_cast<std::uint8_t>(transfer.parts()), 0,
+                         transfer.events()};
+    std::memcpy(to, &head, sizeof head);
+    std::size_t bytes = sizeof head;
+    for (unsigned i = 0; i < transfer.parts(); ++i) {
+        const nhi::Transfer::Part& part = transfer.part(i);
+        const PartHead told{part.address, part.bytes | (part.indirect ? PartHead::kIndirect : 0)};
+        std::memcpy(to + bytes, &told, sizeof told);
+        bytes += sizeof told;
+    }
     return bytes;
 }
 
@@ -51,21 +67,16 @@ void Connection::write(const nhi::Transfer& transfer, bool goes_on) noexcept {
     FCI_ASSERT(fits(transfer));
     // A short transfer in one piece is cheaper for the kernel than its parts.
     constexpr std::size_t kShort = 512;
-    std::array<std::byte, kHeadsMost + kShort> front;
-    const FrameHead head{FrameKind::transfer, static_cast<std::uint8_t>(transfer.parts()), 0,
-                         transfer.events()};
-    std::memcpy(front.data(), &head, sizeof head);
-    std::size_t bytes = sizeof head, payload = 0;
-    for (unsigned i = 0; i < transfer.parts(); ++i) {
-        const nhi::Transfer::Part& part = transfer.part(i);
-        const PartHead told{part.address, part.bytes | (part.indirect ? PartHead::kIndirect : 0)};
-        std::memcpy(front.data() + bytes, &told, sizeof told);
-        bytes += sizeof told;
-        payload += part.bytes;
-    }
+    std::array<std::byte, std::max(kHeadsMost, kRequestHeadsMost) + kShort> front;
+    const bool is_request = !transfer.may_wait() && LastRequest::is_one(transfer);
+    std::size_t bytes = is_request ? last_request_.say(transfer, front.data())
+                                   : write_heads(transfer, front.data());
+    const unsigned parts = transfer.parts() - is_request;  // whose bytes follow
+    std::size_t payload = 0;
+    for (unsigned i = 0; i < parts; ++i) payload += transfer.part(i).bytes;
     std::array<iovec, 1 + nhi::Transfer::kPartsMax> ranges;
     std::size_t count = 1;
-    for (unsigned i = 0; i < transfer.parts(); ++i) {
+    for (unsigned i = 0; i < parts; ++i) {
         const nhi::Transfer::Part& part = transfer.part(i);
         if (payload > kShort) {
             ranges[count++] = {const_cast<void*>(part.from), part.bytes};

@@ -123,6 +123,7 @@ private:
     Stream stream_;
     FrameDecoder decoder_;
     Counters& counters_;
+    LastRequest last_request_;  // that was written
     Pulse pulse_;
     Marks marks_;
     std::vector<std::byte> waiting_;

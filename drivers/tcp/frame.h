@@ -1,10 +1,15 @@
 // What goes over a connection: a hello each way (hello.h), then frames. All numbers are as the
 // processor has them; the hello's magic differs on one that has them the other way round.
 //
-//   hello    80 bytes      who, and what both ends must agree on; the answer says how it went
+//   hello    88 bytes      who, and what both ends must agree on; the answer says how it went
 //   frame    8 bytes, then
 //            16 for each part of a transfer, then the bytes of all parts; or
+//            of a request, which is a transfer as well, what differs from the one before it
+//            (last_request.h), then its data; or
 //            24 for data, then these
+//
+// A transfer that data follow (Transfer::let_wait()) is never a request: so it is known how far a
+// stream may be read without any of these.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +25,7 @@ enum class FrameKind : std::uint8_t {
     transfer = 1,
     goodbye,  // the writer closes in order; nothing follows
     data,     // into a buffer of the reader
+    request,
 };
 
 struct FrameHead {
@@ -41,6 +47,21 @@ struct PartHead {
     [[nodiscard]] bool indirect() const noexcept { return (bytes_and_kind & kIndirect) != 0; }
 };
 static_assert(sizeof(PartHead) == 16);
+
+inline constexpr std::size_t kLineBytes = 64;  // of a request
+
+struct RequestHead {
+    static constexpr std::uint8_t kDataMove = 1, kLineMoves = 2;
+
+    FrameKind kind;
+    std::uint8_t words;   // of the line that are told, a bit for each; the others are as before
+    std::uint8_t moves;   // the addresses that are told; the others follow on
+    std::uint8_t events;  // the first eight
+    std::uint32_t bytes;  // of data; 0: there are none, and they do not move
+};
+static_assert(sizeof(RequestHead) == sizeof(FrameHead));
+inline constexpr std::size_t kRequestHeadsMost =
+    sizeof(RequestHead) + 2 * sizeof(std::uint64_t) + kLineBytes;
 
 static_assert(sizeof(nhi::Data) == 24);
 /// Of data, without their bytes.

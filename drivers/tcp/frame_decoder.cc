@@ -1,6 +1,7 @@
 #include "drivers/tcp/frame_decoder.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -34,6 +35,9 @@ unsigned FrameDecoder::room(iovec (&ranges)[2]) noexcept {
 std::size_t FrameDecoder::staging_room() const noexcept {
     const std::uint64_t all = staged_.size();
     std::uint64_t wanted = kDataHeads;
+    if (state_ == State::request) {
+        wanted = LastRequest::bytes_behind(std::bit_cast<RequestHead>(head_));
+    }
     if (state_ == State::parts) wanted = head_.parts * sizeof(PartHead);
     if (state_ == State::data_head) wanted = sizeof data_;
     if (state_ == State::bytes) {
@@ -75,6 +79,8 @@ bool FrameDecoder::step() noexcept {
             return read_head();
         case State::parts:
             return read_parts();
+        case State::request:
+            return read_request();
         case State::bytes:
             return read_bytes();
         case State::data_head:
@@ -94,6 +100,14 @@ bool FrameDecoder::read_head() noexcept {
     if (here() < sizeof head_) return false;
     std::memcpy(&head_, staged_.data() + begin_, sizeof head_);
     begin_ += sizeof head_;
+    if (head_.kind == FrameKind::request) {
+        const auto request = std::bit_cast<RequestHead>(head_);
+        const bool is_possible =
+            (request.moves & ~(RequestHead::kDataMove | RequestHead::kLineMoves)) == 0 &&
+            (request.bytes != 0 || (request.moves & RequestHead::kDataMove) == 0);
+        state_ = is_possible ? State::request : State::broken;
+        return is_possible;
+    }
     const bool transfers = head_.kind == FrameKind::transfer;
     const bool is_known = transfers || head_.kind == FrameKind::goodbye ||
                           head_.kind == FrameKind::data;
@@ -162,11 +176,32 @@ bool FrameDecoder::read_parts() noexcept {
             return false;
         }
     }
+    return begin_parts(bytes);
+}
+
+/// Its data are a part, and its line is here.
+bool FrameDecoder::read_request() noexcept {
+    const auto request = std::bit_cast<RequestHead>(head_);
+    const std::size_t bytes = LastRequest::bytes_behind(request);
+    if (here() < bytes) return false;
+    last_request_.hear(request, staged_.data() + begin_);
+    begin_ += bytes;
+    if (!target_.is_possible(writer_, last_request_.line_at(), kLineBytes)) {
+        state_ = State::broken;
+        return false;
+    }
+    head_ = {FrameKind::request, static_cast<std::uint8_t>(request.bytes != 0), 0, request.events};
+    parts_[0] = {last_request_.data_at(), request.bytes};
+    return begin_parts(bytes);
+}
+
+/// `heads`: the bytes between the frame's head and those of its parts.
+bool FrameDecoder::begin_parts(std::size_t heads) noexcept {
     part_ = 0;
     state_ = State::bytes;
     begin_part();
     // The next one is as long, and perhaps data come behind it.
-    std::uint64_t whole = kDataHeads + sizeof head_ + bytes;
+    std::uint64_t whole = kDataHeads + sizeof head_ + heads;
     for (unsigned i = 0; i < head_.parts; ++i) {
         whole += std::min<std::uint64_t>(parts_[i].bytes(), staged_.size());
     }
@@ -196,6 +231,10 @@ std::byte* FrameDecoder::place() noexcept {
 
 bool FrameDecoder::read_bytes() noexcept {
     if (part_ == head_.parts) {
+        if (head_.kind == FrameKind::request) {
+            std::byte* const at = target_.locate(writer_, last_request_.line_at(), kLineBytes);
+            if (at != nullptr) std::memcpy(at, last_request_.line(), kLineBytes);
+        }
         state_ = State::head;
         target_.raise(head_.events);
         return true;

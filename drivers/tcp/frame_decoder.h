@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "drivers/tcp/frame.h"
+#include "drivers/tcp/last_request.h"
 #include "fci_core/nhi/data.h"
 #include "fci_core/nhi/types.h"
 
@@ -67,19 +68,31 @@ private:
     static constexpr std::uint64_t kShort = 256;         // such parts are stored at once
     static constexpr std::uint64_t kDirectLeast = 4096;  // of a long one, straight to its place
     static constexpr std::size_t kStaged = 3072;
-    static constexpr std::size_t kLine = sizeof(FrameHead) + sizeof(PartHead) + 64;
+    static constexpr std::size_t kLine = sizeof(FrameHead) + sizeof(PartHead) + kLineBytes;
     static constexpr std::size_t kReachLeast = kLine + kDataHeads;
-    static_assert(kHeadsMost <= kShort && kShort + kReachLeast <= kStaged);
+    static_assert(kHeadsMost <= kShort && kRequestHeadsMost <= kShort);
+    static_assert(kShort + kReachLeast <= kStaged);
 
-    enum class State : std::uint8_t { head, parts, bytes, data_head, data, goodbye, broken };
+    enum class State : std::uint8_t {
+        head,
+        parts,
+        request,
+        bytes,
+        data_head,
+        data,
+        goodbye,
+        broken,
+    };
 
     [[nodiscard]] std::size_t here() const noexcept { return end_ - begin_; }
     bool step() noexcept;
     bool read_head() noexcept;
     bool read_parts() noexcept;
+    bool read_request() noexcept;
     bool read_bytes() noexcept;
     bool read_data_head() noexcept;
     bool read_data() noexcept;
+    bool begin_parts(std::size_t heads) noexcept;
     void begin_part() noexcept;
     void store(std::uint64_t bytes) noexcept;
     [[nodiscard]] std::byte* place() noexcept;
@@ -95,6 +108,7 @@ private:
     std::size_t room_ = 0;             // that room() gave
     State state_ = State::head;
     FrameHead head_{};
+    LastRequest last_request_;
     std::array<PartHead, nhi::Transfer::kPartsMax> parts_{};
     unsigned part_ = 0;          // the one that is coming
     std::uint64_t address_ = 0;  // of it

@@ -311,12 +311,11 @@ Status Sends::announce(Peer& peer, Order& order) {
     if (pushes) control.flags |= kFollows;
     const bool goes_directly =
         pushes || (offer != nullptr && offer->path == static_cast<std::uint8_t>(Path::direct));
-    const bool has_more = goes_directly && peer.streams.empty();
     std::memcpy(peer.out.prepare().word, &record, sizeof record);
     const gcs::LineWriter::Part part{header.data(), attached};
     const Status status = attached != 0
                               ? peer.out.put(engine_.network, control.word(), {&part, 1}, attached)
-                              : peer.out.put(engine_.network, control.word(), has_more);
+                              : peer.out.put(engine_.network, control.word(), goes_directly);
     if (status != Status::ok) return status;
     if (!is_active) {
         peer.note(peer.out.sent(), order.match, order.space, offer != nullptr, order.handle);

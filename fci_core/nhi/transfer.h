@@ -44,7 +44,7 @@ public:
         return *this;
     }
 
-    /// The caller gives more for the same destination at once, which may go with it.
+    /// The caller gives data for the same destination, mostly at once, which may go with it.
     Transfer& let_wait() noexcept {
         waits_ = true;
         return *this;

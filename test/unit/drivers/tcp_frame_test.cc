@@ -86,7 +86,7 @@ TEST(frame_decoder, take__what_no_peer_sends_is_refused) {
     };
     const auto transfer = FrameKind::transfer, goodbye = FrameKind::goodbye;
     EXPECT_TRUE(refused([&](Stream* s) { head(s, FrameKind{0}, 0); }));
-    EXPECT_TRUE(refused([&](Stream* s) { head(s, FrameKind{4}, 0); }));
+    EXPECT_TRUE(refused([&](Stream* s) { head(s, FrameKind{5}, 0); }));
     EXPECT_TRUE(refused([&](Stream* s) { head(s, transfer, nhi::Transfer::kPartsMax + 1); }));
     EXPECT_TRUE(refused([&](Stream* s) { head(s, transfer, 0, 0, 1); }));
     EXPECT_TRUE(refused([&](Stream* s) { head(s, goodbye, 1); }));
