@@ -90,6 +90,7 @@ void Connection::write(const nhi::Transfer& transfer, bool goes_on) noexcept {
     if (goes_on != corked_) cork(goes_on);
     std::size_t written = keeps ? 0 : give(ranges.data(), count);
     if (broken_) return;  // reading finds out why
+    if (written == bytes_in({ranges.data(), count})) return;
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t skipped = std::min(written, ranges[i].iov_len);
         written -= skipped;

@@ -84,7 +84,7 @@ public:
         bool is_waiting = false;  // among those for which something may wait
         bool is_watched = false;  // the kernel says when it takes more
         bool is_in_burst = false;  // it was written to since the last poll
-        Nanoseconds written = 0;   // when last
+        Nanoseconds written = 0;   // when last; the first one of a burst at that poll
     };
     [[nodiscard]] Marks& marks() noexcept { return marks_; }
 

@@ -50,12 +50,15 @@ void Connections::reserve(nhi::PeerId id, const nhi::Transfer& transfer) {
 void Connections::write(nhi::PeerId id, const nhi::Transfer& transfer) noexcept {
     Connection& connection = *peers_[id].peer->connection;
     Connection::Marks& marks = connection.marks();
-    const Nanoseconds now = streams_.now();
-    const bool goes_on = marks.is_in_burst && now - marks.written < kBurst;
-    marks.written = now;
-    if (!marks.is_in_burst) {
+    bool goes_on = false;
+    if (marks.is_in_burst) {
+        const Nanoseconds now = streams_.now();
+        goes_on = now - marks.written < kBurst;
+        marks.written = now;
+    } else {
         FCI_ASSERT(bursts_.size() < connected_.size());
         marks.is_in_burst = true;
+        marks.written = flushed_;
         bursts_.push_back(id);
     }
     connection.write(transfer, goes_on);
@@ -102,7 +105,8 @@ void Connections::watch_refused(nhi::PeerId id, Connection& connection) noexcept
     streams_.watch(connection.stream(), Streams::Source::peer, id, Streams::kIn | Streams::kOut);
 }
 
-void Connections::flush() noexcept {
+void Connections::flush(Nanoseconds now) noexcept {
+    flushed_ = now;
     for (const nhi::PeerId id : bursts_) {
         Connection& connection = *peers_[id].peer->connection;
         connection.push();

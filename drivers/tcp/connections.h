@@ -39,7 +39,7 @@ public:
     /// Nothing is borrowed any more.
     void keep_data() noexcept;
     /// Gives the kernel what waits, and ends all bursts.
-    void flush() noexcept;
+    void flush(Nanoseconds now) noexcept;
     /// The kernels see to the rest, and say_goodbye() to it that they do.
     [[nodiscard]] bool is_idle() const noexcept { return waiting_.empty(); }
 
@@ -81,6 +81,7 @@ private:
     std::vector<nhi::PeerId> waiting_;  // those for which something waits
     std::vector<nhi::PeerId> busy_;     // those to which something may be under way
     std::vector<nhi::PeerId> bursts_;   // those that were written to since the last flush()
+    Nanoseconds flushed_ = 0;  // when last
     Nanoseconds due_ = 0;
     bool waits_ = false;
     bool is_quiet_ = false;

@@ -30,7 +30,6 @@ bool LastRequest::is_one(const nhi::Transfer& transfer) noexcept {
 }
 
 std::size_t LastRequest::say(const nhi::Transfer& transfer, std::byte* to) noexcept {
-    FCI_ASSERT(is_one(transfer));
     const unsigned last = transfer.parts() - 1;
     RequestHead head{FrameKind::request, 0, 0, static_cast<std::uint8_t>(transfer.events()), 0};
     for (unsigned i = 0; i < last; ++i) {

@@ -23,7 +23,7 @@ unsigned Turn::poll(Nanoseconds now) noexcept {
     if (!few) connections_.set_quiet(false);
     if (few && looks && !is_watched_) connections_.set_quiet(true);
     const unsigned work = looks ? look(now) : connections_.read_all();
-    connections_.flush();
+    connections_.flush(now);
     tend(now);
     return work + tell();
 }
@@ -76,8 +76,9 @@ unsigned Turn::tell() noexcept {
 }
 
 void Turn::sleep(Nanoseconds timeout) noexcept {
-    const Nanoseconds end = timeout < 0 ? INT64_MAX : streams_.now() + timeout;
-    connections_.flush();
+    const Nanoseconds begin = streams_.now();
+    const Nanoseconds end = timeout < 0 ? INT64_MAX : begin + timeout;
+    connections_.flush(begin);
     connections_.set_quiet(false);
     if (connections_.waits()) return;  // the caller may have looked at what they wait for
     while (!is_woken_ && notices_.empty()) {
@@ -87,7 +88,7 @@ void Turn::sleep(Nanoseconds timeout) noexcept {
         if (!streams_.wait(timeout < 0 ? -1 : end - now)) break;
         now = streams_.now();
         (void)look(now);
-        connections_.flush();
+        connections_.flush(now);
         tend(now);
     }
     is_woken_ = false;

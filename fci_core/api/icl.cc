@@ -47,7 +47,8 @@ char* duplicate(const std::string& text) noexcept { return strdup(text.c_str());
                                       const fci_icl_completion* const& completion,
                                       fci_icl_order* const& order) noexcept {
     mp::Engine& engine = engine_of(context);
-    if (fast::send_eager(engine, peer, space, flags, match, immediate, buffer, bytes)) {
+    if (fast::send_eager(engine, peer, space, flags, match, immediate, buffer, bytes) ||
+        fast::send_far(engine, peer, space, flags, match, immediate, buffer, bytes)) {
         return FCI_ICL_DONE;
     }
     return guarded([&]() -> int {

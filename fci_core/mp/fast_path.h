@@ -63,6 +63,42 @@ inline bool send_eager(Engine& engine, nhi::PeerId id, std::uint32_t space, std:
     return true;
 }
 
+/// A message to a peer that is reached by transfers only: in its line, or in the ring and a line.
+inline bool send_far(Engine& engine, nhi::PeerId id, std::uint32_t space, std::uint32_t flags,
+                     std::uint64_t match, std::uint64_t immediate, const void* data,
+                     std::uint64_t bytes) noexcept {
+    if (id >= engine.peers.size()) return false;
+    Peer& to = engine.peers[id];
+    const std::uint32_t before = (flags & kSendImmediate) * 8;
+    const bool in_line = before + bytes <= kInlineBytes + 8;
+    const std::uint64_t charge = kSlotCharge + bytes;
+    if (to.out.reachable() || !to.sends_at_once() || (flags & kSendSynchronous) != 0 ||
+        bytes > kPushLeast || bytes > to.credit.eager_bytes() || to.may_use_cell(bytes) ||
+        !to.has_unexpected_credit(charge) || !to.out.slot_free() ||
+        (!in_line && !to.out.ring_free(engine.network, bytes))) {
+        return false;
+    }
+    gcs::Line& line = to.out.prepare();
+    line.word[0] = match;
+    line.word[1] = immediate;
+    Status status = Status::ok;
+    if (in_line) {
+        copy_short(reinterpret_cast<std::byte*>(line.word + 1) + before,
+                   static_cast<const std::byte*>(data), bytes);
+        status = to.out.put(engine.network, line_control(space, before, bytes));
+    } else {
+        const gcs::LineWriter::Part all{data, bytes};
+        status = to.out.put(engine.network, line_control(space, before, bytes) | kInRing << 8,
+                            {&all, 1}, bytes);
+    }
+    if (status != Status::ok) return false;
+    to.credit.take(charge);
+    to.row->bytes_sent += bytes;
+    to.note(to.out.sent(), match, space, false);
+    ++(in_line ? engine.counters.sent_inline : engine.counters.sent_eager);
+    return true;
+}
+
 /// A receive into one range that is not offered, where no message waits for it
 /// (ArrivedList::known_absent()). Its handle, or 0.
 [[gnu::always_inline]] inline std::uint32_t post(Engine& engine, const Pattern& pattern, void* data,

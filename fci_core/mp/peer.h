@@ -139,8 +139,12 @@ struct Peer {
     /// A short message can go out at once, with nothing to look up. Whatever gets in its way clears
     /// `fast_path`; the next send that goes out at once asks this again.
     [[nodiscard]] bool takes_fast_path() const noexcept {
-        return attached && out.reachable() && may_take_fast_path && !lost && control.empty() &&
-               pending.empty() && offers.empty();
+        return out.reachable() && sends_at_once();
+    }
+    /// The same, however the peer is reached.
+    [[nodiscard]] bool sends_at_once() const noexcept {
+        return present && may_take_fast_path && control.empty() && pending.empty() &&
+               offers.empty();
     }
 };
 

@@ -50,8 +50,8 @@ protected:
     }
     /// They have come. True: a process that sleeps must be woken.
     bool take_events(std::uint32_t events) noexcept {
-        for (unsigned event = 0; event < kEventsMax; ++event) {
-            counts_[event] += events >> event & counting_ >> event & 1;
+        for (std::uint32_t left = events & counting_; left != 0; left &= left - 1) {
+            ++counts_[static_cast<unsigned>(std::countr_zero(left))];
         }
         return (events & interrupting_ & ~masked_) != 0;
     }

@@ -51,11 +51,11 @@ std::vector<Step> some_program(std::uint64_t seed) {
 }
 
 struct Execution {
-    Execution(const std::vector<Step>& steps, bool fast_path)
+    Execution(const std::vector<Step>& steps, const sim::WorldOptions& world, bool fast_path)
         : program(steps),
           is_fast(fast_path),
           memory(steps.size()),
-          p(kEnhancedMixed, kReachable, limits()) {
+          p(kEnhancedMixed, world, limits()) {
         p.attach();
         for (std::size_t i = 0; i < program.size(); ++i) {
             if (program[i].what == Step::What::send) send(static_cast<int>(i));
@@ -64,8 +64,6 @@ struct Execution {
         }
         p.settle();
     }
-
-    static constexpr sim::WorldOptions kReachable{.mapped = true, .stores = true};
 
     [[nodiscard]] Limits limits() const {
         Limits limits = small_limits();
@@ -86,7 +84,9 @@ struct Execution {
         if (is_fast && (fast::send_line(engine, to, 0, step.flags, step.match, step.immediate,
                                         data.data(), data.size()) ||
                         fast::send_eager(engine, to, 0, step.flags, step.match, step.immediate,
-                                         data.data(), data.size()))) {
+                                         data.data(), data.size()) ||
+                        fast::send_far(engine, to, 0, step.flags, step.match, step.immediate,
+                                       data.data(), data.size()))) {
             ++ways;
             return;
         }
@@ -140,12 +140,12 @@ bool are_same(const Outcome& one, const Outcome& other) {
            one.length == other.length && one.received == other.received;
 }
 
-TEST(differential, fast_path__as_the_general_engine) {
+void compare(const sim::WorldOptions& world) {
     unsigned ways = 0, expected = 0;
-    for (std::uint64_t seed = 1; seed <= 300 && !HasFailure(); ++seed) {
+    for (std::uint64_t seed = 1; seed <= 300 && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         const std::vector<Step> program = some_program(seed);
-        Execution fast(program, true), general(program, false);
+        Execution fast(program, world, true), general(program, world, false);
         ASSERT_EQ(general.ways, 0u);
         ways += fast.ways;
         EXPECT_EQ(fast.memory, general.memory);
@@ -167,6 +167,14 @@ TEST(differential, fast_path__as_the_general_engine) {
     }
     EXPECT_GT(ways, 30'000u) << "the fast paths were hardly taken";
     EXPECT_GT(expected, 10'000u);
+}
+
+TEST(differential, fast_path__as_the_general_engine) {
+    compare({.mapped = true, .stores = true});
+}
+
+TEST(differential, fast_path__as_the_general_engine_by_transfers) {
+    compare({.again_percent = 10});
 }
 
 }  // namespace
