@@ -23,8 +23,8 @@ public:
     static constexpr Nanoseconds kLately = 100'000;
     static constexpr Nanoseconds kOften = 1'000;      // lately
     static constexpr Nanoseconds kSeldom = 20'000;    // where there are peers
-    static constexpr Nanoseconds kAtTheDoor = 50'000;  // where nobody is: somebody may come
-    static_assert(kOften < kSeldom && kSeldom < kAtTheDoor && kSeldom < kLately);
+    static constexpr Nanoseconds kAtTheDoor = 200'000;  // where nobody is: somebody may come
+    static_assert(kOften < kSeldom && kSeldom < kLately && kLately < kAtTheDoor);
 
     /// True: it is polled now.
     bool begin(Side side, const Peers& peers, Nanoseconds now) noexcept {
