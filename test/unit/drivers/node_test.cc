@@ -287,8 +287,8 @@ unsigned polls(Pace& pace, const Peers& peers, Side side, Nanoseconds from, bool
 TEST(NodePace, begin__by_what_is_to_be_expected) {
     Pace pace;
     Peers peers;
-    EXPECT_EQ(polls(pace, peers, kNear, 0), 20u) << "somebody may come";
-    EXPECT_EQ(polls(pace, peers, kFar, 0), 20u) << "somebody may come";
+    EXPECT_EQ(polls(pace, peers, kNear, 0), 5u) << "somebody may come";
+    EXPECT_EQ(polls(pace, peers, kFar, 0), 5u) << "somebody may come";
     peers.set(peers.add(kFar, 1), Peers::State::connecting);
     EXPECT_EQ(polls(pace, peers, kFar, 1'000'000), 1000u);
     peers.set(peers.find(kFar, 1), Peers::State::attached);
@@ -303,7 +303,7 @@ TEST(NodePace, begin__by_what_is_to_be_expected) {
     pace.wrote();  // and may be answered
     EXPECT_GT(polls(pace, peers, kFar, 7'000'000), 100u);
     peers.set(peers.find(kFar, 1), Peers::State::lost);
-    EXPECT_EQ(polls(pace, peers, kFar, 9'000'000), 20u);
+    EXPECT_EQ(polls(pace, peers, kFar, 9'000'000), 5u);
 }
 
 TEST(NodePace, begin__after_a_sleep_and_in_simulated_time) {
