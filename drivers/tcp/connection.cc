@@ -217,7 +217,7 @@ Connection::Beat Connection::feel(Nanoseconds now) noexcept {
 Connection::Reading Connection::read() noexcept {
     std::size_t taken = 0;
     if (!decode(0)) return Reading::nonsense;
-    const bool rests = may_be_quiet_ && decoder_.coming() > kLittle;
+    const bool rests = may_be_quiet_ && decoder_.missing() > kLittle;
     const Nanoseconds now = rests ? streams_.now() : 0;
     if (rests && now < rests_until_) return Reading::nothing;
     while (taken < kReadMost) {

@@ -57,6 +57,10 @@ public:
     [[nodiscard]] std::uint64_t coming() const noexcept {
         return state_ == State::data ? data_.bytes : 0;
     }
+    /// And of these, how many are not here.
+    [[nodiscard]] std::uint64_t missing() const noexcept {
+        return state_ == State::data ? data_.bytes - done_ : 0;
+    }
     [[nodiscard]] bool said_goodbye() const noexcept { return state_ == State::goodbye; }
     /// Bytes of data that came where they belong, and those that had to be copied there.
     struct DataBytes {
