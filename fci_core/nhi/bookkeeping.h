@@ -1,6 +1,8 @@
 // Bookkeeping: windows, indices, groups and events of a driver whose network knows nothing of them.
 #pragma once
 
+#include <bit>
+
 #include "fci_core/base/assert.h"
 #include "fci_core/nhi/groups.h"
 #include "fci_core/nhi/network_interface.h"
