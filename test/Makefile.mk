@@ -116,6 +116,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tap_fault_test.cc \
 	test/unit/drivers/tcp_device_test.cc \
 	test/unit/drivers/tcp_burst_test.cc \
+	test/unit/drivers/tcp_connection_test.cc \
 	test/unit/drivers/tcp_data_test.cc \
 	test/unit/drivers/tcp_door_test.cc \
 	test/unit/drivers/tcp_frame_data_test.cc \

@@ -18,14 +18,14 @@ bool is_for_now(int error) noexcept {
            error == ENOMEM;
 }
 
-/// At most; a request is shorter.
+/// At most: a request is no longer.
 std::size_t bytes_of(const nhi::Transfer& transfer) noexcept {
     std::size_t bytes = sizeof(FrameHead) + transfer.parts() * sizeof(PartHead);
     for (unsigned i = 0; i < transfer.parts(); ++i) bytes += transfer.part(i).bytes;
     return bytes;
 }
 
-/// How many bytes.
+/// All but the bytes of the parts; how many.
 std::size_t write_heads(const nhi::Transfer& transfer, std::byte* to) noexcept {
     const FrameHead head{FrameKind::transfer, static_cast<std::uint8_t>(transfer.parts()), 0,
                          transfer.events()};

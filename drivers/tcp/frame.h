@@ -25,7 +25,7 @@ enum class FrameKind : std::uint8_t {
     transfer = 1,
     goodbye,  // the writer closes in order; nothing follows
     data,     // into a buffer of the reader
-    request,
+    request,  // a transfer, told by what it has not in common with the one before
 };
 
 struct FrameHead {
