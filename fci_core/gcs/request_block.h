@@ -104,7 +104,7 @@ public:
         std::memcpy(ring_at_ + (place.begin & (layout_.ring_bytes - 1)), data, bytes);
         ring_ = place.end;
     }
-    /// The same, however the peer is reached. `has_more`: something follows at once.
+    /// The same, however the peer is reached. `has_more`: data follow (Transfer::let_wait()).
     Status put(nhi::NetworkInterface& network, std::uint32_t control,
                bool has_more = false) noexcept {
         if (lines_ == nullptr) {
