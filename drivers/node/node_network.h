@@ -39,6 +39,10 @@ public:
     [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override;
     std::byte* map(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override;
     Status provide(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override;
+    void take_back(nhi::LcsAddress address, std::size_t bytes) noexcept override {
+        network_[kNear]->take_back(address, bytes);
+    }
+    [[nodiscard]] nhi::Ordering ordering() noexcept override { return network_[kNear]->ordering(); }
     Status copy(nhi::PeerId id, Direction direction, std::uint64_t remote, void* local,
                 std::size_t bytes) noexcept override;
     [[nodiscard]] nhi::DataWay* data() noexcept override {

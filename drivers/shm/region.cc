@@ -161,6 +161,11 @@ bool Region::provide(std::byte* address, std::size_t bytes) noexcept {
     return failed == 0;
 }
 
+bool Region::take_back(std::byte* address, std::size_t bytes) noexcept {
+    FCI_ASSERT(is_page(address));
+    return madvise(address, page_round(bytes), MADV_REMOVE) == 0;
+}
+
 bool Region::provides() noexcept {
     // An empty range says whether the advice is known.
     static const bool known = madvise(nullptr, 0, MADV_POPULATE_WRITE) == 0;

@@ -41,6 +41,8 @@ public:
     /// Whole pages at `address`, in a region, are there from now on; false: they cannot be had.
     /// Who writes them without this may end in SIGBUS.
     static bool provide(std::byte* address, std::size_t bytes) noexcept;
+    /// They need not be there any more; false: they stay.
+    static bool take_back(std::byte* address, std::size_t bytes) noexcept;
     /// The kernel knows how to; since Linux 5.14.
     [[nodiscard]] static bool provides() noexcept;
 

@@ -47,6 +47,9 @@ Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
     }
     barrier_ = SystemBarrier(tuning.barrier);
     own_.settings = settings;
+    if (settings.communication_later && Region::provides()) {
+        own_.settings.communication_bytes += settings.communication_spare;
+    }
     own_.card = place_here(settings.wanted);
     if (!is_here(own_.card)) {
         *error = "cannot listen at " + host::place_text(own_.card) + ": no address of this host";
@@ -60,7 +63,7 @@ Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
     }
 
     Status status = Region::create(
-        "fci-header", kSharedHeaderBytes + settings.communication_bytes, &own_.header,
+        "fci-header", kSharedHeaderBytes + own_.settings.communication_bytes, &own_.header,
         &own_.header_file, error, settings.communication_later ? kSharedHeaderBytes : Region::kAll);
     if (status != Status::ok) return status;
     own_.header.hide_from_children(kSharedHeaderBytes);
@@ -84,7 +87,7 @@ Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
     connections_ = std::make_unique<ConnectionManager>(peers_, own_, tuning);
     if ((status = connections_->attach_self(!barrier_.works(), error)) != Status::ok) return status;
     const std::span<std::byte> memory(own_.header.data(),
-                                      kSharedHeaderBytes + settings.communication_bytes);
+                                      kSharedHeaderBytes + own_.settings.communication_bytes);
     network_ = std::make_unique<ShmInterface>(peers_, *connections_, memory, barrier_);
     connections_->set_network(network_.get());
     return Status::ok;

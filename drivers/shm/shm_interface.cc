@@ -297,6 +297,19 @@ Status ShmInterface::provide(nhi::PeerId id, nhi::LcsAddress address, std::size_
     return Status::ok;
 }
 
+void ShmInterface::take_back(nhi::LcsAddress address, std::size_t bytes) noexcept {
+    std::byte* const place = map(nhi::kSelf, address, bytes);
+    FCI_ASSERT(place != nullptr && static_cast<std::uint64_t>(address) >= nhi::kPairLimit);
+    if (Region::provides() && Region::take_back(place, bytes)) provided_here_ -= bytes;
+}
+
+nhi::Ordering ShmInterface::ordering() noexcept {
+    if (!barrier_.works()) return nhi::Ordering::by_all;
+    if (barrier_.is_registered()) return nhi::Ordering::by_sleeper;
+    barrier_.count_fence();
+    return nhi::Ordering::by_fence;
+}
+
 nhi::Link ShmInterface::link(nhi::PeerId id) noexcept {
     if (id >= peers_.size() || peers_[id].state() != State::attached) return {};
     const Peer& peer = *peers_[id].peer;

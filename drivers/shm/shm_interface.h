@@ -44,6 +44,8 @@ public:
     unsigned poll(Nanoseconds now) noexcept override { return turn_.turn(now); }
     [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override;
     std::byte* map(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override;
+    void take_back(nhi::LcsAddress address, std::size_t bytes) noexcept override;
+    [[nodiscard]] nhi::Ordering ordering() noexcept override;
     Status provide(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override;
     Status copy(nhi::PeerId id, Direction direction, std::uint64_t remote, void* local,
                 std::size_t bytes) noexcept override;

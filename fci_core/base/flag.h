@@ -68,6 +68,25 @@ inline void add(T& word, T what) noexcept {
     std::atomic_ref<T>(word).fetch_add(what, std::memory_order_acq_rel);
 }
 
+/// What it was before.
+template <class T>
+inline T fetch_add(T& word, T what) noexcept {
+    static_assert(kWhole<T>);
+    return std::atomic_ref<T>(word).fetch_add(what, std::memory_order_acq_rel);
+}
+
+template <class T>
+inline void set_bits(T& word, T bits) noexcept {
+    static_assert(kWhole<T>);
+    std::atomic_ref<T>(word).fetch_or(bits, std::memory_order_acq_rel);
+}
+
+template <class T>
+inline void clear_bits(T& word, T bits) noexcept {
+    static_assert(kWhole<T>);
+    std::atomic_ref<T>(word).fetch_and(~bits, std::memory_order_acq_rel);
+}
+
 inline void full_fence() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
 /// Keeps the compiler, not the processor, from moving a later load before an earlier store.
@@ -78,6 +97,16 @@ inline void pause() noexcept {
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     asm volatile("yield");
+#endif
+}
+
+/// Brings the line of `word` here as one that is going to be written: nobody else keeps a copy.
+template <class T>
+inline void prefetch_to_write(const T& word) noexcept {
+#if defined(__x86_64__)
+    asm volatile("prefetchw %0" : : "m"(word));  // no processor of 64 bits lacks it
+#else
+    __builtin_prefetch(&word, 1);
 #endif
 }
 

@@ -56,6 +56,7 @@ struct Settings {
     std::uint64_t sizes = 0;              // how it is divided, for every peer (Device::sizes)
     std::size_t communication_bytes = 0;  // memory for windows of one's own
     bool communication_later = false;     // which is there only where it is asked for (provide)
+    std::size_t communication_spare = 0;  // more of it, if that works
     // Instead of memory of its own: that of the device above, which has several networks.
     std::span<std::byte> communication{};
     std::uint64_t incarnation = 0;        // likewise; 0: drawn

@@ -13,6 +13,14 @@
 
 namespace fci::nhi {
 
+/// How stores into mapped memory, and a look then whether somebody sleeps who waits for them,
+/// stay in this order.
+enum class Ordering : std::uint8_t {
+    by_sleeper,  // who unmasks an event orders them for all
+    by_fence,    // likewise; but this process must make a fence in between, and ask again then
+    by_all       // unmasking an event here does not: all must make fences
+};
+
 /// One object per process and network, used by one thread. The contract, kept by the conformance
 /// suite for every driver:
 ///  - writes of one process to one destination become visible in the order of issue;
@@ -69,6 +77,12 @@ public:
         (void)id, (void)address, (void)bytes;
         return Status::ok;
     }
+    /// Memory of an own window that was provided is not needed any more: it may be anything, and is
+    /// there again when it is provided again.
+    virtual void take_back(LcsAddress address, std::size_t bytes) noexcept {
+        (void)address, (void)bytes;
+    }
+    [[nodiscard]] virtual Ordering ordering() noexcept { return Ordering::by_all; }
     /// nullptr: it has no such way.
     [[nodiscard]] virtual DataWay* data() noexcept { return nullptr; }
     /// Copies between local memory and memory of `id` that lies in no window, by the kernel.
