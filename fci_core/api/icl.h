@@ -33,7 +33,7 @@ extern "C" {
 #define FCI_ICL_API
 #endif
 
-#define FCI_ICL_VERSION 5u
+#define FCI_ICL_VERSION 6u
 
 typedef struct fci_icl_context fci_icl_context;
 typedef uint64_t fci_icl_order; /* a pending operation; 0 is never one */
@@ -251,58 +251,60 @@ FCI_ICL_API int fci_icl_wait_fd(const fci_icl_context *context);
 FCI_ICL_API int fci_icl_arm(fci_icl_context *context);
 FCI_ICL_API void fci_icl_disarm(fci_icl_context *context);
 
-/* What somebody waits for who is no receive and no send of this context alone: all of several
- * messages, say. fci_icl_step() is called until it answers FCI_ICL_DONE: it looks on while that may
- * help, then gives the processor away. FCI_ICL_OK: not yet; other threads may be let in before the
- * next step. FCI_ICL_EAGAIN: not for a while; make progress before the next step, by all that the
- * caller has to make progress with. There it falls asleep, and what is posted wakes it. */
-struct fci_icl_condition {
-    int (*is_over)(void *user);
-    int (*needs_core)(void *user); /* somebody that is waited for was last seen on this core */
-    void *user;
-    unsigned steps;                /* 0 in the beginning; not the caller's */
-};
-FCI_ICL_API int fci_icl_step(fci_icl_context *context, struct fci_icl_condition *condition);
-
 /* --- groups --- */
 
-/* Collectives of a few processes by a table of flags at one of them (section 2.6.11), which all
- * load and store: for more processes than cores, where every change of process counts. All members
- * call the same ones in the same order.
+/* Collectives of processes of one host by a table of flags at one of them (section 2.6.11), which
+ * all load and store. All members call the same ones in the same order, and all data of one have
+ * the same length, at most fci_icl_group_longest().
  *
- * A collective answers FCI_ICL_DONE, or FCI_ICL_EPEER: a member that is waited for has gone. While
- * it answers FCI_ICL_OK or FCI_ICL_EAGAIN, which mean what they mean of fci_icl_step(), it is
- * called again with the same arguments. Who sleeps over it is woken. */
+ * A collective answers FCI_ICL_DONE; FCI_ICL_EPEER: a member that is waited for has gone; or
+ * FCI_ICL_ETRUNC: lengths differ, and *bytes is that of another member. While it answers FCI_ICL_OK
+ * or FCI_ICL_EAGAIN it is called again with the same arguments. FCI_ICL_OK: not yet; other threads
+ * may be let in before. FCI_ICL_EAGAIN: not for a while; make progress before, by all that the
+ * caller has to make progress with. There it may fall asleep, and is woken. */
 typedef struct fci_icl_group fci_icl_group;
-#define FCI_ICL_GROUP_MEMBERS 16u
-#define FCI_ICL_GROUP_BYTES 56u   /* of one member's data */
+#define FCI_ICL_GROUP_MEMBERS 64u
+#define FCI_ICL_GROUP_ALL UINT32_MAX /* instead of a root: all */
 
 struct fci_icl_table {
     uint64_t name;                /* 0: none */
-    uint64_t number;
+    uint64_t at;
 };
-/* A table at this process for so many members. The caller tells them of it, by messages. Of name 0
- * where none is left, or the driver maps no memory. */
+/* *inout = *in `op` *inout, of data of one member each; both are aligned for any type, but where
+ * they are the caller's. `in` is of lower ranks. */
+struct fci_icl_reduction {
+    void (*apply)(void *user, const void *in, void *inout);
+    void *user;
+};
+/* A table at this process for so many members; it joins it next. The caller tells them of it, by
+ * messages. Of name 0 where none is left, or the driver maps no memory. */
 FCI_ICL_API void fci_icl_group_offer(fci_icl_context *context, uint32_t members,
                                      struct fci_icl_table *table);
-/* `members`: by rank in the group, 0 at `self`; all are connected. `owner`: the rank of the one
- * that has offered the table. FCI_ICL_EUNREACHABLE: it cannot be mapped here; then all must do
- * without it, which the caller sees to. *group is valid until it is left, or close. */
+/* `members`: by rank in the group, 0 at `self`. `owner`: the rank of the one that has offered the
+ * table. FCI_ICL_EAGAIN: it is about to be met; make progress, and join again.
+ * FCI_ICL_EUNREACHABLE: it cannot be mapped here; then all must do without it, which the caller
+ * sees to, and leave who could join. All have joined before the first collective. *group is valid
+ * until it is left, or close. */
 FCI_ICL_API int fci_icl_group_join(fci_icl_context *context, const fci_icl_peer *members,
                                    uint32_t count, uint32_t self, uint32_t owner,
                                    const struct fci_icl_table *table, fci_icl_group **group);
 FCI_ICL_API void fci_icl_group_leave(fci_icl_context *context, fci_icl_group *group);
+/* The same at all members. */
+FCI_ICL_API size_t fci_icl_group_longest(const fci_icl_group *group);
 
 FCI_ICL_API int fci_icl_group_barrier(fci_icl_context *context, fci_icl_group *group);
 /* *bytes: of the data, at the root; elsewhere what there is room for, and in the end what came.
  * What does not fit is not copied. */
 FCI_ICL_API int fci_icl_group_broadcast(fci_icl_context *context, fci_icl_group *group,
                                         uint32_t root, void *data, size_t *bytes);
-/* Shows all what each has brought, until the next gather but one. */
-FCI_ICL_API int fci_icl_group_gather(fci_icl_context *context, fci_icl_group *group,
-                                     const void *data, size_t bytes);
-FCI_ICL_API const void *fci_icl_group_gathered(const fci_icl_group *group, uint32_t rank,
-                                               size_t *bytes);
+/* Of *bytes of each to `all`, by rank, at the root. `own` may be where it goes to. */
+FCI_ICL_API int fci_icl_group_gather(fci_icl_context *context, fci_icl_group *group, uint32_t root,
+                                     const void *own, void *all, size_t *bytes);
+/* Of *bytes of each to `result`, at the root; to the same bits where all are. `own` may be
+ * `result`. */
+FCI_ICL_API int fci_icl_group_reduce(fci_icl_context *context, fci_icl_group *group, uint32_t root,
+                                     const void *own, void *result, size_t *bytes,
+                                     const struct fci_icl_reduction *reduction);
 
 /* --- observation --- */
 

@@ -166,7 +166,8 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
     ddi::Settings settings;
     settings.block_bytes = limits.layout.block_bytes();
     settings.block_first_bytes = limits.layout.block_first_bytes();
-    settings.communication_bytes = limits.layout.pool_bytes + gcs::Layout::kBoardBytes;
+    settings.communication_bytes = limits.layout.pool_bytes + gcs::Layout::kBoardLeast;
+    settings.communication_spare = gcs::Layout::kBoardMost - gcs::Layout::kBoardLeast;
     settings.communication_later = true;
     settings.sizes = limits.layout.sizes();
     settings.layout_digest =

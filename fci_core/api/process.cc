@@ -18,6 +18,8 @@ namespace {
 
 constexpr unsigned kLookForSleepersEvery = 16;
 constexpr unsigned kRowBegins = 8;  // empty turns
+constexpr unsigned kTurnsOfStep = 64;
+constexpr unsigned kYieldsOfStep = 16;
 constexpr Nanoseconds kReportEvery = 50'000'000;  // while nothing happens
 constexpr unsigned kReportsBeforeMeeting = 20;
 constexpr nhi::PeerId kMeetMost = 128;  // each takes memory and three descriptors of this process
@@ -78,7 +80,7 @@ Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
     // Failing here would only mean that a sleeper is not woken at once; sleeps are bounded.
     (void)network.configure_event(gcs::kWakeEvent, {false, true});
     (void)network.mask_event_interrupt(gcs::kWakeEvent, true);
-    groups_.emplace(messages_.engine());
+    groups_.emplace(messages_.engine(), messages_.meetings());
     fork_watch_.emplace(
         [](void* process) noexcept { static_cast<Process*>(process)->enter_fork_child(); }, this);
 }
@@ -299,28 +301,48 @@ int Process::wait(Nanoseconds timeout) {
     }
 }
 
+void Process::end_wait(progress::Wait& wait) noexcept {
+    if (wait.linked()) worked();
+    waits_.remove(wait);
+}
+
+/// With a core for each, the caller has looked on for long, and progress is due. Else one that is
+/// waited for and was last seen on this core gets it at once: each such change is what a collective
+/// costs. If there is none the others are at work; but what is known of cores may be out of date.
 progress::Step Process::step(progress::Wait& wait) noexcept try {
     using progress::Step;
-    const bool by_messages = wait.ended_by() == progress::Wait::EndedBy::message;
-    if (!policy_.sleeps_over(wait.steps())) {
-        wait.set_steps(wait.steps() + 1);
-        for (unsigned looks = 0; looks < policy_.kLooksOfStep && !wait.is_over(); ++looks) {
-            if (wait.needs_core()) break;
-            if (by_messages) (void)turn_apart();
+    if (!is_crowded()) {
+        for (unsigned turns = 0; turns < kTurnsOfStep && turn_apart() > 0; ++turns) {
         }
-        if (!wait.is_over()) (void)turn_apart();
-        if (!wait.is_over()) follow({progress::WaitAction::yield, 0}, 0);
-    }
-    if (wait.is_over()) {
-        if (wait.linked()) worked();
-        waits_.remove(wait);
+        if (!wait.is_over()) return Step::turn;
+        end_wait(wait);
         return Step::over;
     }
-    if (!policy_.sleeps_over(wait.steps())) return Step::again;
-    if (!by_messages) waits_.add(wait);  // who waits for messages has posted receives
-    return Step::asleep;
+    for (unsigned yields = 0;; ++yields) {
+        for (unsigned looks = 0; !wait.is_over() && looks < policy_.kLooksOfStep; ++looks) {
+            if (wait.needs_core()) break;
+            flag::pause();
+        }
+        if (wait.is_over()) {
+            end_wait(wait);
+            return Step::over;
+        }
+        if (policy_.sleeps_over(wait.steps())) break;
+        if (yields == (shared_ ? 1 : kYieldsOfStep)) return shared_ ? Step::again : Step::turn;
+        follow({progress::WaitAction::yield, 0}, 0);
+        wait.set_steps(wait.steps() + 1);
+        if (!wait.is_over()) (void)turn_apart();
+    }
+    if (!wait.linked()) {
+        // A sleep that others prepared has made nobody pass a barrier since this one has said that
+        // it sleeps.
+        const bool is_armed = wake_ != Wake::off || others_sleep_;
+        waits_.add(wait);
+        if (is_armed) (void)device_->network().configure_event(gcs::kWakeEvent, {false, true});
+    }
+    return Step::turn;
 } catch (const std::bad_alloc&) {  // what had arrived needs more memory, and comes back
-    return progress::Step::again;
+    return progress::Step::turn;
 }
 
 bool Process::drain(Nanoseconds timeout) {

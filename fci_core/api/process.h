@@ -94,8 +94,12 @@ public:
     }
     /// Turns until something happened or the time is over (< 0: none).
     int wait(Nanoseconds timeout);
-    /// One step of a wait, to be repeated until it is over. While that may be soon, looks on, or
-    /// gives the core to whom it waits for; then the caller falls asleep in its progress().
+    /// How often a collective looks for others before it asks for a step of a wait.
+    [[nodiscard]] unsigned looks() const noexcept {
+        return is_crowded() ? 1 : shared_ ? kLooksAmongThreads : kLooksAlone;
+    }
+    /// One step of a wait, to be repeated until it is over. Where cores are short it gives the core
+    /// to whom it waits for; after some time the caller falls asleep in its progress().
     progress::Step step(progress::Wait& wait) noexcept;
     /// Other threads wait while this one is in progress().
     void share() noexcept { shared_ = true; }
@@ -140,6 +144,8 @@ public:
     void set_final_report(FinalReport report) noexcept { final_report_ = std::move(report); }
     [[nodiscard]] std::string wait_policy() const;
     [[nodiscard]] unsigned cores() const noexcept { return policy_.cores(); }
+    /// There is no core for each process of the job on this host.
+    [[nodiscard]] bool is_crowded() const noexcept { return policy_.spins() != ~0u; }
     /// "0.1.0, driver shm (all 2 ranks on this host), protocol enhanced-mixed, wait spin (2 local
     /// ranks on 2 cores)".
     [[nodiscard]] std::string summary() const;
@@ -156,6 +162,7 @@ private:
     static void* operator new(std::size_t bytes);
 
     static constexpr unsigned kMoment = 256;  // looks: less than a microsecond
+    static constexpr unsigned kLooksAlone = 1024, kLooksAmongThreads = 64;  // with a pause in each
 
     int take_alerted(mp::Peer& peer, const gcs::Line& line) noexcept;
     int take_due() noexcept;
@@ -165,6 +172,7 @@ private:
     void plan_idle() noexcept;
     unsigned poll_network();
     int turn_apart();
+    void end_wait(progress::Wait& wait) noexcept;
     void look_up() noexcept;
     void look_for_strangers();
     bool went_on() noexcept;

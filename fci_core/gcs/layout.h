@@ -36,11 +36,12 @@ struct Layout {
 
     // Memory of a process that it and its peers read and write as they agree (the group data of
     // §2.6.11 lie in such). It follows the pool, and is a window of its own.
-    static constexpr std::uint64_t kBoardBytes = 16384;
+    static constexpr std::uint64_t kBoardLeast = 65536;
+    static constexpr std::uint64_t kBoardMost = 4 << 20;  // where it need not be there from the start
     static constexpr nhi::WindowNumber kBoardWindow = 1;
     static constexpr nhi::LcsAddress kBoard{nhi::kPairLimit + kPoolPiecesMost * kPieceBytes};
     static_assert(kPoolWindow != kBoardWindow && kBoardWindow < nhi::kWindowsMax);
-    static_assert(kBoardBytes % 4096 == 0, "it is aligned to a page, behind the pool and at home");
+    static_assert(kBoardLeast % 4096 == 0 && kBoardMost % 4096 == 0, "it has whole pages");
 
     // The writer tells here what it has taken of the requests that the owner sent to it.
     [[nodiscard]] static constexpr nhi::LcsAddress credit() noexcept { return at(0); }

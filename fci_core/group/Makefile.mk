@@ -1,6 +1,8 @@
 # group: collectives by flag tables, section 2.6.11.
 noinst_LTLIBRARIES += libfci_group.la
 libfci_group_la_SOURCES = \
+	%D%/board.cc \
+	%D%/board.h \
 	%D%/flag_table.h \
 	%D%/group.cc \
 	%D%/group.h \

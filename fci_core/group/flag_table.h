@@ -1,39 +1,51 @@
 // FlagTable: the flags of one group (§2.6.11), in memory of one of its members that all of them
-// load and store. Who comes to a collective says so in one word of a line that all share; a message
-// to each of the others would do the same at ten times the cost.
+// load and store. A word tells who has come to a collective, and the data that it brings lie beside
+// it: the others take one cache line from it, where a message would move two and be matched.
 //
-//   part    | written by                | read by
-//   at      | each member, its own word | all: the last collective that it has come to, by number
-//   core    | each member, its own byte | all: a hint, who need not give the core away
-//   asleep  | each member, its own byte | whoever stores what that one may wait for
-//   said    | the root of a broadcast   | all; kKept broadcasts, and none is overwritten before all
-//           |                           | are known to be past it
-//   brought | each member, its own two  | all, in a gather; two, since who comes to the second next
-//           |                           | one has seen all come to the next
+//   part      | written by                | read by
+//   name      | who offers the table      | all who join: it is the one that they were told of
+//   members,  | likewise                  | likewise
+//     longest |                           |
+//   inside    | each member, its own bit  | who offered it: nobody uses it any more
+//   fenced    | whoever cannot order the  | all, once all are inside: who stores must make a fence
+//             |   stores of others        |
+//   asleep    | each member, its own bit  | whoever stores what that one may wait for
+//   gathered  | all, one after the other  | themselves: who counts the last is the last (of a throng)
+//   core      | each member, its own byte | all: a hint, who needs a core to go on
+//   entry     | each member, its own two  | all; by the parity of the meeting's number: who comes to
+//             |                           | the second next one has seen all come to the next
+//   past      | each member, its own      | the root of a broadcast: whether it may reuse a slot
+//   said      | the root of a broadcast   | all; kSlots of them
+//   result    | the last of a throng      | all
 //
-// Numbers only grow, also when the table is given to another group.
+// Numbers only grow. What an entry says of itself is written by another process: lengths are
+// checked by whoever reads it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "fci_core/gcs/layout.h"
+#include "fci_core/base/assert.h"
+#include "fci_core/base/flag.h"
 
 namespace fci::group {
 
-inline constexpr unsigned kMembersMost = 16;
-inline constexpr std::size_t kBytesMost = 56;  // of one member's data
-inline constexpr unsigned kKept = 16;          // broadcasts
+inline constexpr unsigned kMembersMost = 64;  // bits of a word
+inline constexpr unsigned kSlots = 16;        // broadcasts that a root may be ahead
 
-/// What one member says: data, and a word that is stored after it.
+/// What one has to say: data, and a word that is stored after them. What fits lies in the line of
+/// the word, more of it behind that.
 struct alignas(64) Entry {
-    static constexpr unsigned kLengthBits = 6;
+    static constexpr unsigned kLengthBits = 11;
+    static constexpr std::size_t kShort = 56;
+    static constexpr std::size_t kLong = 1088;  // behind the first line, where the table has that
+    static constexpr std::size_t kNoLength = (1u << kLengthBits) - 1;  // they did not agree
 
-    std::byte data[kBytesMost];
-    std::uint64_t word;  // of a broadcast: its number, above its length; of a gather: the length
+    std::byte line[kShort];
+    std::uint64_t word;  // its number, above its length
 
-    [[nodiscard]] static constexpr std::uint64_t broadcast(std::uint64_t number,
-                                                           std::size_t bytes) noexcept {
+    [[nodiscard]] static constexpr std::uint64_t word_of(std::uint64_t number,
+                                                         std::size_t bytes) noexcept {
         return number << kLengthBits | bytes;
     }
     [[nodiscard]] static constexpr std::uint64_t number_of(std::uint64_t word) noexcept {
@@ -42,20 +54,100 @@ struct alignas(64) Entry {
     [[nodiscard]] static constexpr std::size_t length_of(std::uint64_t word) noexcept {
         return word & ((1u << kLengthBits) - 1);
     }
-};
-static_assert(sizeof(Entry) == 64 && kBytesMost < 1u << Entry::kLengthBits);
 
-struct FlagTable {
-    alignas(64) std::uint64_t at[kMembersMost];
-    alignas(64) std::uint32_t sleepers;  // of those in `asleep`; more only costs a look
-    std::uint8_t asleep[kMembersMost];
-    std::uint8_t core[kMembersMost];  // counted from 1, modulo 256; 0: not known
-    Entry said[kKept];
-    Entry brought[kMembersMost][2];
+    /// That of the last one who spoke here.
+    [[nodiscard]] std::uint64_t number() const noexcept {
+        return number_of(flag::load_acquire(word));
+    }
+    [[nodiscard]] std::size_t length() const noexcept {
+        return length_of(flag::load_relaxed(word));
+    }
+    /// Where data of this length lie.
+    [[nodiscard]] std::byte* data(std::size_t bytes) noexcept {
+        return bytes <= kShort ? line : reinterpret_cast<std::byte*>(this + 1);
+    }
+    [[nodiscard]] const std::byte* data(std::size_t bytes) const noexcept {
+        return bytes <= kShort ? line : reinterpret_cast<const std::byte*>(this + 1);
+    }
+    /// The data are there.
+    void publish(std::uint64_t number, std::size_t bytes) noexcept {
+        flag::store_release(word, word_of(number, bytes));
+    }
 };
+static_assert(sizeof(Entry) == 64 && Entry::kLong < 1u << Entry::kLengthBits);
 
-/// On the board of one process.
-inline constexpr unsigned kTablesMost = 5;
-static_assert(kTablesMost * sizeof(FlagTable) <= gcs::Layout::kBoardBytes);
+/// What lies before the entries.
+struct TableHead {
+    std::uint64_t name;
+    std::uint32_t members;
+    std::uint32_t longest;  // data of one member: Entry::kShort, or kLong
+    std::uint32_t throng;   // more members than a core should read for each of them
+    std::uint32_t fenced;
+    std::uint64_t inside;
+    alignas(64) std::uint64_t asleep;
+    alignas(64) std::uint64_t gathered;
+    alignas(64) std::uint8_t core[kMembersMost];  // counted from 1, modulo 256; 0: not known
+};
+static_assert(sizeof(TableHead) == 256);
+
+/// As one process sees it.
+class FlagTable {
+public:
+    FlagTable(std::byte* memory, unsigned members, std::size_t longest) noexcept
+        : memory_(memory), members_(members), entry_(entry_bytes(longest)) {
+        FCI_ASSERT(members <= kMembersMost);
+    }
+
+    [[nodiscard]] static constexpr std::size_t bytes(unsigned members,
+                                                     std::size_t longest) noexcept {
+        const std::size_t entry = entry_bytes(longest);
+        return sizeof(TableHead) + members * (2 * entry + kPast) + (kSlots + 1) * entry;
+    }
+
+    [[nodiscard]] TableHead& head() const noexcept {
+        return *reinterpret_cast<TableHead*>(memory_);
+    }
+    [[nodiscard]] std::size_t longest() const noexcept {
+        return entry_ == sizeof(Entry) ? Entry::kShort : Entry::kLong;
+    }
+    [[nodiscard]] Entry& entry(unsigned rank, std::uint64_t number) const noexcept {
+        return at(member(rank) + (number & 1) * entry_);
+    }
+    [[nodiscard]] std::uint64_t& past(unsigned rank) const noexcept {
+        return at(member(rank) + 2 * entry_).word;
+    }
+    [[nodiscard]] Entry& said(unsigned slot) const noexcept {
+        FCI_ASSERT(slot < kSlots);
+        return at(member(members_) + slot * entry_);
+    }
+    [[nodiscard]] Entry& result() const noexcept { return at(member(members_) + kSlots * entry_); }
+
+    /// Nothing was said here so far.
+    void clear() const noexcept {
+        head() = {};
+        for (unsigned rank = 0; rank < members_; ++rank) {
+            entry(rank, 0).word = entry(rank, 1).word = past(rank) = 0;
+        }
+        for (unsigned slot = 0; slot < kSlots; ++slot) said(slot).word = 0;
+        result().word = 0;
+    }
+
+private:
+    static constexpr std::size_t kPast = sizeof(Entry);
+
+    [[nodiscard]] static constexpr std::size_t entry_bytes(std::size_t longest) noexcept {
+        return longest <= Entry::kShort ? sizeof(Entry) : sizeof(Entry) + Entry::kLong;
+    }
+    [[nodiscard]] std::size_t member(unsigned rank) const noexcept {
+        return sizeof(TableHead) + rank * (2 * entry_ + kPast);
+    }
+    [[nodiscard]] Entry& at(std::size_t offset) const noexcept {
+        return *reinterpret_cast<Entry*>(memory_ + offset);
+    }
+
+    std::byte* memory_;
+    unsigned members_;
+    std::size_t entry_;
+};
 
 }  // namespace fci::group

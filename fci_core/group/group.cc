@@ -3,88 +3,108 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cstring>
+#include <new>
 
 #include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
 #include "fci_core/base/result.h"
 #include "fci_core/gcs/line.h"
+#include "fci_core/mp/copy.h"
 
 namespace fci::group {
 
 namespace {
 
-bool all_at(const FlagTable& table, unsigned members, std::uint64_t number) noexcept {
-    for (unsigned rank = 0; rank < members; ++rank) {
-        if (flag::load_acquire(table.at[rank]) < number) return false;
-    }
-    return true;
+constexpr Nanoseconds kPatience = 1'000'000'000;
+constexpr unsigned kPastEvery = kSlots / 2;  // a root that has no room waits for half of them
+
+void copy_data(void* to, const void* from, std::size_t bytes) noexcept {
+    mp::copy(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
 }
 
 }  // namespace
 
-Group::Group(mp::Engine& engine, FlagTable& table, std::span<const nhi::PeerId> members,
-             unsigned self, std::uint64_t number)
-    : Wait(EndedBy::flag),
-      engine_(engine),
+Group::Group(mp::Engine& engine, mp::Meetings& meetings, const FlagTable& table,
+             std::span<const nhi::PeerId> members, unsigned self)
+    : engine_(engine),
+      meetings_(meetings),
       table_(table),
       members_(members.begin(), members.end()),
-      self_(self),
-      number_(number),
-      all_at_(number) {
+      self_(self) {
     FCI_ASSERT(!members_.empty() && members_.size() <= kMembersMost);
     FCI_ASSERT(self_ < members_.size() && members_[self_] == nhi::kSelf);
 }
 
 // --- telling ---
 
-void Group::come_to(std::uint64_t number) noexcept {
-    FCI_ASSERT(number <= number_);
-    flag::store_release(table_.at[self_], number);
-}
-
 /// Who sleeps has said so and looked once more since; whoever calls this has stored something. One
 /// that cannot be woken (it has gone, or was never met) hears of it by its own timeout.
-void Group::wake_sleepers() noexcept {
-    flag::full_fence();
-    if (flag::load_relaxed(table_.sleepers) == 0) [[likely]] return;
-    for (unsigned rank = 0; rank < members_.size(); ++rank) {
-        if (rank == self_ || flag::load_relaxed(table_.asleep[rank]) == 0) continue;
+inline void Group::wake_sleepers() noexcept {
+    if (fences_) [[unlikely]] {
+        flag::full_fence();
+        fences_ = table_.head().fenced != 0 ||
+                  engine_.network.ordering() != nhi::Ordering::by_sleeper;
+    }
+    flag::compiler_fence();
+    const std::uint64_t asleep = flag::load_relaxed(table_.head().asleep);
+    if (asleep != 0) [[unlikely]] wake(asleep);
+}
+
+[[gnu::noinline]] void Group::wake(std::uint64_t asleep) noexcept {
+    for (unsigned rank = 0; rank < size(); ++rank) {
+        if (rank == self_ || (asleep >> rank & 1) == 0) continue;
         nhi::Transfer transfer(members_[rank]);
         (void)engine_.network.initiate_transfer(transfer.raise(gcs::kWakeEvent));
     }
 }
 
-// A number of its own, since who has come to the last collective may still be reading. Nobody
-// sleeps over it: who waits for others to be past something has yet to say what comes then.
-std::uint64_t Group::leave() noexcept {
-    come_to(++number_);
-    return number_;
-}
-
 // --- waiting ---
 
-void Group::begin_waiting(Wanted wanted, std::uint64_t number) noexcept {
-    FCI_ASSERT(wanted_ == Wanted::nothing && wanted != Wanted::nothing);
+inline void Group::want(Wanted wanted, std::uint64_t number) noexcept {
+    FCI_ASSERT(wanted_ == Wanted::nothing || wanted == Wanted::meeting);
     wanted_ = wanted;
-    wanted_number_ = number;
-    set_steps(0);
+    number_ = number;
+    next_ = 0;
 }
 
-bool Group::is_here() const noexcept {
-    if (wanted_ == Wanted::all) return all_at(table_, size(), wanted_number_);
-    const Entry& entry = table_.said[wanted_number_ % kKept];
-    return Entry::number_of(flag::load_acquire(entry.word)) == wanted_number_;
+inline bool Group::lacks(unsigned rank) const noexcept {
+    switch (wanted_) {
+        case Wanted::nothing: return false;
+        case Wanted::room: return flag::load_acquire(table_.past(rank)) < number_;
+        case Wanted::said: return rank == broadcast_.root;
+        case Wanted::meeting:
+        case Wanted::result: break;
+    }
+    return table_.entry(rank, number_).number() < number_;
 }
 
-bool Group::lacks(unsigned rank) const noexcept {
-    if (wanted_ == Wanted::said) return rank == root_;
-    return flag::load_relaxed(table_.at[rank]) < wanted_number_;
+/// Whether what is wanted is here, or comes within so many looks.
+inline bool Group::look(unsigned looks) noexcept {
+    if (wanted_ == Wanted::said || wanted_ == Wanted::result) {
+        const Entry& entry =
+            wanted_ == Wanted::said ? table_.said(broadcast_.slot) : table_.result();
+        // Of two members the one that hears speaks next, more often than not, and in this line.
+        const bool is_next = size() == 2;
+        for (;;) {
+            if (is_next) flag::prefetch_to_write(entry.word);
+            if (entry.number() == number_) return true;
+            if (--looks == 0) return false;
+            flag::pause();
+        }
+    }
+    for (; next_ < size(); ++next_) {
+        if (next_ == self_) continue;
+        while (lacks(next_)) {
+            if (--looks == 0) return false;
+            flag::pause();
+        }
+    }
+    return true;
 }
 
-/// One that is waited for is gone. Who sleeps asks: a death is no flag.
+/// One that is waited for is gone.
 bool Group::is_in_vain() const noexcept {
-    for (unsigned rank = 0; rank < members_.size(); ++rank) {
+    for (unsigned rank = 0; rank < size(); ++rank) {
         if (rank != self_ && lacks(rank) && *engine_.peers.reason(members_[rank]) != '\0') {
             return true;
         }
@@ -92,17 +112,44 @@ bool Group::is_in_vain() const noexcept {
     return false;
 }
 
+/// Only who has met a process hears of its death, and is woken by it.
+void Group::meet_those_that_lack() noexcept try {
+    met_those_ = true;
+    for (unsigned rank = 0; rank < size(); ++rank) {
+        if (rank != self_ && lacks(rank)) (void)meetings_.connected(members_[rank]);
+    }
+} catch (const std::bad_alloc&) {
+    met_those_ = false;
+}
+
+/// It is not here. Who has just begun to wait asks no more than that.
+int Group::not_yet() noexcept {
+    const Nanoseconds now = engine_.device.now();
+    if (waits_since_ == 0) {
+        waits_since_ = now;
+        met_those_ = false;
+        set_steps(0);
+        return FCI_ICL_EAGAIN;
+    }
+    if (!met_those_ && (asleep_ || now - waits_since_ > kPatience)) meet_those_that_lack();
+    // Whoever is gone may have come first.
+    if (!is_in_vain() || look(1)) return FCI_ICL_EAGAIN;
+    wanted_ = Wanted::nothing;
+    waits_since_ = 0;
+    return FCI_ICL_EPEER;
+}
+
+/// Who sleeps asks for the dead as well: a death is no flag.
 bool Group::is_over() noexcept {
-    return wanted_ == Wanted::nothing || is_here() || (asleep_ && is_in_vain());
+    return wanted_ == Wanted::nothing || look(1) || (asleep_ && is_in_vain());
 }
 
 bool Group::needs_core() noexcept {
+    TableHead& head = table_.head();
     const auto here = static_cast<std::uint8_t>(sched_getcpu() + 1);
-    if (flag::load_relaxed(table_.core[self_]) != here) {
-        flag::store_relaxed(table_.core[self_], here);
-    }
-    for (unsigned rank = 0; rank < members_.size(); ++rank) {
-        const std::uint8_t core = flag::load_relaxed(table_.core[rank]);
+    if (flag::load_relaxed(head.core[self_]) != here) flag::store_relaxed(head.core[self_], here);
+    for (unsigned rank = next_; rank < size(); ++rank) {
+        const std::uint8_t core = flag::load_relaxed(head.core[rank]);
         if (rank != self_ && (core == here || core == 0) && lacks(rank)) return true;
     }
     return false;
@@ -111,114 +158,203 @@ bool Group::needs_core() noexcept {
 void Group::want_wake(bool wanted) noexcept {
     FCI_ASSERT(asleep_ != wanted);
     asleep_ = wanted;
-    flag::store_relaxed(table_.asleep[self_], std::uint8_t{wanted});
-    flag::add(table_.sleepers, wanted ? 1u : ~0u);
-    flag::full_fence();
-}
-
-/// What is waited for is here, or will not come; or FCI_ICL_EAGAIN.
-int Group::go_on() noexcept {
-    bool here = is_here();
-    if (!here) {
-        if (!is_in_vain()) return FCI_ICL_EAGAIN;
-        here = is_here();  // whoever is gone may have come first
-    }
-    if (here && wanted_ == Wanted::all) {
-        std::uint64_t least = number_;
-        for (unsigned rank = 0; rank < members_.size(); ++rank) {
-            least = std::min(least, flag::load_relaxed(table_.at[rank]));
-        }
-        all_at_ = std::max(all_at_, least);
-    }
-    wanted_ = Wanted::nothing;
-    return here ? FCI_ICL_DONE : FCI_ICL_EPEER;
-}
-
-// --- the collectives ---
-
-/// The last one to come wakes those who have slept over it.
-int Group::meet() noexcept {
-    come_to(number_);
-    flag::full_fence();
-    if (all_at(table_, size(), number_)) {
-        all_at_ = number_;
-        wake_sleepers();
-        return FCI_ICL_DONE;
-    }
-    begin_waiting(Wanted::all, number_);
-    return FCI_ICL_EAGAIN;
-}
-
-int Group::barrier() noexcept {
-    if (wanted_ != Wanted::nothing) return go_on();
-    ++number_;
-    return meet();
-}
-
-int Group::gather(const void* data, std::size_t bytes) noexcept {
-    FCI_ASSERT(bytes <= kBytesMost);
-    if (wanted_ != Wanted::nothing) return go_on();
-    Entry& mine = table_.brought[self_][++gathers_ % 2];
-    std::memcpy(mine.data, data, bytes);
-    flag::store_relaxed(mine.word, std::uint64_t{bytes});
-    ++number_;
-    return meet();
-}
-
-std::span<const std::byte> Group::gathered(unsigned rank) const noexcept {
-    FCI_ASSERT(rank < members_.size());
-    const Entry& entry = table_.brought[rank][gathers_ % 2];
-    // Another member has written it.
-    const std::uint64_t bytes = flag::load_relaxed(entry.word);
-    return {entry.data, static_cast<std::size_t>(std::min<std::uint64_t>(bytes, kBytesMost))};
-}
-
-int Group::broadcast(unsigned root, void* data, std::size_t* bytes) noexcept {
-    FCI_ASSERT(root < members_.size());
-    const bool begins = wanted_ == Wanted::nothing;
-    if (begins) {
-        ++number_;
-        root_ = root;
-    }
-    FCI_ASSERT(root == root_);
-    int answer = begins ? FCI_ICL_DONE : go_on();
-    if (root == self_) {
-        // All must be past what lies where this goes.
-        if (begins && number_ > all_at_ + kKept) {
-            begin_waiting(Wanted::all, number_ - kKept);
-            answer = go_on();
-        }
-        if (answer == FCI_ICL_DONE) answer = say(data, *bytes);
+    const std::uint64_t own = std::uint64_t{1} << self_;
+    if (wanted) {
+        flag::set_bits(table_.head().asleep, own);
     } else {
-        if (begins) {
-            begin_waiting(Wanted::said, number_);
-            answer = go_on();
-        }
-        if (answer == FCI_ICL_DONE) answer = hear(data, bytes);
+        flag::clear_bits(table_.head().asleep, own);
     }
-    // A root that waits for this waits for the half before the last one at most.
-    if (answer == FCI_ICL_DONE && number_ % (kKept / 2) == 0) {
-        come_to(number_);
-        wake_sleepers();
-    }
-    return answer;
 }
 
-int Group::say(const void* data, std::size_t bytes) noexcept {
-    FCI_ASSERT(bytes <= kBytesMost);
-    Entry& said = table_.said[number_ % kKept];
-    std::memcpy(said.data, data, bytes);
-    flag::store_release(said.word, Entry::broadcast(number_, bytes));
-    wake_sleepers();
+// --- meetings ---
+
+/// Says that this process has come, once all have come to the meeting before: only then all have
+/// read what its entry holds. FCI_ICL_OK: that was done before.
+inline int Group::come(const void* own, std::size_t bytes, unsigned looks) noexcept {
+    if (wanted_ == Wanted::nothing) {
+        want(Wanted::meeting, meeting_++);
+        if (met_ == number_) next_ = size();
+    } else if (number_ == meeting_) {
+        return FCI_ICL_OK;
+    }
+    if (!look(looks)) [[unlikely]] return not_yet();
+    met_ = number_;
+    Entry& entry = table_.entry(self_, meeting_);
+    if (bytes != 0) copy_data(entry.data(bytes), own, bytes);
+    entry.publish(meeting_, bytes);
+    want(Wanted::meeting, meeting_);
     return FCI_ICL_DONE;
 }
 
-int Group::hear(void* data, std::size_t* bytes) noexcept {
-    const Entry& said = table_.said[number_ % kKept];
-    const std::size_t came = Entry::length_of(flag::load_relaxed(said.word));
+inline void Group::have_met() noexcept {
+    met_ = meeting_;
+    broadcast_.all_past = broadcast_.number;  // who comes here has heard them
+    wanted_ = Wanted::nothing;
+    waits_since_ = 0;
+    wake_sleepers();
+}
+
+/// Who is not the root goes on as soon as it has come.
+inline int Group::meet(unsigned root, const void* own, std::size_t bytes,
+                       unsigned looks) noexcept {
+    FCI_ASSERT(bytes <= longest());
+    const int came = come(own, bytes, looks);
+    if (came != FCI_ICL_DONE && came != FCI_ICL_OK) return came;
+    if (root != kAll && root != self_) {
+        wanted_ = Wanted::nothing;
+        waits_since_ = 0;
+        wake_sleepers();
+        return FCI_ICL_DONE;
+    }
+    if (!look(looks)) [[unlikely]] return not_yet();
+    have_met();
+    return FCI_ICL_DONE;
+}
+
+int Group::barrier(unsigned looks) noexcept { return meet(kAll, nullptr, 0, looks); }
+
+/// *bytes: that which is not like it.
+inline bool Group::has_other_length(std::size_t* bytes) const noexcept {
+    for (unsigned rank = 0; rank < size(); ++rank) {
+        const std::size_t length = table_.entry(rank, meeting_).length();
+        if (length == *bytes) continue;
+        *bytes = length;
+        return true;
+    }
+    return false;
+}
+
+int Group::gather(unsigned root, const void* own, void* all, std::size_t* bytes,
+                  unsigned looks) noexcept {
+    const int answer = meet(root, own, *bytes, looks);
+    if (answer != FCI_ICL_DONE || (root != kAll && root != self_)) return answer;
+    if (has_other_length(bytes)) return FCI_ICL_ETRUNC;
+    for (unsigned rank = 0; rank < size(); ++rank) {
+        std::byte* const to = static_cast<std::byte*>(all) + rank * *bytes;
+        if (rank != self_) {
+            copy_data(to, table_.entry(rank, meeting_).data(*bytes), *bytes);
+        } else if (to != own) {
+            copy_data(to, own, *bytes);
+        }
+    }
+    return FCI_ICL_DONE;
+}
+
+/// In the order of ranks, from the last one down, and the same way everywhere. The own share is
+/// taken from where it came from: the line in which it was said is another one's by now.
+void Group::fold(const void* own, void* result, std::size_t bytes,
+                 const Reduction& reduction) const noexcept {
+    alignas(64) std::byte kept[Entry::kLong];
+    const unsigned last = size() - 1;
+    if (own == result && self_ != last) {
+        copy_data(kept, own, bytes);
+        own = kept;
+    }
+    const auto share = [&](unsigned rank) {
+        return rank == self_ ? own : table_.entry(rank, meeting_).data(bytes);
+    };
+    if (share(last) != result) copy_data(result, share(last), bytes);
+    for (unsigned rank = last; rank-- > 0;) reduction.apply(reduction.user, share(rank), result);
+}
+
+int Group::reduce(unsigned root, const void* own, void* result, std::size_t* bytes,
+                  const Reduction& reduction, unsigned looks) noexcept {
+    if (root == kAll && table_.head().throng != 0) {
+        return reduce_in_throng(own, result, bytes, reduction, looks);
+    }
+    const int answer = meet(root, own, *bytes, looks);
+    if (answer != FCI_ICL_DONE || (root != kAll && root != self_)) return answer;
+    if (has_other_length(bytes)) return FCI_ICL_ETRUNC;
+    fold(own, result, *bytes, reduction);
+    return FCI_ICL_DONE;
+}
+
+/// For many members on few cores: the last one to come reduces for all, so that each reads one
+/// entry. There is one result, since who comes to the next meeting has read that of the last.
+int Group::reduce_in_throng(const void* own, void* result, std::size_t* bytes,
+                            const Reduction& reduction, unsigned looks) noexcept {
+    Entry& told = table_.result();
+    if (wanted_ != Wanted::result) {
+        const int came = come(own, *bytes, looks);
+        if (came != FCI_ICL_DONE) return came;
+        wanted_ = Wanted::nothing;
+        want(Wanted::result, meeting_);
+        const std::uint64_t mine = flag::fetch_add(table_.head().gathered, std::uint64_t{1}) + 1;
+        if (mine == ++throngs_ * size()) {
+            std::size_t length = *bytes;
+            if (has_other_length(&length)) {
+                length = Entry::kNoLength;
+            } else {
+                fold(own, told.data(length), length, reduction);
+            }
+            told.publish(meeting_, length);
+        }
+    }
+    if (!look(looks)) [[unlikely]] return not_yet();
+    have_met();
+    if (told.length() != *bytes) {
+        (void)has_other_length(bytes);
+        return FCI_ICL_ETRUNC;
+    }
+    copy_data(result, told.data(*bytes), *bytes);
+    return FCI_ICL_DONE;
+}
+
+// --- broadcasts ---
+
+/// The slots are gone round in. Where two members take turns the new root speaks where it has just
+/// heard: that line is here, and the other one looks at it already.
+inline void Group::begin_broadcast(unsigned root) noexcept {
+    auto& broadcast = broadcast_;
+    ++broadcast.number;
+    const bool answers = size() == 2 && root != broadcast.root && broadcast.is_short;
+    if (!answers) broadcast.slot = (broadcast.slot + 1) % kSlots;
+    broadcast.root = root;
+    if (root != self_) {
+        want(Wanted::said, broadcast.number);
+    } else if (broadcast.number > broadcast.all_past + kSlots) {
+        want(Wanted::room, broadcast.number - kSlots);
+    } else {
+        want(Wanted::room, 0);
+        next_ = size();
+    }
+}
+
+inline void Group::end_broadcast(bool is_short) noexcept {
+    auto& broadcast = broadcast_;
+    if (wanted_ == Wanted::room && number_ != 0) {
+        std::uint64_t least = broadcast.number;
+        for (unsigned rank = 0; rank < size(); ++rank) {
+            if (rank != self_) least = std::min(least, flag::load_relaxed(table_.past(rank)));
+        }
+        broadcast.all_past = least;
+    }
+    broadcast.is_short = is_short;
+    wanted_ = Wanted::nothing;
+    waits_since_ = 0;
+    const bool is_due = broadcast.number % kPastEvery == 0;
+    if (is_due) flag::store_release(table_.past(self_), broadcast.number);
+    if (is_due || broadcast.root == self_) wake_sleepers();
+}
+
+int Group::broadcast(unsigned root, void* data, std::size_t* bytes, unsigned looks) noexcept {
+    FCI_ASSERT(root < size());
+    if (wanted_ == Wanted::nothing) begin_broadcast(root);
+    FCI_ASSERT(root == broadcast_.root);
+    if (!look(looks)) [[unlikely]] return not_yet();
+    Entry& said = table_.said(broadcast_.slot);
+    if (root == self_) {
+        FCI_ASSERT(*bytes <= longest());
+        copy_data(said.data(*bytes), data, *bytes);
+        said.publish(broadcast_.number, *bytes);
+        end_broadcast(*bytes <= Entry::kShort);
+        return FCI_ICL_DONE;
+    }
+    const std::size_t came = said.length();
     // Another member has written it.
-    if (came <= *bytes && came <= kBytesMost) std::memcpy(data, said.data, came);
+    if (came <= *bytes && came <= longest()) copy_data(data, said.data(came), came);
     *bytes = came;
+    end_broadcast(came <= Entry::kShort);
     return FCI_ICL_DONE;
 }
 

@@ -1,11 +1,15 @@
-// Group: processes that meet in collectives (§2.6.11, §2.6.12), as one of them sees it. Where they
-// are more than the cores they share, what counts is how often a core changes hands: by a table of
-// flags each is waited for once, and whoever waits gives its core to those that it waits for.
+// Group: processes that meet in collectives (§2.6.11, §2.6.12), as one of them sees it. Each says
+// in the flag table that it has come, and looks for the others there. With a core for each that
+// costs the way of one cache line; where cores are short what counts is how often one changes
+// hands, and each is waited for once, by giving the core to those that are waited for.
 //
 // A collective is called again, with the same arguments, while it answers FCI_ICL_EAGAIN; between
-// two calls wait() is stepped. FCI_ICL_EPEER: a member that others wait for has gone.
+// two calls wait() is stepped. FCI_ICL_EPEER: a member that is waited for has gone. All members
+// call the same ones in the same order, and all data of one have the same length: FCI_ICL_ETRUNC
+// says that they do not, and *bytes then what another one brought.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,64 +17,104 @@
 
 #include "fci_core/group/flag_table.h"
 #include "fci_core/mp/engine.h"
+#include "fci_core/mp/meetings.h"
 #include "fci_core/progress/wait.h"
 
 namespace fci::group {
 
+/// Combines data of two members: *inout = *in `op` *inout. `in` is of the lower ranks.
+struct Reduction {
+    void (*apply)(void* user, const void* in, void* inout);
+    void* user;
+};
+
 class Group final : private progress::Wait {
 public:
     /// `members` by rank, at most kMembersMost; `self` is the rank of this process, for which
-    /// members[self] is nhi::kSelf. `number`: of the last collective of those who had the table.
-    Group(mp::Engine& engine, FlagTable& table, std::span<const nhi::PeerId> members, unsigned self,
-          std::uint64_t number);
+    /// members[self] is nhi::kSelf. All are inside before the first collective.
+    Group(mp::Engine& engine, mp::Meetings& meetings, const FlagTable& table,
+          std::span<const nhi::PeerId> members, unsigned self);
 
-    [[nodiscard]] int barrier() noexcept;
+    static constexpr unsigned kAll = ~0u;
+
+    // Each looks so often for the others before it answers.
+    [[nodiscard]] int barrier(unsigned looks) noexcept;
     /// *bytes: of the data, at the root; elsewhere what there is room for, and in the end what
     /// came. What does not fit is not copied.
-    [[nodiscard]] int broadcast(unsigned root, void* data, std::size_t* bytes) noexcept;
-    /// Shows all what each has brought, until the next gather but one.
-    [[nodiscard]] int gather(const void* data, std::size_t bytes) noexcept;
-    [[nodiscard]] std::span<const std::byte> gathered(unsigned rank) const noexcept;
+    [[nodiscard]] int broadcast(unsigned root, void* data, std::size_t* bytes,
+                                unsigned looks) noexcept;
+    /// To `all`, by rank, at `root` or at kAll.
+    [[nodiscard]] int gather(unsigned root, const void* own, void* all, std::size_t* bytes,
+                             unsigned looks) noexcept;
+    /// To `result`, at `root` or at kAll, where it has the same bits at all. `own` may be `result`.
+    [[nodiscard]] int reduce(unsigned root, const void* own, void* result, std::size_t* bytes,
+                             const Reduction& reduction, unsigned looks) noexcept;
 
     [[nodiscard]] progress::Wait& wait() noexcept { return *this; }
     [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(members_.size()); }
     [[nodiscard]] unsigned rank() const noexcept { return self_; }
+    [[nodiscard]] std::size_t longest() const noexcept { return table_.longest(); }
+    [[nodiscard]] std::span<const nhi::PeerId> members() const noexcept { return members_; }
     [[nodiscard]] const FlagTable& table() const noexcept { return table_; }
-
-    /// The last thing that this process does here. The table is free for others once all members
-    /// have come to the number that this answers.
-    std::uint64_t leave() noexcept;
 
 private:
     /// What the collective that is under way waits for.
-    enum class Wanted : std::uint8_t { nothing, all, said };
+    enum class Wanted : std::uint8_t {
+        nothing,
+        meeting,  // all have come to meeting `number_`
+        room,     // all are past broadcast `number_`, and what is to be said now has room
+        said,     // the root has spoken
+        result    // the last one of a throng has reduced what all brought
+    };
 
     [[nodiscard]] bool is_over() noexcept override;
     [[nodiscard]] bool needs_core() noexcept override;
     void want_wake(bool wanted) noexcept override;
 
-    void begin_waiting(Wanted wanted, std::uint64_t number) noexcept;
-    [[nodiscard]] int go_on() noexcept;
-    [[nodiscard]] bool is_here() const noexcept;
+    void want(Wanted wanted, std::uint64_t number) noexcept;
     [[nodiscard]] bool lacks(unsigned rank) const noexcept;
+    [[nodiscard]] bool look(unsigned looks) noexcept;
     [[nodiscard]] bool is_in_vain() const noexcept;
-    [[nodiscard]] int meet() noexcept;
-    [[nodiscard]] int say(const void* data, std::size_t bytes) noexcept;
-    [[nodiscard]] int hear(void* data, std::size_t* bytes) noexcept;
-    void come_to(std::uint64_t number) noexcept;
+    [[nodiscard]] int not_yet() noexcept;
+    void meet_those_that_lack() noexcept;
     void wake_sleepers() noexcept;
+    void wake(std::uint64_t asleep) noexcept;
+
+    [[nodiscard]] int come(const void* own, std::size_t bytes, unsigned looks) noexcept;
+    [[nodiscard]] int meet(unsigned root, const void* own, std::size_t bytes,
+                           unsigned looks) noexcept;
+    void have_met() noexcept;
+    [[nodiscard]] bool has_other_length(std::size_t* bytes) const noexcept;
+    void fold(const void* own, void* result, std::size_t bytes,
+              const Reduction& reduction) const noexcept;
+    [[nodiscard]] int reduce_in_throng(const void* own, void* result, std::size_t* bytes,
+                                       const Reduction& reduction, unsigned looks) noexcept;
+    void begin_broadcast(unsigned root) noexcept;
+    void end_broadcast(bool is_short) noexcept;
 
     mp::Engine& engine_;
-    FlagTable& table_;
+    mp::Meetings& meetings_;
+    const FlagTable table_;
     const std::vector<nhi::PeerId> members_;
     const unsigned self_;
-    unsigned root_ = 0;          // of the broadcast that is under way
-    std::uint64_t number_;       // of the last collective
-    std::uint64_t all_at_;       // to which all members have come, or further
-    std::uint64_t gathers_ = 0;  // so far
     Wanted wanted_ = Wanted::nothing;
-    std::uint64_t wanted_number_ = 0;
+    bool fences_ = true;  // what is stored may be seen later than what is looked at next
     bool asleep_ = false;
+    bool met_those_ = false;      // that lack, in this wait
+    unsigned next_ = 0;           // ranks below are not waited for any more
+    std::uint64_t number_ = 0;    // see Wanted
+    std::uint64_t meeting_ = 0;   // the last one of this process
+    std::uint64_t met_ = 0;       // the last to which all are known to have come
+    std::uint64_t throngs_ = 0;   // those in which the last one reduced
+    Nanoseconds waits_since_ = 0;
+
+    struct {
+        std::uint64_t number = 0;    // the last one
+        std::uint64_t all_past = 0;  // all are past this one
+        unsigned root = 0;           // of the last one
+        unsigned slot = 0;           // where it was said
+        bool is_short = false;       // it was one line
+    } broadcast_;
 };
 
 }  // namespace fci::group

@@ -1,72 +1,113 @@
 #include "fci_core/group/groups.h"
 
 #include <algorithm>
+#include <new>
 
 #include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
 
 namespace fci::group {
 
-using gcs::Layout;
+using nhi::Ordering;
 
-Groups::Groups(mp::Engine& engine) : engine_(engine) {
-    const std::span<std::byte> memory = engine_.device.communication_memory();
-    if (memory.size() < Layout::kBoardBytes) return;
-    // Where this fails there are no tables here, and offer() says so.
-    (void)engine_.network.open_window(Layout::kBoardWindow, Layout::kBoard,
-                                      memory.last(Layout::kBoardBytes));
+namespace {
+
+/// Above so many, what one of them would read of the others takes longer than to wait for the one
+/// who reads it for all.
+constexpr unsigned kThrong = 17;
+
+std::span<std::byte> behind_pool(mp::Engine& engine) noexcept {
+    const std::span<std::byte> memory = engine.device.communication_memory();
+    const std::uint64_t pool = engine.limits.layout.pool_bytes;
+    return memory.size() < pool ? std::span<std::byte>{} : memory.subspan(pool);
 }
 
-/// The tables of that process, as this one sees them; nullptr: they cannot be mapped. Nobody pays
-/// for their memory before its owner has asked for it.
-FlagTable* Groups::board_of(nhi::PeerId id) noexcept {
-    nhi::NetworkInterface& network = engine_.network;
-    if (id == nhi::kSelf && !board_there_) {
-        board_there_ = network.provide(id, Layout::kBoard, Layout::kBoardBytes) == Status::ok;
-        if (!board_there_) return nullptr;
-    }
-    return reinterpret_cast<FlagTable*>(network.map(id, Layout::kBoard, Layout::kBoardBytes));
-}
+std::uint64_t bit_of(unsigned rank) noexcept { return std::uint64_t{1} << rank; }
 
-/// All who had it have left it.
-bool Groups::is_free(unsigned place, const FlagTable& table) const noexcept {
-    const Place& was = places_[place];
-    if (was.taken) return false;
-    const auto* const end = table.at + was.members;
-    return std::all_of(table.at, end, [&](const std::uint64_t& at) {
-        return flag::load_acquire(at) >= was.number;
-    });
-}
+}  // namespace
 
-Groups::Table Groups::offer(unsigned members) noexcept {
+Groups::Groups(mp::Engine& engine, mp::Meetings& meetings)
+    : engine_(engine), meetings_(meetings), board_(engine.network, behind_pool(engine)) {}
+
+Groups::Table Groups::offer(unsigned members, bool crowded) noexcept try {
     FCI_ASSERT(members <= kMembersMost);
-    FlagTable* const tables = board_of(nhi::kSelf);
-    if (tables == nullptr) return {};
-    for (unsigned i = 0; i < kTablesMost; ++i) {
-        FlagTable& table = tables[i];
-        if (!is_free(i, table)) continue;
-        Place& place = places_[i];
-        place.taken = true;
-        place.members = members;
-        for (unsigned rank = 0; rank < kMembersMost; ++rank) {
-            flag::store_release(table.at[rank], place.number);
-            flag::store_relaxed(table.asleep[rank], std::uint8_t{0});
-            flag::store_relaxed(table.core[rank], std::uint8_t{0});
-        }
-        flag::store_release(table.sleepers, 0u);
-        return {i + 1, place.number};
+    clear_away();
+    std::size_t longest = Entry::kLong;
+    std::span<std::byte> memory = board_.take(FlagTable::bytes(members, longest));
+    if (memory.empty()) {
+        longest = Entry::kShort;
+        memory = board_.take(FlagTable::bytes(members, longest));
     }
+    if (memory.empty()) return {};
+    const FlagTable table(memory.data(), members, longest);
+    table.clear();
+    TableHead& head = table.head();
+    head.members = members;
+    head.longest = static_cast<std::uint32_t>(longest);
+    head.throng = crowded && members >= kThrong;
+    head.name = ++names_;
+    places_.push_back({head.name, memory, {}, true});
+    return {head.name, static_cast<std::uint64_t>(board_.address_of(memory.data()))};
+} catch (const std::bad_alloc&) {
     return {};
 }
 
-Group* Groups::join(std::span<const nhi::PeerId> members, unsigned self, unsigned owner,
-                    const Table& table) {
-    if (table.name == 0 || table.name > kTablesMost) return nullptr;
-    FlagTable* const tables = board_of(members[owner]);
-    if (tables == nullptr) return nullptr;
-    groups_.push_back(
-        std::make_unique<Group>(engine_, tables[table.name - 1], members, self, table.number));
-    return groups_.back().get();
+/// What another process says of its table is checked against what is there.
+std::byte* Groups::find(nhi::PeerId owner, const Table& table, std::size_t bytes) noexcept {
+    if (table.name == 0 || table.at % sizeof(Entry) != 0) return nullptr;
+    return engine_.network.map(owner, nhi::LcsAddress{table.at}, bytes);
+}
+
+Status Groups::join(std::span<const nhi::PeerId> members, unsigned self, unsigned owner,
+                    const Table& table, Group** group) {
+    const auto count = static_cast<unsigned>(members.size());
+    if (owner != self) {
+        const mp::Peer* const peer = meetings_.connected(members[owner]);
+        if (peer == nullptr || *engine_.peers.reason(members[owner]) != '\0') {
+            return Status::unreachable;
+        }
+        if (!peer->attached) return Status::again;
+    }
+    std::byte* memory = find(members[owner], table, sizeof(TableHead));
+    if (memory == nullptr) return Status::unreachable;
+    const TableHead& told = *reinterpret_cast<const TableHead*>(memory);
+    if (told.name != table.name || told.members != count) return Status::unreachable;
+    const std::size_t longest = told.longest == Entry::kLong ? Entry::kLong : Entry::kShort;
+    memory = find(members[owner], table, FlagTable::bytes(count, longest));
+    if (memory == nullptr) return Status::unreachable;
+    const FlagTable flags(memory, count, longest);
+    groups_.push_back(std::make_unique<Group>(engine_, meetings_, flags, members, self));
+    if (owner == self) {
+        const auto place = std::find_if(places_.begin(), places_.end(), [&](const Place& one) {
+            return one.name == table.name;
+        });
+        FCI_ASSERT(place != places_.end());
+        place->members.assign(members.begin(), members.end());
+    }
+    TableHead& head = flags.head();
+    if (engine_.network.ordering() == Ordering::by_all) flag::store_relaxed(head.fenced, 1u);
+    flag::set_bits(head.inside, bit_of(self));
+    *group = groups_.back().get();
+    return Status::ok;
+}
+
+/// All who are inside have gone, in one way or another.
+bool Groups::is_free(const Place& place) const noexcept {
+    if (place.taken) return false;
+    std::uint64_t inside =
+        flag::load_acquire(reinterpret_cast<const TableHead*>(place.memory.data())->inside);
+    for (unsigned rank = 0; rank < place.members.size(); ++rank) {
+        if (*engine_.peers.reason(place.members[rank]) != '\0') inside &= ~bit_of(rank);
+    }
+    return inside == 0;
+}
+
+void Groups::clear_away() noexcept {
+    std::erase_if(places_, [&](const Place& place) {
+        if (!is_free(place)) return false;
+        board_.give_back(place.memory);
+        return true;
+    });
 }
 
 void Groups::leave(Group& group) noexcept {
@@ -74,13 +115,13 @@ void Groups::leave(Group& group) noexcept {
                                  [&](const auto& one) { return one.get() == &group; });
     FCI_ASSERT(at != groups_.end());
     if (!engine_.peers.severed()) {  // else the table is not there any more
-        const std::uint64_t number = group.leave();
-        const std::ptrdiff_t place = &group.table() - board_of(nhi::kSelf);
-        if (place >= 0 && place < std::ptrdiff_t{kTablesMost}) {
-            FCI_ASSERT(places_[static_cast<std::size_t>(place)].taken);
-            places_[static_cast<std::size_t>(place)].taken = false;
-            places_[static_cast<std::size_t>(place)].number = number;
+        TableHead& head = group.table().head();
+        const auto* const memory = reinterpret_cast<const std::byte*>(&head);
+        for (Place& place : places_) {
+            if (place.memory.data() == memory) place.taken = false;
         }
+        flag::clear_bits(head.inside, bit_of(group.rank()));
+        clear_away();
     }
     groups_.erase(at);
 }

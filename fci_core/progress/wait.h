@@ -1,5 +1,5 @@
-// Wait: somebody waits for what no receive of its own stands for, a flag in shared memory say. Who
-// waits tells what for and what ends it, so that its process sleeps over it, and is woken (§2.7.4).
+// Wait: somebody waits for what no receive of its own stands for, a flag in shared memory. Who
+// waits tells what for, so that its process sleeps over it, and is woken (§2.7.4).
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,7 @@ namespace fci::progress {
 /// One is stepped until it is over (api::Process::step).
 class Wait : public ListLink {
 public:
-    /// What ends it: words that others store, which are looked at by is_over() alone; or messages,
-    /// which arrive only in turns of this process.
-    enum class EndedBy : std::uint8_t { flag, message };
-
-    explicit Wait(EndedBy ended_by) noexcept : ended_by_(ended_by) {}
+    Wait() noexcept = default;
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
     virtual ~Wait() { FCI_ASSERT(!linked()); }
@@ -26,22 +22,20 @@ public:
     /// Somebody who is waited for was last seen on this core, and must have it to go on.
     [[nodiscard]] virtual bool needs_core() noexcept = 0;
     /// From now on, or no longer, whoever may end this by a flag raises gcs::kWakeEvent here.
-    virtual void want_wake(bool wanted) noexcept { (void)wanted; }
+    virtual void want_wake(bool wanted) noexcept = 0;
 
-    [[nodiscard]] EndedBy ended_by() const noexcept { return ended_by_; }
     [[nodiscard]] unsigned steps() const noexcept { return steps_; }
     void set_steps(unsigned steps) noexcept { steps_ = steps; }
 
 private:
-    const EndedBy ended_by_;
-    unsigned steps_ = 0;  // in vain
+    unsigned steps_ = 0;  // that gave the core away in vain
 };
 
 /// How a step of it ended.
 enum class Step : std::uint8_t {
     over,
-    again,   // not yet: the next step may follow at once
-    asleep,  // not for a while: who steps makes progress in between, in which it may sleep
+    again,  // not yet: the next step may follow at once
+    turn,   // not for a while: who steps makes progress in between, in which it may sleep
 };
 
 /// Those of a process that take long.

@@ -2,10 +2,8 @@ if BUILD_CH4_NETMOD_FCI
 
 mpi_core_sources   += src/mpid/ch4/netmod/fci/func_table.c \
                       src/mpid/ch4/netmod/fci/fci_am.c \
-                      src/mpid/ch4/netmod/fci/fci_coll_4.c \
                       src/mpid/ch4/netmod/fci/fci_counters.c \
                       src/mpid/ch4/netmod/fci/fci_error.c \
-                      src/mpid/ch4/netmod/fci/fci_flat.c \
                       src/mpid/ch4/netmod/fci/fci_hooks.c \
                       src/mpid/ch4/netmod/fci/fci_init.c \
                       src/mpid/ch4/netmod/fci/fci_process_4.c \

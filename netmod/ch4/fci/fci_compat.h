@@ -18,8 +18,6 @@
 #define FCI_PACK_BUFFER_BYTES ((size_t) MPIR_CVAR_CH4_PACK_BUFFER_SIZE)
 /* One context and one lock; more of them would only wait for each other. */
 #define FCI_ONE_VCI() (MPIDI_global.n_vcis = MPIDI_global.n_total_vcis = 1)
-/* The functions that collectives are made of differ in every release from here on. */
-#define FCI_FLAT_COLLECTIVES 0
 #define FCI_DIRECT_ADDRESSES(comm) NULL
 #else
 #define FCI_CONTEXT_OFFSET(attr) (attr)
@@ -31,7 +29,6 @@
 #define FCI_RMA_COUNT int
 #define FCI_PACK_BUFFER_BYTES ((size_t) MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE)
 #define FCI_ONE_VCI() (MPIDI_global.n_vcis = 1)
-#define FCI_FLAT_COLLECTIVES 1
 /* One process alone sends to itself, which is MPICH's. */
 #define FCI_DIRECT_ADDRESSES(comm) \
     (MPIDI_COMM(comm, map).mode == MPIDI_RANK_MAP_DIRECT_INTRA && (comm)->remote_size > 1 ? \

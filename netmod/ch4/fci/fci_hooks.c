@@ -2,21 +2,11 @@
 #include "mpidimpl.h"
 #include "fci_impl.h"
 #include "fci_match.h"
-#include "fci_flat.h"
 
 int MPIDI_FCI_mpi_comm_commit_post_hook(MPIR_Comm * comm)
 {
-    MPIDI_FCI_COMM(comm).crowded = MPIDI_FCI_CROWDED_UNKNOWN;
-    MPIDI_FCI_COMM(comm).group = NULL;
     MPIDI_FCI_COMM(comm).match = MPIDI_FCI_match(comm->context_id, comm->rank, 0);
     MPIDI_FCI_COMM(comm).direct = FCI_DIRECT_ADDRESSES(comm);
-#if FCI_FLAT_COLLECTIVES
-    /* Among the processes of one host MPICH would do a collective there, and then once more to tell
-     * these of the other hosts. It chooses by this field only, just after this hook. */
-    if (comm->hierarchy_kind == MPIR_COMM_HIERARCHY_KIND__PARENT && comm->node_comm != NULL &&
-        comm->node_comm->local_size == comm->local_size)
-        comm->hierarchy_kind = MPIR_COMM_HIERARCHY_KIND__FLAT;
-#endif
     return MPI_SUCCESS;
 }
 
@@ -24,9 +14,6 @@ int MPIDI_FCI_mpi_comm_commit_post_hook(MPIR_Comm * comm)
  * id. What is still on its way nobody can tell from what is sent on that one. */
 int MPIDI_FCI_mpi_comm_free_hook(MPIR_Comm * comm)
 {
-#if FCI_FLAT_COLLECTIVES
-    MPIDI_FCI_flat_leave(comm);
-#endif
     if (MPIDI_FCI_global.context != NULL) {
         MPIDI_FCI_ENTER();
         for (int kind = MPIR_CONTEXT_INTRA_PT2PT; kind <= MPIR_CONTEXT_INTRA_COLL; kind++)

@@ -110,18 +110,6 @@ int MPIDI_FCI_get_any(void *origin_addr, FCI_RMA_COUNT origin_count, MPI_Datatyp
                       int target_rank, MPI_Aint target_disp, FCI_RMA_COUNT target_count,
                       MPI_Datatype target_datatype, MPIR_Win * win);
 
-#if FCI_FLAT_COLLECTIVES
-#define MPIDI_FCI_FLAT_BYTES 1024       /* longer ones are MPICH's */
-#define MPIDI_FCI_FLAT_MOST 128 /* processes */
-void MPIDI_FCI_look_for_crowd(MPIR_Comm * comm);
-int MPIDI_FCI_flat_barrier(MPIR_Comm * comm, MPIR_Errflag_t * errflag);
-int MPIDI_FCI_flat_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
-                         MPIR_Comm * comm, MPIR_Errflag_t * errflag);
-int MPIDI_FCI_flat_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                             MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
-                             MPIR_Errflag_t * errflag);
-#endif
-
 void MPIDI_FCI_am_register(void);
 void MPIDI_FCI_register_counters(void);
 

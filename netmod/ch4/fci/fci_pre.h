@@ -35,13 +35,9 @@ typedef struct {
     uint32_t peer;
 } MPIDI_FCI_addr_t;
 
-/* Whether its members are more than the cores they share (fci_coll.h). */
-enum { MPIDI_FCI_CROWDED_UNKNOWN, MPIDI_FCI_CROWDED, MPIDI_FCI_NOT_CROWDED };
 typedef struct {
     void *direct;               /* addresses by rank, where MPICH would compute no index; or NULL */
     uint64_t match;             /* of what this process sends, but the tag */
-    int crowded;
-    void *group;                /* icl.h's: a table of flags, or NULL */
 } MPIDI_FCI_comm_t;
 
 typedef struct {

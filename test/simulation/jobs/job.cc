@@ -19,7 +19,7 @@ Job::Job(const JobOptions& options)
     settings.sizes = limits.layout.sizes();
     settings.layout_digest = gcs::Layout::digest(limits.eager_bytes);
     settings.job = 1;
-    settings.communication_bytes = limits.layout.pool_bytes + gcs::Layout::kBoardBytes;
+    settings.communication_bytes = limits.layout.pool_bytes + gcs::Layout::kBoardLeast;
     const progress::WaitPolicy policy(
         options.wait, options.told_ranks,
         options.told_cores != 0 ? options.told_cores : options.host.cores);

@@ -7,12 +7,13 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "fci_core/api/icl.h"
 #include "fci_core/base/prng.h"
-#include "fci_core/group/flag_table.h"
+#include "fci_core/group/group.h"
 #include "test/unit/api/context.h"
 #include "test/unit/limit.h"
 
@@ -68,13 +69,14 @@ public:
         const auto size = static_cast<std::uint32_t>(members.size());
         fci_icl_group_offer(members[0].context.get(), size, &table);
         if (table.name == 0) return table;
-        for (std::uint32_t rank = 0; rank < size; ++rank) {
-            Member& one = members[rank];
-            EXPECT_EQ(fci_icl_group_join(one.context.get(), one.peers.data(), size, rank, 0, &table,
-                                         &one.group),
-                      FCI_ICL_OK);
-        }
+        for (std::uint32_t rank = 0; rank < size; ++rank) EXPECT_EQ(join(rank, table), FCI_ICL_OK);
         return table;
+    }
+    int join(std::uint32_t rank, const fci_icl_table& table) {
+        Member& one = members[rank];
+        const auto size = static_cast<std::uint32_t>(members.size());
+        return fci_icl_group_join(one.context.get(), one.peers.data(), size, rank, 0, &table,
+                                  &one.group);
     }
     void leave() {
         for (Member& one : members) {
@@ -112,15 +114,30 @@ bool is_waiting(int answer) {
     return answer == FCI_ICL_OK || answer == FCI_ICL_EAGAIN;
 }
 
+/// x -> times * x + plus: to do one after the other is associative, and no two commute.
+struct Affine {
+    std::uint64_t times, plus;
+    bool operator==(const Affine&) const = default;
+};
+
+Affine then(const Affine& first, const Affine& second) {
+    return {first.times * second.times, first.plus * second.times + second.plus};
+}
+
+constexpr std::size_t kLongest = group::Entry::kLong;
+
 /// Random collectives, the members stepped in random order: each gets what it should, and nobody
 /// is through before all have come, where that is promised.
 class Program {
 public:
     Program(Job& job, std::uint64_t seed) : job_(job), prng_(seed), at_(job.members.size()) {
-        for (unsigned i = 0; i < kCalls; ++i) {
-            calls_[i] = {static_cast<Kind>(prng_.below(3)),
-                         static_cast<unsigned>(prng_.below(at_.size())),
-                         static_cast<std::size_t>(prng_.below(FCI_ICL_GROUP_BYTES + 1))};
+        for (Call& call : calls_) {
+            call.kind = static_cast<Kind>(prng_.below(4));
+            const bool to_all = call.kind >= Kind::gather && prng_.below(2) == 0;
+            call.root = to_all ? FCI_ICL_GROUP_ALL : static_cast<unsigned>(prng_.below(size()));
+            const std::size_t most = prng_.below(2) == 0 ? group::Entry::kShort : kLongest;
+            call.bytes = prng_.below(most + 1);
+            if (call.kind == Kind::reduce) call.bytes = call.bytes / sizeof(Affine) * sizeof(Affine);
         }
     }
     void run() {
@@ -136,73 +153,112 @@ public:
     }
 
 private:
-    enum class Kind : std::uint8_t { barrier, broadcast, gather };
+    enum class Kind : std::uint8_t { barrier, broadcast, gather, reduce };
     struct Call {
         Kind kind;
         unsigned root;
         std::size_t bytes;
     };
     static constexpr unsigned kCalls = 300;
+    using Data = std::array<unsigned char, kLongest>;
 
+    unsigned size() const { return static_cast<unsigned>(at_.size()); }
     static unsigned char byte(unsigned call, unsigned rank, std::size_t i) {
         return static_cast<unsigned char>(call * 31 + rank * 7 + i);
     }
-    void fill(unsigned call, unsigned rank) {
-        for (std::size_t i = 0; i < data_.size(); ++i) data_[i] = byte(call, rank, i);
+    static void fill(unsigned call, unsigned rank, Data& data) {
+        for (std::size_t i = 0; i < data.size(); ++i) data[i] = byte(call, rank, i);
     }
-    void step(unsigned rank) {
+    static std::vector<Affine> share(unsigned call, unsigned rank, std::size_t bytes) {
+        Data data;
+        fill(call, rank, data);
+        std::vector<Affine> all(bytes / sizeof(Affine));
+        std::memcpy(all.data(), data.data(), bytes);
+        return all;
+    }
+    static void compose(void* user, const void* in, void* inout) {
+        const auto* const first = static_cast<const Affine*>(in);
+        auto* const second = static_cast<Affine*>(inout);
+        for (std::size_t i = 0; i < *static_cast<std::size_t*>(user); ++i) {
+            second[i] = then(first[i], second[i]);
+        }
+    }
+    int begin(unsigned rank, const Call& call, std::size_t* bytes) {
         Job::Member& one = job_.members[rank];
         fci_icl_context* const context = one.context.get();
+        std::size_t items = call.bytes / sizeof(Affine);
+        const fci_icl_reduction reduction{compose, &items};
+        switch (call.kind) {
+            case Kind::barrier: return job_.barrier(rank);
+            case Kind::broadcast:
+                if (call.root != rank) own_.fill(0);
+                return fci_icl_group_broadcast(context, one.group, call.root, own_.data(), bytes);
+            case Kind::gather:
+                return fci_icl_group_gather(context, one.group, call.root, own_.data(),
+                                            all_.data(), bytes);
+            case Kind::reduce: break;
+        }
+        // In place, every other time.
+        void* const to = call.bytes % 32 == 0 ? own_.data() : all_.data();
+        return fci_icl_group_reduce(context, one.group, call.root, own_.data(), to, bytes,
+                                    &reduction);
+    }
+    void step(unsigned rank) {
         const unsigned number = at_[rank];
         const Call& call = calls_[number];
-        int answer = FCI_ICL_EINVAL;
         std::size_t bytes = call.bytes;
-        fill(number, rank);
-        if (call.kind == Kind::barrier) {
-            answer = job_.barrier(rank);
-        } else if (call.kind == Kind::gather) {
-            answer = fci_icl_group_gather(context, one.group, data_.data(), bytes);
-        } else {
-            if (call.root != rank) data_.fill(0);
-            answer = fci_icl_group_broadcast(context, one.group, call.root, data_.data(), &bytes);
-        }
-        if (answer == FCI_ICL_EAGAIN) fci_icl_progress(context);
+        fill(number, rank, own_);
+        all_.resize(size() * kLongest);
+        const int answer = begin(rank, call, &bytes);
+        if (answer == FCI_ICL_EAGAIN) fci_icl_progress(job_.members[rank].context.get());
         if (is_waiting(answer)) return;
         ASSERT_EQ(answer, FCI_ICL_DONE);
-        if (call.kind == Kind::broadcast) {
-            ASSERT_EQ(bytes, call.bytes);
-            for (std::size_t i = 0; i < bytes; ++i) {
-                ASSERT_EQ(data_[i], byte(number, call.root, i));
-            }
-        } else {
+        ASSERT_EQ(bytes, call.bytes);
+        const bool is_told = call.root == rank || call.root == FCI_ICL_GROUP_ALL;
+        if (call.kind == Kind::barrier || (call.kind >= Kind::gather && is_told)) {
             const auto least = *std::min_element(at_.begin(), at_.end());
-            ASSERT_GE(least + (begun(least) ? 1 : 0), number) << "not all have come";
+            ASSERT_GE(least + 1, number) << "not all have come";
         }
-        if (call.kind == Kind::gather) check_gathered(number, one);
+        if (call.kind == Kind::broadcast) {
+            for (std::size_t i = 0; i < bytes; ++i) {
+                ASSERT_EQ(own_[i], byte(number, call.root, i));
+            }
+        }
+        if (call.kind == Kind::gather && is_told) check_gathered(number, bytes);
+        if (call.kind == Kind::reduce && is_told) check_reduced(number, bytes);
         ++at_[rank];
     }
-    /// Somebody may have come to the call without being through.
-    bool begun(unsigned least) const { return least < kCalls; }
-    void check_gathered(unsigned number, const Job::Member& one) {
-        for (unsigned rank = 0; rank < at_.size(); ++rank) {
-            std::size_t bytes = 0;
-            const auto* const data =
-                static_cast<const unsigned char*>(fci_icl_group_gathered(one.group, rank, &bytes));
-            ASSERT_EQ(bytes, calls_[number].bytes);
-            for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(data[i], byte(number, rank, i));
+    void check_gathered(unsigned number, std::size_t bytes) {
+        for (unsigned rank = 0; rank < size(); ++rank) {
+            for (std::size_t i = 0; i < bytes; ++i) {
+                ASSERT_EQ(all_[rank * bytes + i], byte(number, rank, i));
+            }
         }
+    }
+    void check_reduced(unsigned number, std::size_t bytes) {
+        std::vector<Affine> sum = share(number, 0, bytes), came(sum.size());
+        for (unsigned rank = 1; rank < size(); ++rank) {
+            const std::vector<Affine> one = share(number, rank, bytes);
+            for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = then(sum[i], one[i]);
+        }
+        std::memcpy(came.data(), bytes % 32 == 0 ? own_.data() : all_.data(), bytes);
+        ASSERT_TRUE(came == sum);
     }
 
     Job& job_;
     Prng prng_;
     std::array<Call, kCalls> calls_{};
     std::vector<unsigned> at_;  // the call that each is in
-    std::array<unsigned char, FCI_ICL_GROUP_BYTES> data_{};
+    alignas(64) Data own_{};
+    std::vector<unsigned char> all_;
 };
 
-TEST(group, collectives__of_random_programs_by_groups_of_all_sizes) {
-    for (const unsigned size : {1u, 2u, 3u, 7u, 16u}) {
-        Job job(size);
+void expect_random_programs(std::span<const unsigned> sizes, std::uint32_t local_ranks) {
+    for (const unsigned size : sizes) {
+        Job job(size, local_ranks);
+        for (const Job::Member& one : job.members) {  // the others run when this one returns
+            fci_icl_set_idle(one.context.get(), FCI_ICL_KEEPS_CORE);
+        }
         for (std::uint64_t seed = 1; seed <= 3; ++seed) {
             ASSERT_NE(job.join().name, 0u);
             Program(job, size * 100 + seed).run();
@@ -210,6 +266,15 @@ TEST(group, collectives__of_random_programs_by_groups_of_all_sizes) {
             job.leave();
         }
     }
+}
+
+TEST(group, collectives__of_random_programs_by_groups_of_all_sizes) {
+    expect_random_programs(std::array{1u, 2u, 3u, 7u, 16u}, 1);
+}
+
+// Of more than cores: they give cores away, and from 17 on the last one reduces for all.
+TEST(group, collectives__of_random_programs_by_crowds) {
+    expect_random_programs(std::array{2u, 5u, 17u, 24u}, 4096);
 }
 
 TEST(group, barrier__nobody_is_through_before_the_last_one_has_come) {
@@ -275,91 +340,118 @@ TEST(group, broadcast__tells_how_long_it_is_where_there_is_less_room) {
     EXPECT_EQ(heard[0], '?');
 }
 
-// Five at a time; one is free again when all members have left it, and its numbers go on.
-TEST(group, offer__as_many_tables_as_there_are) {
+// The memory of a table is used again when all members have left it.
+TEST(group, offer__of_a_table_that_was_left) {
     Job job(2);
-    std::vector<std::array<fci_icl_group*, 2>> groups;
-    std::uint64_t first = 0;
-    for (;;) {
-        const fci_icl_table table = job.join();
-        if (table.name == 0) break;
-        if (groups.empty()) first = table.name;
-        EXPECT_EQ(table.number, 0u);
-        groups.push_back({job.members[0].group, job.members[1].group});
-    }
-    EXPECT_EQ(groups.size(), group::kTablesMost);
-    fci_icl_group_leave(job.members[0].context.get(), groups[0][0]);
-    EXPECT_EQ(job.join().name, 0u) << "one member is still there";
-    fci_icl_group_leave(job.members[1].context.get(), groups[0][1]);
-    const fci_icl_table again = job.join();
-    EXPECT_EQ(again.name, first);
-    EXPECT_GT(again.number, 0u);
+    const fci_icl_table first = job.join();
+    EXPECT_NE(first.name, 0u);
+    std::array<fci_icl_group*, 2> groups{job.members[0].group, job.members[1].group};
+    fci_icl_group_leave(job.members[0].context.get(), groups[0]);
+    const fci_icl_table second = job.join();
+    EXPECT_NE(second.at, first.at) << "one member is still there";
+    fci_icl_group_leave(job.members[1].context.get(), groups[1]);
+    const fci_icl_table third = job.join();
+    EXPECT_EQ(third.at, first.at);
+    EXPECT_NE(third.name, first.name);
     EXPECT_TRUE(is_waiting(job.barrier(0)));
     EXPECT_EQ(job.barrier(1), FCI_ICL_DONE);
 }
 
+// One that cannot map it, say, does not join; the others leave.
+TEST(group, offer__of_a_table_that_not_all_have_joined) {
+    Job job(3);
+    fci_icl_table table{};
+    fci_icl_group_offer(job.members[0].context.get(), 3, &table);
+    ASSERT_EQ(job.join(0, table), FCI_ICL_OK);
+    ASSERT_EQ(job.join(1, table), FCI_ICL_OK);
+    fci_icl_group_leave(job.members[0].context.get(), job.members[0].group);
+    fci_icl_group_leave(job.members[1].context.get(), job.members[1].group);
+    EXPECT_EQ(job.join().at, table.at);
+}
+
+// Where memory is used up tables take short data only, and in the end there are none.
+TEST(group, offer__of_as_many_tables_as_there_is_memory_for) {
+    Job job(2);
+    std::vector<std::array<fci_icl_group*, 2>> groups;
+    unsigned shorts = 0;
+    for (Limit limit("the end of the board"); limit.holds();) {
+        if (job.join().name == 0) break;
+        groups.push_back({job.members[0].group, job.members[1].group});
+        shorts += fci_icl_group_longest(groups.back()[0]) == group::Entry::kShort;
+        EXPECT_EQ(fci_icl_group_longest(groups.back()[0]), fci_icl_group_longest(groups.back()[1]));
+    }
+    EXPECT_GT(groups.size(), 150u);
+    EXPECT_GT(shorts, 0u);
+    for (unsigned rank = 0; rank < 2; ++rank) {
+        for (const auto& group : groups) {
+            fci_icl_group_leave(job.members[rank].context.get(), group[rank]);
+        }
+    }
+    EXPECT_NE(job.join().name, 0u);
+    EXPECT_EQ(fci_icl_group_longest(job.members[0].group), group::Entry::kLong);
+}
+
 TEST(group, join__of_what_is_no_table) {
     Job job(2);
-    Job::Member& one = job.members[1];
-    for (const std::uint64_t name : {std::uint64_t{0}, std::uint64_t{6}, ~std::uint64_t{0}}) {
-        const fci_icl_table table{name, 0};
-        EXPECT_EQ(
-            fci_icl_group_join(one.context.get(), one.peers.data(), 2, 1, 0, &table, &one.group),
-            FCI_ICL_EUNREACHABLE);
+    const fci_icl_table there = job.join();
+    for (const fci_icl_table& table :
+         {fci_icl_table{0, there.at}, fci_icl_table{there.name + 1, there.at},
+          fci_icl_table{there.name, there.at + 64}, fci_icl_table{there.name, there.at + 1},
+          fci_icl_table{there.name, ~std::uint64_t{63}}, fci_icl_table{there.name, 0}}) {
+        EXPECT_EQ(job.join(1, table), FCI_ICL_EUNREACHABLE);
     }
-    const fci_icl_table table{1, 0};
-    EXPECT_EQ(fci_icl_group_join(one.context.get(), one.peers.data(), 2, 0, 0, &table, &one.group),
+    Job::Member& one = job.members[1];
+    EXPECT_EQ(fci_icl_group_join(one.context.get(), one.peers.data(), 2, 0, 0, &there, &one.group),
               FCI_ICL_EINVAL)
         << "the other one's rank";
+}
+
+// All have as many bytes, or each that hears of it says so, and the next collective is like any.
+TEST(group, collectives__of_lengths_that_differ) {
+    for (const std::uint32_t local_ranks : {1u, 4096u}) {
+        const unsigned size = local_ranks == 1 ? 3 : 18;
+        Job job(size, local_ranks);
+        job.join();
+        std::vector<std::size_t> bytes(size);
+        std::vector<std::array<double, 4>> data(size);
+        const fci_icl_reduction reduction{[](void*, const void*, void*) {}, nullptr};
+        for (unsigned round = 0; round < 2; ++round) {
+            for (unsigned rank = 0; rank < size; ++rank) bytes[rank] = rank == 1 ? 16 : 8;
+            std::vector<bool> through(size);
+            for (Limit limit("all answers"); limit.holds();) {
+                if (std::find(through.begin(), through.end(), false) == through.end()) break;
+                for (unsigned rank = 0; rank < size; ++rank) {
+                    if (through[rank]) continue;
+                    Job::Member& one = job.members[rank];
+                    const int answer = fci_icl_group_reduce(
+                        one.context.get(), one.group, FCI_ICL_GROUP_ALL, data[rank].data(),
+                        data[rank].data(), &bytes[rank], &reduction);
+                    if (is_waiting(answer)) continue;
+                    EXPECT_EQ(answer, FCI_ICL_ETRUNC);
+                    EXPECT_EQ(bytes[rank], rank == 1 ? 8u : 16u);
+                    through[rank] = true;
+                }
+            }
+        }
+    }
 }
 
 // Words that a member has scribbled over.
 TEST(group, broadcast__of_a_length_that_cannot_be) {
     Job job(2);
-    const fci_icl_table table = job.join();
-    std::array<char, FCI_ICL_GROUP_BYTES> data{};
-    std::size_t bytes = data.size();
+    job.join();
+    std::array<char, kLongest> data{};
+    std::size_t bytes = 1;
     ASSERT_EQ(fci_icl_group_broadcast(job.members[0].context.get(), job.members[0].group, 0,
                                       data.data(), &bytes),
               FCI_ICL_DONE);
-    std::size_t shown = 0;
-    const auto* const mine =
-        static_cast<const group::Entry*>(fci_icl_group_gathered(job.members[0].group, 0, &shown));
-    const auto* const brought = reinterpret_cast<const group::Entry(*)[2]>(mine);
-    auto& there = const_cast<group::FlagTable&>(*reinterpret_cast<const group::FlagTable*>(
-        reinterpret_cast<const std::byte*>(brought) - offsetof(group::FlagTable, brought)));
-    there.said[(table.number + 1) % group::kKept].word |= 63;
-    there.brought[0][0].word = ~std::uint64_t{0};
+    const auto& group = *reinterpret_cast<const group::Group*>(job.members[1].group);
+    group.table().said(1).word |= group::Entry::kNoLength;
+    bytes = data.size();
     EXPECT_EQ(fci_icl_group_broadcast(job.members[1].context.get(), job.members[1].group, 0,
                                       data.data(), &bytes),
               FCI_ICL_DONE);
-    EXPECT_EQ(bytes, 63u) << "and nothing is copied";
-    EXPECT_LE((fci_icl_group_gathered(job.members[1].group, 0, &shown), shown),
-              FCI_ICL_GROUP_BYTES);
-}
-
-TEST(group, step__of_a_wait_for_messages) {
-    struct Story {
-        fci_icl_context* context;
-        int looks = 0, pending = 1;
-    };
-    const Context context = open_context(kJob);
-    Story story{context.get()};
-    fci_icl_condition wait{[](void* user) {
-                               Story& story = *static_cast<Story*>(user);
-                               return static_cast<int>(++story.looks > 1000 || story.pending == 0);
-                           },
-                           [](void*) { return 1; }, &story, 0};
-    int steps = 0, asleep = 0, answer = 0;
-    while ((answer = fci_icl_step(context.get(), &wait)) != FCI_ICL_DONE) {
-        ASSERT_TRUE(is_waiting(answer));
-        asleep += answer == FCI_ICL_EAGAIN;
-        ASSERT_LT(++steps, 1000);
-    }
-    EXPECT_GT(steps - asleep, 10);
-    EXPECT_GT(asleep, 10) << "it took too long";
-    story.pending = 0;
-    EXPECT_EQ(fci_icl_step(context.get(), &wait), FCI_ICL_DONE);
+    EXPECT_EQ(bytes, group::Entry::kNoLength) << "and nothing is copied";
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ Context open_on(unsigned host) {
     ddi::Settings settings;
     settings.block_bytes = limits.layout.block_bytes();
     settings.block_first_bytes = limits.layout.block_first_bytes();
-    settings.communication_bytes = limits.layout.pool_bytes + gcs::Layout::kBoardBytes;
+    settings.communication_bytes = limits.layout.pool_bytes + gcs::Layout::kBoardLeast;
     settings.communication_later = true;
     settings.sizes = limits.layout.sizes();
     settings.wanted.host = address;
