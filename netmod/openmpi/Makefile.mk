@@ -5,6 +5,9 @@ if HAVE_OPENMPI
 openmpidir = $(providerdir)/openmpi-$(OPENMPI_RELEASE)
 openmpi_LTLIBRARIES = mca_pml_fci.la
 mca_pml_fci_la_SOURCES = \
+	%D%/coll.c \
+	%D%/coll_fci.h \
+	%D%/collectives.c \
 	%D%/compat.h \
 	%D%/component.c \
 	%D%/counters.c \
@@ -26,6 +29,13 @@ mca_pml_fci_la_LDFLAGS = -module -avoid-version -shared $(no_undefined) \
 	-Wl,--version-script=$(srcdir)/%D%/mca_pml_fci.map \
 	'-Wl,-rpath,$$ORIGIN/../..' -pthread
 EXTRA_mca_pml_fci_la_DEPENDENCIES = %D%/mca_pml_fci.map
+# The same file, as the component for collectives: what lies in it shares one context.
+install-exec-hook: openmpi-link
+openmpi-link: install-openmpiLTLIBRARIES
+	cd '$(DESTDIR)$(openmpidir)' && rm -f mca_coll_fci.so && $(LN_S) mca_pml_fci.so mca_coll_fci.so
+uninstall-hook: openmpi-unlink
+openmpi-unlink:
+	rm -f '$(DESTDIR)$(openmpidir)/mca_coll_fci.so'
 # The component looks for it beside itself.
 openmpi_DATA = %D%/help-fci.txt
 

@@ -5,6 +5,13 @@
 #include <stdbool.h>
 
 #include <ompi/constants.h>
+#include <ompi/mca/coll/coll.h>
+
+#ifdef MCA_COLL_BASE_VERSION_2_4_0
+#define COLL_FCI_VERSION MCA_COLL_BASE_VERSION_2_4_0
+#else
+#define COLL_FCI_VERSION MCA_COLL_BASE_VERSION_2_0_0
+#endif
 
 #if OMPI_MAJOR_VERSION >= 5
 #include <ompi/mca/bml/base/base.h>

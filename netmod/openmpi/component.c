@@ -149,13 +149,18 @@ static mca_pml_base_module_t *init(int *priority, bool enable_progress_threads,
     return &pml_fci_module;
 }
 
+bool pml_fci_is_chosen(void)
+{
+    return mca_pml_base_selected_component.pmlm_init == init;
+}
+
 /* Closing writes out what others still wait for. Whoever else was chosen keeps the modules for
  * windows, which all have in common. */
 static int finalize(void)
 {
     if (pml_fci.context == NULL)
         return OMPI_SUCCESS;
-    if (mca_pml_base_selected_component.pmlm_init == init)
+    if (pml_fci_is_chosen())
         pml_fci_stop_btls();
     opal_progress_unregister(pml_fci_progress);
     pml_fci_unwatch_looks();

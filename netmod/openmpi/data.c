@@ -103,17 +103,25 @@ int pml_fci_data_to_receive(void *buffer, size_t count, ompi_datatype_t *datatyp
     return OMPI_SUCCESS;
 }
 
-void pml_fci_unpack(pml_fci_packed *packed, size_t bytes)
+int pml_fci_unpack_from(const void *where, size_t bytes, void *buffer, size_t count,
+                        ompi_datatype_t *datatype)
 {
-    struct iovec range = { packed->data, bytes };
+    struct iovec range = { (void *) where, bytes };
     uint32_t ranges = 1;
     size_t length = bytes;
     opal_convertor_t convertor;
     if (bytes == 0)
-        return;
-    prepare_to_receive(&convertor, packed->buffer, packed->count, packed->datatype);
-    (void) opal_convertor_unpack(&convertor, &range, &ranges, &length);
+        return OMPI_SUCCESS;
+    prepare_to_receive(&convertor, buffer, count, datatype);
+    const int answer = opal_convertor_unpack(&convertor, &range, &ranges, &length);
     finish(&convertor);
+    return answer < 0 ? OMPI_ERROR : OMPI_SUCCESS;
+}
+
+void pml_fci_unpack(pml_fci_packed *packed, size_t bytes)
+{
+    (void) pml_fci_unpack_from(packed->data, bytes, packed->buffer, packed->count,
+                               packed->datatype);
 }
 
 void pml_fci_free_packed(pml_fci_packed *packed)

@@ -61,6 +61,9 @@ typedef struct {
 extern pml_fci_state pml_fci;
 extern mca_pml_base_module_t pml_fci_module;
 
+/* Open MPI has taken this component for its messages. */
+bool pml_fci_is_chosen(void);
+
 static inline void pml_fci_enter(void)
 {
     if (OPAL_UNLIKELY(opal_using_threads()))
@@ -195,6 +198,8 @@ int pml_fci_data_to_receive(void *buffer, size_t count, ompi_datatype_t *datatyp
 /* Into `where`, which has room for all of it. */
 int pml_fci_pack(const void *buffer, size_t count, ompi_datatype_t *datatype, void *where,
                  size_t bytes);
+int pml_fci_unpack_from(const void *where, size_t bytes, void *buffer, size_t count,
+                        ompi_datatype_t *datatype);
 void pml_fci_unpack(pml_fci_packed *packed, size_t bytes);
 void pml_fci_free_packed(pml_fci_packed *packed);
 

@@ -1,0 +1,190 @@
+/* What Open MPI loads for collectives: the component, a module for each communicator whose members
+ * share a host, and the table of flags by which these meet. */
+#include "netmod/openmpi/coll_fci.h"
+
+#include <ompi/group/group.h>
+#include <ompi/version.h>
+#include <opal/runtime/opal_progress.h>
+
+static int priority;
+
+static int register_parameters(void);
+static int init_query(bool progress_threads, bool threads);
+static mca_coll_base_module_t *comm_query(ompi_communicator_t *comm, int *its_priority);
+
+__attribute__((visibility("default"))) const mca_coll_base_component_t mca_coll_fci_component = {
+    .collm_version = {
+        COLL_FCI_VERSION,
+        .mca_component_name = "fci",
+        MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
+                              OMPI_RELEASE_VERSION),
+        .mca_register_component_params = register_parameters
+    },
+    .collm_data = { MCA_BASE_METADATA_PARAM_NONE },
+    .collm_init_query = init_query,
+    .collm_comm_query = comm_query
+};
+
+static int register_parameters(void)
+{
+    priority = 60;
+    (void) mca_base_component_var_register(&mca_coll_fci_component.collm_version, "priority",
+                                           "Priority of FCI among the ways of collectives; 0: it "
+                                           "does none",
+                                           MCA_BASE_VAR_TYPE_INT, NULL, 0, 0, OPAL_INFO_LVL_3,
+                                           MCA_BASE_VAR_SCOPE_READONLY, &priority);
+    return OMPI_SUCCESS;
+}
+
+static int init_query(bool progress_threads, bool threads)
+{
+    return OMPI_SUCCESS;
+}
+
+/* --- the table --- */
+
+/* The communicators of a job have their tables at different members. */
+static int owner_of(ompi_communicator_t *comm)
+{
+    return (int) (PML_FCI_CONTEXT_ID(comm) % (unsigned) ompi_comm_size(comm));
+}
+
+static bool find_members(ompi_communicator_t *comm, fci_icl_peer *members)
+{
+    for (int rank = 0; rank < ompi_comm_size(comm); rank++) {
+        members[rank] = 0;
+        if (rank != ompi_comm_rank(comm) &&
+            pml_fci_peer_of(comm, rank, &members[rank]) != OMPI_SUCCESS)
+            return false;
+    }
+    return true;
+}
+
+static bool join(coll_fci_module *module, ompi_communicator_t *comm,
+                 const struct fci_icl_table *table)
+{
+    fci_icl_peer members[FCI_ICL_GROUP_MEMBERS];
+    int answer;
+
+    if (!find_members(comm, members))
+        return false;
+    for (;;) {
+        pml_fci_enter();
+        answer = fci_icl_group_join(pml_fci.context, members, (uint32_t) ompi_comm_size(comm),
+                                    (uint32_t) ompi_comm_rank(comm), (uint32_t) owner_of(comm),
+                                    table, &module->group);
+        pml_fci_exit();
+        if (answer != FCI_ICL_EAGAIN)
+            break;
+        opal_progress();
+    }
+    if (answer != FCI_ICL_OK)
+        return false;
+    module->longest = fci_icl_group_longest(module->group);
+    return true;
+}
+
+static void leave(coll_fci_module *module)
+{
+    if (module->group == NULL || pml_fci.context == NULL)
+        return;
+    pml_fci_enter();
+    fci_icl_group_leave(pml_fci.context, module->group);
+    pml_fci_exit();
+    module->group = NULL;
+}
+
+/* All have it, or none. */
+bool coll_fci_find_table(coll_fci_module *module, ompi_communicator_t *comm)
+{
+    struct fci_icl_table table = { 0, 0 };
+    int all = 0;
+
+    module->asked = true;
+    if (pml_fci.context == NULL)
+        return false;
+    if (ompi_comm_rank(comm) == owner_of(comm)) {
+        pml_fci_enter();
+        fci_icl_group_offer(pml_fci.context, (uint32_t) ompi_comm_size(comm), &table);
+        pml_fci_exit();
+    }
+    if (COLL_FCI_PASS(module, bcast, &table, sizeof table, MPI_BYTE, owner_of(comm), comm) ==
+        OMPI_SUCCESS)
+        all = table.name != 0 && join(module, comm, &table);
+    if (COLL_FCI_PASS(module, allreduce, MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm) !=
+        OMPI_SUCCESS)
+        all = 0;
+    if (!all)
+        leave(module);
+    return all != 0;
+}
+
+/* --- the module --- */
+
+static void construct(coll_fci_module *module)
+{
+    memset((char *) module + sizeof module->super, 0, sizeof *module - sizeof module->super);
+}
+
+#define RELEASE(collective) \
+    do { \
+        if (module->below.collective##_module != NULL) \
+            OBJ_RELEASE(module->below.collective##_module); \
+    } while (0)
+
+static void destruct(coll_fci_module *module)
+{
+    leave(module);
+    RELEASE(allgather);
+    RELEASE(allreduce);
+    RELEASE(barrier);
+    RELEASE(bcast);
+    RELEASE(gather);
+    RELEASE(reduce);
+}
+
+OBJ_CLASS_INSTANCE(coll_fci_module, mca_coll_base_module_t, construct, destruct);
+
+static bool retain(mca_coll_base_module_t *module)
+{
+    OBJ_RETAIN(module);
+    return true;
+}
+
+/* False: there is nobody below. */
+#define KEEP(collective) \
+    ((own->below.collective = comm->c_coll->coll_##collective) != NULL && \
+     (own->below.collective##_module = comm->c_coll->coll_##collective##_module) != NULL && \
+     retain(own->below.collective##_module))
+
+static int enable(mca_coll_base_module_t *module, ompi_communicator_t *comm)
+{
+    coll_fci_module *const own = (coll_fci_module *) module;
+    return KEEP(allgather) && KEEP(allreduce) && KEEP(barrier) && KEEP(bcast) && KEEP(gather) &&
+        KEEP(reduce) ? OMPI_SUCCESS : OMPI_ERROR;
+}
+
+static bool is_for_table(ompi_communicator_t *comm)
+{
+    return pml_fci.context != NULL && pml_fci_is_chosen() && !OMPI_COMM_IS_INTER(comm) &&
+        ompi_comm_size(comm) > 1 && ompi_comm_size(comm) <= (int) FCI_ICL_GROUP_MEMBERS &&
+        !ompi_group_have_remote_peers(comm->c_local_group);
+}
+
+static mca_coll_base_module_t *comm_query(ompi_communicator_t *comm, int *its_priority)
+{
+    if (priority <= 0 || !is_for_table(comm))
+        return NULL;
+    coll_fci_module *const module = OBJ_NEW(coll_fci_module);
+    if (module == NULL)
+        return NULL;
+    *its_priority = priority;
+    module->super.coll_module_enable = enable;
+    module->super.coll_allgather = coll_fci_allgather;
+    module->super.coll_allreduce = coll_fci_allreduce;
+    module->super.coll_barrier = coll_fci_barrier;
+    module->super.coll_bcast = coll_fci_bcast;
+    module->super.coll_gather = coll_fci_gather;
+    module->super.coll_reduce = coll_fci_reduce;
+    return &module->super;
+}

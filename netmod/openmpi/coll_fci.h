@@ -1,0 +1,74 @@
+/* The collective component: what its two files share. It is the other half of the component for
+ * messages, in the same file, because both need its context. */
+#ifndef COLL_FCI_H_INCLUDED
+#define COLL_FCI_H_INCLUDED
+
+#include "netmod/openmpi/pml_fci.h"
+
+#include <ompi/mca/coll/base/base.h>
+#include <ompi/mca/coll/coll.h>
+
+#pragma GCC visibility push(hidden)
+
+/* Whom this component has before it: it does what is not for a table. */
+#define COLL_FCI_BELOW(collective) \
+    mca_coll_base_module_##collective##_fn_t collective; \
+    mca_coll_base_module_t *collective##_module
+
+/* What hangs on a communicator. */
+typedef struct {
+    mca_coll_base_module_t super;
+    bool asked;                     /* for a table */
+    fci_icl_group *group;           /* NULL: there is none */
+    size_t longest;                 /* of the data that it takes */
+    struct {
+        COLL_FCI_BELOW(allgather);
+        COLL_FCI_BELOW(allreduce);
+        COLL_FCI_BELOW(barrier);
+        COLL_FCI_BELOW(bcast);
+        COLL_FCI_BELOW(gather);
+        COLL_FCI_BELOW(reduce);
+    } below;
+} coll_fci_module;
+
+OBJ_CLASS_DECLARATION(coll_fci_module);
+
+/* Calls what is below, with the same arguments. */
+#define COLL_FCI_PASS(module, collective, ...) \
+    ((module)->below.collective(__VA_ARGS__, (module)->below.collective##_module))
+
+/* The first collective asks the others for a table; without one each goes below. In a child of
+ * fork(), where there is no context any more, that tells it that it cannot. */
+bool coll_fci_find_table(coll_fci_module *module, ompi_communicator_t *comm);
+
+static inline bool coll_fci_has_table(coll_fci_module *module, ompi_communicator_t *comm)
+{
+    return OPAL_LIKELY(module->group != NULL && pml_fci.context != NULL) ||
+        (!module->asked && coll_fci_find_table(module, comm));
+}
+
+/* Whether `bytes` of each member are for its table. All members come to the same answer, because
+ * all have as many bytes, whatever their datatypes look like. */
+static inline bool coll_fci_takes(coll_fci_module *module, ompi_communicator_t *comm, size_t bytes)
+{
+    return coll_fci_has_table(module, comm) && bytes <= module->longest;
+}
+
+int coll_fci_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int coll_fci_bcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
+                   ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int coll_fci_allreduce(const void *from, void *to, int count, ompi_datatype_t *datatype,
+                       struct ompi_op_t *op, ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int coll_fci_reduce(const void *from, void *to, int count, ompi_datatype_t *datatype,
+                    struct ompi_op_t *op, int root, ompi_communicator_t *comm,
+                    mca_coll_base_module_t *module);
+int coll_fci_gather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                    int to_count, ompi_datatype_t *to_type, int root, ompi_communicator_t *comm,
+                    mca_coll_base_module_t *module);
+int coll_fci_allgather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+                       int to_count, ompi_datatype_t *to_type, ompi_communicator_t *comm,
+                       mca_coll_base_module_t *module);
+
+#pragma GCC visibility pop
+
+#endif
