@@ -217,7 +217,7 @@ FCI_ICL_API int fci_icl_discard(fci_icl_context *context, uint32_t space, uint64
 
 /* --- active messages --- */
 
-#define FCI_ICL_AM_HANDLERS 256u
+#define FCI_ICL_AM_HANDLERS 255u
 FCI_ICL_API int fci_icl_am_register(fci_icl_context *context, uint32_t id, fci_icl_am_fn handler,
                                     void *user);
 FCI_ICL_API int fci_icl_am_send(fci_icl_context *context, fci_icl_peer peer, uint32_t id,
@@ -266,28 +266,20 @@ typedef struct fci_icl_group fci_icl_group;
 #define FCI_ICL_GROUP_MEMBERS 64u
 #define FCI_ICL_GROUP_ALL UINT32_MAX /* instead of a root: all */
 
-struct fci_icl_table {
-    uint64_t name;                /* 0: none */
-    uint64_t at;
-};
 /* *inout = *in `op` *inout, of data of one member each; both are aligned for any type, but where
  * they are the caller's. `in` is of lower ranks. */
 struct fci_icl_reduction {
     void (*apply)(void *user, const void *in, void *inout);
     void *user;
 };
-/* A table at this process for so many members; it joins it next. The caller tells them of it, by
- * messages. Of name 0 where none is left, or the driver maps no memory. */
-FCI_ICL_API void fci_icl_group_offer(fci_icl_context *context, uint32_t members,
-                                     struct fci_icl_table *table);
-/* `members`: by rank in the group, 0 at `self`. `owner`: the rank of the one that has offered the
- * table. FCI_ICL_EAGAIN: it is about to be met; make progress, and join again.
- * FCI_ICL_EUNREACHABLE: it cannot be mapped here; then all must do without it, which the caller
- * sees to, and leave who could join. All have joined before the first collective. *group is valid
- * until it is left, or close. */
-FCI_ICL_API int fci_icl_group_join(fci_icl_context *context, const fci_icl_peer *members,
-                                   uint32_t count, uint32_t self, uint32_t owner,
-                                   const struct fci_icl_table *table, fci_icl_group **group);
+/* The first collective of a group: it gets its table. All members call it, with the same `members`
+ * by rank, but that each has 0 at `self`, and with the same key, which no other group of the same
+ * members has as long as there is this one. *group is NULL at first; what is there then is valid
+ * until it is left, or close. FCI_ICL_EUNREACHABLE, at all members: they have no memory in common,
+ * or that of one is used up. They do without, and leave the group. */
+FCI_ICL_API int fci_icl_group_form(fci_icl_context *context, const fci_icl_peer *members,
+                                   uint32_t count, uint32_t self, uint64_t key,
+                                   fci_icl_group **group);
 FCI_ICL_API void fci_icl_group_leave(fci_icl_context *context, fci_icl_group *group);
 /* The same at all members. */
 FCI_ICL_API size_t fci_icl_group_longest(const fci_icl_group *group);

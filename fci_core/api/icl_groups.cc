@@ -2,7 +2,6 @@
 #include "fci_core/api/icl.h"
 #include "fci_core/api/icl_context.h"
 
-using fci::api::code_of;
 using fci::api::guarded;
 using fci::api::Process;
 using fci::api::process_of;
@@ -46,29 +45,24 @@ int collective(fci_icl_context* context, fci_icl_group* group, const Call& call)
 
 extern "C" {
 
-void fci_icl_group_offer(fci_icl_context* context, uint32_t members, fci_icl_table* table) {
-    *table = {};
-    Process& process = process_of(context);
-    if (process.in_fork_child() || members > FCI_ICL_GROUP_MEMBERS) return;
-    const auto offered = process.groups().offer(members, process.is_crowded());
-    *table = {offered.name, offered.at};
-}
-
-int fci_icl_group_join(fci_icl_context* context, const fci_icl_peer* members, uint32_t count,
-                       uint32_t self, uint32_t owner, const fci_icl_table* table,
-                       fci_icl_group** group) {
-    *group = nullptr;
-    if (count == 0 || count > FCI_ICL_GROUP_MEMBERS || self >= count || owner >= count ||
+int fci_icl_group_form(fci_icl_context* context, const fci_icl_peer* members, uint32_t count,
+                       uint32_t self, uint64_t key, fci_icl_group** group) {
+    if (count == 0 || count > FCI_ICL_GROUP_MEMBERS || self >= count ||
         members[self] != fci::nhi::kSelf) {
         return FCI_ICL_EINVAL;
     }
-    if (process_of(context).in_fork_child()) return FCI_ICL_EUNREACHABLE;
-    return guarded([&] {
-        Group* joined = nullptr;
-        const fci::Status status = process_of(context).groups().join(
-            {members, count}, self, owner, {table->name, table->at}, &joined);
-        *group = reinterpret_cast<fci_icl_group*>(joined);
-        return code_of(status);
+    Process& process = process_of(context);
+    if (process.in_fork_child()) return FCI_ICL_EUNREACHABLE;
+    if (*group == nullptr) {
+        const int begun = guarded([&] {
+            Group& it = process.groups().begin({members, count}, self, key);
+            *group = reinterpret_cast<fci_icl_group*>(&it);
+            return FCI_ICL_OK;
+        });
+        if (begun != FCI_ICL_OK) return begun;
+    }
+    return collective(context, *group, [&](Group& it, unsigned looks) {
+        return process.groups().form(it, process.is_crowded(), looks);
     });
 }
 

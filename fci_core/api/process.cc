@@ -80,7 +80,7 @@ Process::Process(std::unique_ptr<ddi::Device> device, const char* driver,
     // Failing here would only mean that a sleeper is not woken at once; sleeps are bounded.
     (void)network.configure_event(gcs::kWakeEvent, {false, true});
     (void)network.mask_event_interrupt(gcs::kWakeEvent, true);
-    groups_.emplace(messages_.engine(), messages_.meetings());
+    groups_.emplace(messages_);
     fork_watch_.emplace(
         [](void* process) noexcept { static_cast<Process*>(process)->enter_fork_child(); }, this);
 }

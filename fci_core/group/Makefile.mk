@@ -7,4 +7,5 @@ libfci_group_la_SOURCES = \
 	%D%/group.cc \
 	%D%/group.h \
 	%D%/groups.cc \
-	%D%/groups.h
+	%D%/groups.h \
+	%D%/offers.h

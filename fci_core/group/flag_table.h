@@ -6,7 +6,9 @@
 //   name      | who offers the table      | all who join: it is the one that they were told of
 //   members,  | likewise                  | likewise
 //     longest |                           |
-//   inside    | each member, its own bit  | who offered it: nobody uses it any more
+//   joined    | each member, its own bit  | who offered it: all have said whether they join
+//   inside    | each member, its own bit  | likewise: nobody uses it any more
+//   refused   | who offered it            | all: not all can join
 //   fenced    | whoever cannot order the  | all, once all are inside: who stores must make a fence
 //             |   stores of others        |
 //   asleep    | each member, its own bit  | whoever stores what that one may wait for
@@ -83,7 +85,8 @@ struct TableHead {
     std::uint32_t longest;  // data of one member: Entry::kShort, or kLong
     std::uint32_t throng;   // more members than a core should read for each of them
     std::uint32_t fenced;
-    std::uint64_t inside;
+    std::uint64_t inside, joined;
+    std::uint32_t refused;
     alignas(64) std::uint64_t asleep;
     alignas(64) std::uint64_t gathered;
     alignas(64) std::uint8_t core[kMembersMost];  // counted from 1, modulo 256; 0: not known
@@ -93,6 +96,7 @@ static_assert(sizeof(TableHead) == 256);
 /// As one process sees it.
 class FlagTable {
 public:
+    FlagTable() noexcept = default;  // of no group
     FlagTable(std::byte* memory, unsigned members, std::size_t longest) noexcept
         : memory_(memory), members_(members), entry_(entry_bytes(longest)) {
         FCI_ASSERT(members <= kMembersMost);
@@ -104,6 +108,7 @@ public:
         return sizeof(TableHead) + members * (2 * entry + kPast) + (kSlots + 1) * entry;
     }
 
+    [[nodiscard]] bool is_there() const noexcept { return memory_ != nullptr; }
     [[nodiscard]] TableHead& head() const noexcept {
         return *reinterpret_cast<TableHead*>(memory_);
     }
@@ -145,9 +150,9 @@ private:
         return *reinterpret_cast<Entry*>(memory_ + offset);
     }
 
-    std::byte* memory_;
-    unsigned members_;
-    std::size_t entry_;
+    std::byte* memory_ = nullptr;
+    unsigned members_ = 0;
+    std::size_t entry_ = 0;
 };
 
 }  // namespace fci::group

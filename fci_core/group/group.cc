@@ -24,11 +24,12 @@ void copy_data(void* to, const void* from, std::size_t bytes) noexcept {
 
 }  // namespace
 
-Group::Group(mp::Engine& engine, mp::Meetings& meetings, const FlagTable& table,
-             std::span<const nhi::PeerId> members, unsigned self)
+Group::Group(mp::Engine& engine, mp::Meetings& meetings, const Offers& offers,
+             std::span<const nhi::PeerId> members, unsigned self, std::uint64_t key)
     : engine_(engine),
       meetings_(meetings),
-      table_(table),
+      offers_(offers),
+      key_(key),
       members_(members.begin(), members.end()),
       self_(self) {
     FCI_ASSERT(!members_.empty() && members_.size() <= kMembersMost);
@@ -39,7 +40,7 @@ Group::Group(mp::Engine& engine, mp::Meetings& meetings, const FlagTable& table,
 
 /// Who sleeps has said so and looked once more since; whoever calls this has stored something. One
 /// that cannot be woken (it has gone, or was never met) hears of it by its own timeout.
-inline void Group::wake_sleepers() noexcept {
+void Group::wake_sleepers() noexcept {
     if (fences_) [[unlikely]] {
         flag::full_fence();
         fences_ = table_.head().fenced != 0 ||
@@ -72,6 +73,7 @@ inline bool Group::lacks(unsigned rank) const noexcept {
         case Wanted::nothing: return false;
         case Wanted::room: return flag::load_acquire(table_.past(rank)) < number_;
         case Wanted::said: return rank == broadcast_.root;
+        case Wanted::offer: return rank == owner();
         case Wanted::meeting:
         case Wanted::result: break;
     }
@@ -92,6 +94,7 @@ inline bool Group::look(unsigned looks) noexcept {
             flag::pause();
         }
     }
+    if (wanted_ == Wanted::offer) [[unlikely]] return offers_.has(members_[owner()], key_);
     for (; next_ < size(); ++next_) {
         if (next_ == self_) continue;
         while (lacks(next_)) {
@@ -141,10 +144,11 @@ int Group::not_yet() noexcept {
 
 /// Who sleeps asks for the dead as well: a death is no flag.
 bool Group::is_over() noexcept {
-    return wanted_ == Wanted::nothing || look(1) || (asleep_ && is_in_vain());
+    return wanted_ == Wanted::nothing || look(1) || is_refused() || (asleep_ && is_in_vain());
 }
 
 bool Group::needs_core() noexcept {
+    if (!has_table()) return true;  // it is not known where the others are
     TableHead& head = table_.head();
     const auto here = static_cast<std::uint8_t>(sched_getcpu() + 1);
     if (flag::load_relaxed(head.core[self_]) != here) flag::store_relaxed(head.core[self_], here);
@@ -158,12 +162,27 @@ bool Group::needs_core() noexcept {
 void Group::want_wake(bool wanted) noexcept {
     FCI_ASSERT(asleep_ != wanted);
     asleep_ = wanted;
+    if (!has_table()) return;  // a message wakes by itself
     const std::uint64_t own = std::uint64_t{1} << self_;
     if (wanted) {
         flag::set_bits(table_.head().asleep, own);
     } else {
         flag::clear_bits(table_.head().asleep, own);
     }
+}
+
+// --- forming ---
+
+int Group::hear_offer() noexcept {
+    if (wanted_ == Wanted::nothing) want(Wanted::offer, 0);
+    if (!look(1)) return not_yet();
+    wanted_ = Wanted::nothing;
+    waits_since_ = 0;
+    return FCI_ICL_DONE;
+}
+
+bool Group::is_refused() const noexcept {
+    return meeting_ == 1 && flag::load_acquire(table_.head().refused) != 0;
 }
 
 // --- meetings ---

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "fci_core/group/flag_table.h"
+#include "fci_core/group/offers.h"
 #include "fci_core/mp/engine.h"
 #include "fci_core/mp/meetings.h"
 #include "fci_core/progress/wait.h"
@@ -30,12 +31,21 @@ struct Reduction {
 
 class Group final : private progress::Wait {
 public:
-    /// `members` by rank, at most kMembersMost; `self` is the rank of this process, for which
-    /// members[self] is nhi::kSelf. All are inside before the first collective.
-    Group(mp::Engine& engine, mp::Meetings& meetings, const FlagTable& table,
-          std::span<const nhi::PeerId> members, unsigned self);
+    /// As Groups::begin() has it. Without a table, so far.
+    Group(mp::Engine& engine, mp::Meetings& meetings, const Offers& offers,
+          std::span<const nhi::PeerId> members, unsigned self, std::uint64_t key);
 
     static constexpr unsigned kAll = ~0u;
+
+    /// FCI_ICL_DONE: the owner has told of its table, or that it has none.
+    [[nodiscard]] int hear_offer() noexcept;
+    /// The first collective then is a barrier of those who have opened it.
+    void open(const FlagTable& table) noexcept { table_ = table; }
+    [[nodiscard]] bool has_table() const noexcept { return table_.is_there(); }
+    /// Not all can.
+    [[nodiscard]] bool is_refused() const noexcept;
+    /// Another member stored what they may wait for.
+    void wake_sleepers() noexcept;
 
     // Each looks so often for the others before it answers.
     [[nodiscard]] int barrier(unsigned looks) noexcept;
@@ -55,12 +65,16 @@ public:
     [[nodiscard]] unsigned rank() const noexcept { return self_; }
     [[nodiscard]] std::size_t longest() const noexcept { return table_.longest(); }
     [[nodiscard]] std::span<const nhi::PeerId> members() const noexcept { return members_; }
+    [[nodiscard]] std::uint64_t key() const noexcept { return key_; }
+    /// Its rank: groups of the same members have theirs at different ones.
+    [[nodiscard]] unsigned owner() const noexcept { return static_cast<unsigned>(key_ % size()); }
     [[nodiscard]] const FlagTable& table() const noexcept { return table_; }
 
 private:
     /// What the collective that is under way waits for.
     enum class Wanted : std::uint8_t {
         nothing,
+        offer,    // the owner tells of its table
         meeting,  // all have come to meeting `number_`
         room,     // all are past broadcast `number_`, and what is to be said now has room
         said,     // the root has spoken
@@ -77,7 +91,6 @@ private:
     [[nodiscard]] bool is_in_vain() const noexcept;
     [[nodiscard]] int not_yet() noexcept;
     void meet_those_that_lack() noexcept;
-    void wake_sleepers() noexcept;
     void wake(std::uint64_t asleep) noexcept;
 
     [[nodiscard]] int come(const void* own, std::size_t bytes, unsigned looks) noexcept;
@@ -94,7 +107,9 @@ private:
 
     mp::Engine& engine_;
     mp::Meetings& meetings_;
-    const FlagTable table_;
+    const Offers& offers_;
+    FlagTable table_;
+    const std::uint64_t key_;
     const std::vector<nhi::PeerId> members_;
     const unsigned self_;
     Wanted wanted_ = Wanted::nothing;

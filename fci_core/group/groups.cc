@@ -1,14 +1,14 @@
 #include "fci_core/group/groups.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
+#include "fci_core/base/result.h"
 
 namespace fci::group {
-
-using nhi::Ordering;
 
 namespace {
 
@@ -24,82 +24,164 @@ std::span<std::byte> behind_pool(mp::Engine& engine) noexcept {
 
 std::uint64_t bit_of(unsigned rank) noexcept { return std::uint64_t{1} << rank; }
 
+std::uint64_t all_of(std::size_t members) noexcept {
+    return ~std::uint64_t{0} >> (kMembersMost - members);
+}
+
 }  // namespace
 
-Groups::Groups(mp::Engine& engine, mp::Meetings& meetings)
-    : engine_(engine), meetings_(meetings), board_(engine.network, behind_pool(engine)) {}
+/// Between two members. Set by the owner: where the table is, of name 0 where there is none. By
+/// another member: it cannot join the table of this name.
+struct Groups::Note {
+    std::uint64_t key;
+    Table table;
+    std::uint64_t cannot;  // 0: the owner speaks. Else the rank of who does, counted from 1
+};
 
-Groups::Table Groups::offer(unsigned members, bool crowded) noexcept try {
-    FCI_ASSERT(members <= kMembersMost);
-    clear_away();
-    std::size_t longest = Entry::kLong;
-    std::span<std::byte> memory = board_.take(FlagTable::bytes(members, longest));
-    if (memory.empty()) {
-        longest = Entry::kShort;
-        memory = board_.take(FlagTable::bytes(members, longest));
+Groups::Groups(mp::MessagePassing& messages)
+    : messages_(messages), engine_(messages.engine()), board_(engine_.network,
+                                                              behind_pool(engine_)) {
+    messages_.active_messages().set_handler(
+        mp::ActiveMessages::kOfGroups,
+        [](void* user, nhi::PeerId source, const void* header, std::size_t bytes, const void*,
+           std::uint64_t, mp::ReceiveTarget*) {
+            Note note{};
+            if (bytes != sizeof note) return;
+            std::memcpy(&note, header, sizeof note);
+            static_cast<Groups*>(user)->hear(source, note);
+        },
+        this);
+}
+
+void Groups::tell(nhi::PeerId peer, const Note& note) {
+    // It fails only where the peer is lost, which whoever waits for it sees.
+    (void)messages_.send(mp::active_message(peer, mp::ActiveMessages::kOfGroups, 0,
+                                            std::as_bytes(std::span(&note, 1)), {}),
+                         {}, nullptr);
+}
+
+void Groups::hear(nhi::PeerId source, const Note& note) {
+    if (note.cannot == 0) {
+        offers_.add(source, note.key, note.table);
+        return;
     }
-    if (memory.empty()) return {};
-    const FlagTable table(memory.data(), members, longest);
+    for (Place& place : places_) {
+        if (place.name != note.table.name || note.cannot > place.members.size() ||
+            place.members[note.cannot - 1] != source) {
+            continue;
+        }
+        place.answered |= bit_of(static_cast<unsigned>(note.cannot - 1));
+        TableHead& head = *reinterpret_cast<TableHead*>(place.memory.data());
+        flag::store_release(head.refused, 1u);
+        for (const auto& group : groups_) {
+            if (group->has_table() && &group->table().head() == &head) group->wake_sleepers();
+        }
+    }
+    clear_away();
+}
+
+Group& Groups::begin(std::span<const nhi::PeerId> members, unsigned self, std::uint64_t key) {
+    groups_.push_back(std::make_unique<Group>(engine_, messages_.meetings(), offers_, members, self,
+                                              key));
+    return *groups_.back();
+}
+
+// --- forming ---
+
+int Groups::form(Group& group, bool crowded, unsigned looks) noexcept try {
+    if (!group.has_table()) {
+        const int found = find(group, crowded);
+        if (found != FCI_ICL_DONE) return found;
+    }
+    const int answer = group.barrier(looks);
+    // All have joined it, or one has refused; never both.
+    return answer == FCI_ICL_EAGAIN && group.is_refused() ? FCI_ICL_EUNREACHABLE : answer;
+} catch (const std::bad_alloc&) {
+    return FCI_ICL_ENOMEM;
+}
+
+/// The table, at its owner; elsewhere where the owner has said that it is.
+int Groups::find(Group& group, bool crowded) {
+    const nhi::PeerId owner = group.members()[group.owner()];
+    if (owner == nhi::kSelf) {
+        const Table table = offer(group, crowded);
+        const bool joined = table.name != 0 && join(group, table);
+        FCI_ASSERT(joined == (table.name != 0));  // it is here
+        for (const nhi::PeerId peer : group.members()) {
+            if (peer != nhi::kSelf) tell(peer, {group.key(), table, 0});
+        }
+        return joined ? FCI_ICL_DONE : FCI_ICL_EUNREACHABLE;
+    }
+    if (const int answer = group.hear_offer(); answer != FCI_ICL_DONE) return answer;
+    const Table table = offers_.take(owner, group.key());
+    if (table.name == 0) return FCI_ICL_EUNREACHABLE;
+    if (join(group, table)) return FCI_ICL_DONE;
+    tell(owner, {group.key(), table, group.rank() + std::uint64_t{1}});
+    return FCI_ICL_EUNREACHABLE;
+}
+
+Table Groups::offer(const Group& group, bool crowded) noexcept try {
+    clear_away();
+    const unsigned members = group.size();
+    places_.reserve(places_.size() + 1);
+    Place place{names_ + 1, {}, {group.members().begin(), group.members().end()}, 0, true};
+    std::size_t longest = Entry::kLong;
+    place.memory = board_.take(FlagTable::bytes(members, longest));
+    if (place.memory.empty()) {
+        longest = Entry::kShort;
+        place.memory = board_.take(FlagTable::bytes(members, longest));
+    }
+    if (place.memory.empty()) return {};
+    const FlagTable table(place.memory.data(), members, longest);
     table.clear();
     TableHead& head = table.head();
     head.members = members;
     head.longest = static_cast<std::uint32_t>(longest);
     head.throng = crowded && members >= kThrong;
     head.name = ++names_;
-    places_.push_back({head.name, memory, {}, true});
-    return {head.name, static_cast<std::uint64_t>(board_.address_of(memory.data()))};
+    places_.push_back(std::move(place));
+    return {names_, static_cast<std::uint64_t>(board_.address_of(places_.back().memory.data()))};
 } catch (const std::bad_alloc&) {
     return {};
 }
 
-/// What another process says of its table is checked against what is there.
-std::byte* Groups::find(nhi::PeerId owner, const Table& table, std::size_t bytes) noexcept {
-    if (table.name == 0 || table.at % sizeof(Entry) != 0) return nullptr;
+std::byte* Groups::map(nhi::PeerId owner, const Table& table, std::size_t bytes) noexcept {
+    if (table.at % sizeof(Entry) != 0) return nullptr;
     return engine_.network.map(owner, nhi::LcsAddress{table.at}, bytes);
 }
 
-Status Groups::join(std::span<const nhi::PeerId> members, unsigned self, unsigned owner,
-                    const Table& table, Group** group) {
-    const auto count = static_cast<unsigned>(members.size());
-    if (owner != self) {
-        const mp::Peer* const peer = meetings_.connected(members[owner]);
-        if (peer == nullptr || *engine_.peers.reason(members[owner]) != '\0') {
-            return Status::unreachable;
-        }
-        if (!peer->attached) return Status::again;
-    }
-    std::byte* memory = find(members[owner], table, sizeof(TableHead));
-    if (memory == nullptr) return Status::unreachable;
+/// What another process says of its table is checked against what is there.
+bool Groups::join(Group& group, const Table& table) noexcept {
+    const nhi::PeerId owner = group.members()[group.owner()];
+    std::byte* memory = map(owner, table, sizeof(TableHead));
+    if (memory == nullptr) return false;
     const TableHead& told = *reinterpret_cast<const TableHead*>(memory);
-    if (told.name != table.name || told.members != count) return Status::unreachable;
+    if (told.name != table.name || told.members != group.size()) return false;
     const std::size_t longest = told.longest == Entry::kLong ? Entry::kLong : Entry::kShort;
-    memory = find(members[owner], table, FlagTable::bytes(count, longest));
-    if (memory == nullptr) return Status::unreachable;
-    const FlagTable flags(memory, count, longest);
-    groups_.push_back(std::make_unique<Group>(engine_, meetings_, flags, members, self));
-    if (owner == self) {
-        const auto place = std::find_if(places_.begin(), places_.end(), [&](const Place& one) {
-            return one.name == table.name;
-        });
-        FCI_ASSERT(place != places_.end());
-        place->members.assign(members.begin(), members.end());
-    }
-    TableHead& head = flags.head();
-    if (engine_.network.ordering() == Ordering::by_all) flag::store_relaxed(head.fenced, 1u);
-    flag::set_bits(head.inside, bit_of(self));
-    *group = groups_.back().get();
-    return Status::ok;
+    memory = map(owner, table, FlagTable::bytes(group.size(), longest));
+    if (memory == nullptr) return false;
+    group.open(FlagTable(memory, group.size(), longest));
+    TableHead& head = group.table().head();
+    if (engine_.network.ordering() == nhi::Ordering::by_all) flag::store_relaxed(head.fenced, 1u);
+    flag::set_bits(head.inside, bit_of(group.rank()));
+    flag::set_bits(head.joined, bit_of(group.rank()));
+    return true;
 }
 
-/// All who are inside have gone, in one way or another.
+// --- leaving ---
+
+/// All have said whether they join, and all who did have gone, in one way or another.
 bool Groups::is_free(const Place& place) const noexcept {
     if (place.taken) return false;
-    std::uint64_t inside =
-        flag::load_acquire(reinterpret_cast<const TableHead*>(place.memory.data())->inside);
+    const auto& head = *reinterpret_cast<const TableHead*>(place.memory.data());
+    std::uint64_t inside = flag::load_acquire(head.inside);
+    std::uint64_t answered = place.answered | flag::load_acquire(head.joined);
     for (unsigned rank = 0; rank < place.members.size(); ++rank) {
-        if (*engine_.peers.reason(place.members[rank]) != '\0') inside &= ~bit_of(rank);
+        if (*engine_.peers.reason(place.members[rank]) == '\0') continue;
+        inside &= ~bit_of(rank);
+        answered |= bit_of(rank);
     }
-    return inside == 0;
+    return inside == 0 && answered == all_of(place.members.size());
 }
 
 void Groups::clear_away() noexcept {
@@ -114,7 +196,7 @@ void Groups::leave(Group& group) noexcept {
     const auto at = std::find_if(groups_.begin(), groups_.end(),
                                  [&](const auto& one) { return one.get() == &group; });
     FCI_ASSERT(at != groups_.end());
-    if (!engine_.peers.severed()) {  // else the table is not there any more
+    if (group.has_table() && !engine_.peers.severed()) {  // else it is not there any more
         TableHead& head = group.table().head();
         const auto* const memory = reinterpret_cast<const std::byte*>(&head);
         for (Place& place : places_) {

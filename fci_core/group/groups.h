@@ -1,4 +1,6 @@
-// Groups: those of a process, and the flag tables that it keeps for groups (§2.6.11).
+// Groups: those of a process, how they come about, and the flag tables that it keeps for them
+// (§2.6.11). One member, the owner, has the table; it tells the others where, and these join it,
+// or say that they cannot. Then all do without.
 #pragma once
 
 #include <cstdint>
@@ -9,29 +11,23 @@
 #include "fci_core/group/board.h"
 #include "fci_core/group/flag_table.h"
 #include "fci_core/group/group.h"
-#include "fci_core/mp/engine.h"
-#include "fci_core/mp/meetings.h"
+#include "fci_core/group/offers.h"
+#include "fci_core/mp/message_passing.h"
 
 namespace fci::group {
 
 class Groups {
 public:
-    /// A table at the process that offers it, as the others are told of it.
-    struct Table {
-        std::uint64_t name = 0;  // never the same twice; 0: none
-        std::uint64_t at = 0;    // an LCS address
-    };
+    explicit Groups(mp::MessagePassing& messages);
 
-    Groups(mp::Engine& engine, mp::Meetings& meetings);
-
-    /// A table for a group of so many, at this process, which joins it next; of name 0 where none
-    /// is to be had. `crowded`: of more than the cores that they share.
-    [[nodiscard]] Table offer(unsigned members, bool crowded) noexcept;
-    /// The group by the table that its member `owner`, a rank, has offered; all say who they are by
-    /// rank. Valid until leave(). again: the owner is about to be met. Else the table cannot be
-    /// reached, and all who could join leave.
-    [[nodiscard]] Status join(std::span<const nhi::PeerId> members, unsigned self, unsigned owner,
-                              const Table& table, Group** group);
+    /// A group that all members begin, with the same members by rank and the same key, which no
+    /// other group of the same members has. `self` is the rank of this process, for which
+    /// members[self] is nhi::kSelf. Valid until leave().
+    [[nodiscard]] Group& begin(std::span<const nhi::PeerId> members, unsigned self,
+                               std::uint64_t key);
+    /// The first that all members call, like a collective. `crowded`: they are more than the cores
+    /// that they share. FCI_ICL_EUNREACHABLE, at all: they have no memory in common.
+    [[nodiscard]] int form(Group& group, bool crowded, unsigned looks) noexcept;
     /// Nothing of the table is touched any more.
     void leave(Group& group) noexcept;
 
@@ -39,18 +35,26 @@ private:
     struct Place {
         std::uint64_t name;
         std::span<std::byte> memory;
-        std::vector<nhi::PeerId> members;  // once this process has joined
-        bool taken;                        // it has not left
+        std::vector<nhi::PeerId> members;
+        std::uint64_t answered;  // whether they have joined or not; those that told so by message
+        bool taken;              // this process has not left
     };
+    struct Note;
 
-    [[nodiscard]] std::byte* find(nhi::PeerId owner, const Table& table,
-                                  std::size_t bytes) noexcept;
+    void hear(nhi::PeerId source, const Note& note);
+    void tell(nhi::PeerId peer, const Note& note);
+    [[nodiscard]] Table offer(const Group& group, bool crowded) noexcept;
+    [[nodiscard]] int find(Group& group, bool crowded);
+    [[nodiscard]] bool join(Group& group, const Table& table) noexcept;
+    [[nodiscard]] std::byte* map(nhi::PeerId owner, const Table& table,
+                                 std::size_t bytes) noexcept;
     [[nodiscard]] bool is_free(const Place& place) const noexcept;
     void clear_away() noexcept;
 
+    mp::MessagePassing& messages_;
     mp::Engine& engine_;
-    mp::Meetings& meetings_;
     Board board_;
+    Offers offers_;
     std::uint64_t names_ = 0;    // so far
     std::vector<Place> places_;  // of this process's tables
     std::vector<std::unique_ptr<Group>> groups_;

@@ -18,6 +18,9 @@ public:
     ActiveMessages(Engine& engine, Rendezvous& rendezvous)
         : engine_(engine), rendezvous_(rendezvous) {}
 
+    /// The last one is the core's own.
+    static constexpr std::uint8_t kOfGroups = 255;
+
     void set_handler(std::uint8_t id, ActiveHandler handler, void* user) noexcept {
         handlers_[id] = {handler, user};
     }

@@ -43,12 +43,6 @@ static int init_query(bool progress_threads, bool threads)
 
 /* --- the table --- */
 
-/* The communicators of a job have their tables at different members. */
-static int owner_of(ompi_communicator_t *comm)
-{
-    return (int) (PML_FCI_CONTEXT_ID(comm) % (unsigned) ompi_comm_size(comm));
-}
-
 static bool find_members(ompi_communicator_t *comm, fci_icl_peer *members)
 {
     for (int rank = 0; rank < ompi_comm_size(comm); rank++) {
@@ -57,30 +51,6 @@ static bool find_members(ompi_communicator_t *comm, fci_icl_peer *members)
             pml_fci_peer_of(comm, rank, &members[rank]) != OMPI_SUCCESS)
             return false;
     }
-    return true;
-}
-
-static bool join(coll_fci_module *module, ompi_communicator_t *comm,
-                 const struct fci_icl_table *table)
-{
-    fci_icl_peer members[FCI_ICL_GROUP_MEMBERS];
-    int answer;
-
-    if (!find_members(comm, members))
-        return false;
-    for (;;) {
-        pml_fci_enter();
-        answer = fci_icl_group_join(pml_fci.context, members, (uint32_t) ompi_comm_size(comm),
-                                    (uint32_t) ompi_comm_rank(comm), (uint32_t) owner_of(comm),
-                                    table, &module->group);
-        pml_fci_exit();
-        if (answer != FCI_ICL_EAGAIN)
-            break;
-        opal_progress();
-    }
-    if (answer != FCI_ICL_OK)
-        return false;
-    module->longest = fci_icl_group_longest(module->group);
     return true;
 }
 
@@ -97,26 +67,30 @@ static void leave(coll_fci_module *module)
 /* All have it, or none. */
 bool coll_fci_find_table(coll_fci_module *module, ompi_communicator_t *comm)
 {
-    struct fci_icl_table table = { 0, 0 };
-    int all = 0;
+    fci_icl_peer members[FCI_ICL_GROUP_MEMBERS];
+    int answer;
 
     module->asked = true;
-    if (pml_fci.context == NULL)
+    if (pml_fci.context == NULL || !find_members(comm, members))
         return false;
-    if (ompi_comm_rank(comm) == owner_of(comm)) {
+    pml_fci_begin_turn();
+    for (;;) {
         pml_fci_enter();
-        fci_icl_group_offer(pml_fci.context, (uint32_t) ompi_comm_size(comm), &table);
+        answer = fci_icl_group_form(pml_fci.context, members, (uint32_t) ompi_comm_size(comm),
+                                    (uint32_t) ompi_comm_rank(comm), PML_FCI_CONTEXT_ID(comm),
+                                    &module->group);
         pml_fci_exit();
+        pml_fci_call();
+        if (answer != FCI_ICL_OK && answer != FCI_ICL_EAGAIN)
+            break;
+        if (answer == FCI_ICL_EAGAIN)
+            opal_progress();
     }
-    if (COLL_FCI_PASS(module, bcast, &table, sizeof table, MPI_BYTE, owner_of(comm), comm) ==
-        OMPI_SUCCESS)
-        all = table.name != 0 && join(module, comm, &table);
-    if (COLL_FCI_PASS(module, allreduce, MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm) !=
-        OMPI_SUCCESS)
-        all = 0;
-    if (!all)
+    if (answer != FCI_ICL_DONE)
         leave(module);
-    return all != 0;
+    else
+        module->longest = fci_icl_group_longest(module->group);
+    return answer == FCI_ICL_DONE;
 }
 
 /* --- the module --- */

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fci_core/api/icl.h"
@@ -30,7 +31,11 @@ std::uint64_t sleeps(const fci_icl_context* context) {
     }
 }
 
-/// Processes that have all met; rank 0 offers the tables.
+bool is_waiting(int answer) {
+    return answer == FCI_ICL_OK || answer == FCI_ICL_EAGAIN;
+}
+
+/// Processes that have all met.
 class Job {
 public:
     struct Member {
@@ -64,19 +69,30 @@ public:
             if (one.context) fci_icl_progress(one.context.get());
         }
     }
-    fci_icl_table join() {
-        fci_icl_table table{};
-        const auto size = static_cast<std::uint32_t>(members.size());
-        fci_icl_group_offer(members[0].context.get(), size, &table);
-        if (table.name == 0) return table;
-        for (std::uint32_t rank = 0; rank < size; ++rank) EXPECT_EQ(join(rank, table), FCI_ICL_OK);
-        return table;
-    }
-    int join(std::uint32_t rank, const fci_icl_table& table) {
+    /// A call of what all of them call together. By default of the next group.
+    int form(unsigned rank, std::uint64_t key) {
         Member& one = members[rank];
-        const auto size = static_cast<std::uint32_t>(members.size());
-        return fci_icl_group_join(one.context.get(), one.peers.data(), size, rank, 0, &table,
+        return fci_icl_group_form(one.context.get(), one.peers.data(),
+                                  static_cast<std::uint32_t>(members.size()), rank, key,
                                   &one.group);
+    }
+    /// What it answers, the same at all. Groups of even keys have their table at rank 0 of two.
+    int form_all(std::uint64_t key) {
+        std::vector<int> answers(members.size(), FCI_ICL_OK);
+        for (Member& one : members) one.group = nullptr;
+        for (Limit limit("a group"); limit.holds();) {
+            for (unsigned rank = 0; rank < members.size(); ++rank) {
+                if (is_waiting(answers[rank])) answers[rank] = form(rank, key);
+                if (answers[rank] == FCI_ICL_EAGAIN) fci_icl_progress(members[rank].context.get());
+            }
+            if (std::none_of(answers.begin(), answers.end(), is_waiting)) break;
+        }
+        for (const int answer : answers) EXPECT_EQ(answer, answers[0]);
+        return answers[0];
+    }
+    void join() { ASSERT_EQ(form_all(key_++), FCI_ICL_DONE); }
+    const group::Group& group_of(unsigned rank) const {
+        return *reinterpret_cast<const group::Group*>(members[rank].group);
     }
     void leave() {
         for (Member& one : members) {
@@ -90,6 +106,8 @@ public:
     std::vector<Member> members;
 
 private:
+    std::uint64_t key_ = 0;
+
     static fci_icl_peer peer_of(const Member& from, const Member& to) {
         unsigned char card[FCI_ICL_CARD_BYTES];
         fci_icl_card(to.context.get(), card);
@@ -109,10 +127,6 @@ private:
                   FCI_ICL_DONE);
     }
 };
-
-bool is_waiting(int answer) {
-    return answer == FCI_ICL_OK || answer == FCI_ICL_EAGAIN;
-}
 
 /// x -> times * x + plus: to do one after the other is associative, and no two commute.
 struct Affine {
@@ -260,7 +274,7 @@ void expect_random_programs(std::span<const unsigned> sizes, std::uint32_t local
             fci_icl_set_idle(one.context.get(), FCI_ICL_KEEPS_CORE);
         }
         for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-            ASSERT_NE(job.join().name, 0u);
+            job.join();
             Program(job, size * 100 + seed).run();
             ASSERT_FALSE(testing::Test::HasFailure()) << size << " members, seed " << seed;
             job.leave();
@@ -340,43 +354,48 @@ TEST(group, broadcast__tells_how_long_it_is_where_there_is_less_room) {
     EXPECT_EQ(heard[0], '?');
 }
 
+std::uint64_t place_of(const group::Group& group) {
+    return reinterpret_cast<std::uintptr_t>(&group.table().head());
+}
+
 // The memory of a table is used again when all members have left it.
-TEST(group, offer__of_a_table_that_was_left) {
+TEST(group, form__in_memory_that_was_left) {
     Job job(2);
-    const fci_icl_table first = job.join();
-    EXPECT_NE(first.name, 0u);
-    std::array<fci_icl_group*, 2> groups{job.members[0].group, job.members[1].group};
+    ASSERT_EQ(job.form_all(0), FCI_ICL_DONE);
+    const std::array<fci_icl_group*, 2> groups{job.members[0].group, job.members[1].group};
+    const std::uint64_t first = place_of(job.group_of(0));
     fci_icl_group_leave(job.members[0].context.get(), groups[0]);
-    const fci_icl_table second = job.join();
-    EXPECT_NE(second.at, first.at) << "one member is still there";
+    ASSERT_EQ(job.form_all(2), FCI_ICL_DONE);
+    EXPECT_NE(place_of(job.group_of(0)), first) << "one member is still there";
     fci_icl_group_leave(job.members[1].context.get(), groups[1]);
-    const fci_icl_table third = job.join();
-    EXPECT_EQ(third.at, first.at);
-    EXPECT_NE(third.name, first.name);
+    ASSERT_EQ(job.form_all(0), FCI_ICL_DONE);
+    EXPECT_EQ(place_of(job.group_of(0)), first);
     EXPECT_TRUE(is_waiting(job.barrier(0)));
     EXPECT_EQ(job.barrier(1), FCI_ICL_DONE);
 }
 
-// One that cannot map it, say, does not join; the others leave.
-TEST(group, offer__of_a_table_that_not_all_have_joined) {
+TEST(group, form__nobody_is_through_before_the_last_one_has_come) {
     Job job(3);
-    fci_icl_table table{};
-    fci_icl_group_offer(job.members[0].context.get(), 3, &table);
-    ASSERT_EQ(job.join(0, table), FCI_ICL_OK);
-    ASSERT_EQ(job.join(1, table), FCI_ICL_OK);
-    fci_icl_group_leave(job.members[0].context.get(), job.members[0].group);
-    fci_icl_group_leave(job.members[1].context.get(), job.members[1].group);
-    EXPECT_EQ(job.join().at, table.at);
+    for (int i = 0; i < 200; ++i) {
+        ASSERT_TRUE(is_waiting(job.form(0, 0)));
+        ASSERT_TRUE(is_waiting(job.form(1, 0)));
+        job.turn();
+    }
+    for (Limit limit("the last one"); is_waiting(job.form(2, 0)) && limit.holds();) job.turn();
+    EXPECT_EQ(job.form(0, 0), FCI_ICL_DONE);
+    EXPECT_EQ(job.form(1, 0), FCI_ICL_DONE);
 }
 
-// Where memory is used up tables take short data only, and in the end there are none.
-TEST(group, offer__of_as_many_tables_as_there_is_memory_for) {
+// Where memory is used up tables take short data only, and in the end there are none, for nobody.
+TEST(group, form__as_often_as_there_is_memory) {
     Job job(2);
     std::vector<std::array<fci_icl_group*, 2>> groups;
     unsigned shorts = 0;
     for (Limit limit("the end of the board"); limit.holds();) {
-        if (job.join().name == 0) break;
+        const int answer = job.form_all(2 * groups.size());
         groups.push_back({job.members[0].group, job.members[1].group});
+        if (answer == FCI_ICL_EUNREACHABLE) break;
+        ASSERT_EQ(answer, FCI_ICL_DONE);
         shorts += fci_icl_group_longest(groups.back()[0]) == group::Entry::kShort;
         EXPECT_EQ(fci_icl_group_longest(groups.back()[0]), fci_icl_group_longest(groups.back()[1]));
     }
@@ -387,23 +406,46 @@ TEST(group, offer__of_as_many_tables_as_there_is_memory_for) {
             fci_icl_group_leave(job.members[rank].context.get(), group[rank]);
         }
     }
-    EXPECT_NE(job.join().name, 0u);
+    ASSERT_EQ(job.form_all(0), FCI_ICL_DONE);
     EXPECT_EQ(fci_icl_group_longest(job.members[0].group), group::Entry::kLong);
 }
 
-TEST(group, join__of_what_is_no_table) {
-    Job job(2);
-    const fci_icl_table there = job.join();
-    for (const fci_icl_table& table :
-         {fci_icl_table{0, there.at}, fci_icl_table{there.name + 1, there.at},
-          fci_icl_table{there.name, there.at + 64}, fci_icl_table{there.name, there.at + 1},
-          fci_icl_table{there.name, ~std::uint64_t{63}}, fci_icl_table{there.name, 0}}) {
-        EXPECT_EQ(job.join(1, table), FCI_ICL_EUNREACHABLE);
+// The others hear of it, and where the table lay there may be another one.
+TEST(group, form__of_a_table_that_one_cannot_find) {
+    Job job(3);
+    for (int round = 0; round < 3; ++round) {
+        for (Job::Member& one : job.members) one.group = nullptr;
+        ASSERT_TRUE(is_waiting(job.form(0, 0)));
+        ASSERT_TRUE(is_waiting(job.form(1, 0)));
+        group::TableHead& head = job.group_of(0).table().head();
+        const std::uint64_t name = std::exchange(head.name, 0);
+        int answer = FCI_ICL_OK;
+        for (Limit limit("an answer"); is_waiting(answer = job.form(2, 0)) && limit.holds();) {
+            job.turn();
+        }
+        EXPECT_EQ(answer, FCI_ICL_EUNREACHABLE);
+        head.name = name;
+        for (const unsigned rank : {0u, 1u}) {
+            for (Limit limit("the same"); is_waiting(answer = job.form(rank, 0)) && limit.holds();) {
+                job.turn();
+            }
+            EXPECT_EQ(answer, FCI_ICL_EUNREACHABLE);
+        }
+        job.leave();
     }
-    Job::Member& one = job.members[1];
-    EXPECT_EQ(fci_icl_group_join(one.context.get(), one.peers.data(), 2, 0, 0, &there, &one.group),
-              FCI_ICL_EINVAL)
-        << "the other one's rank";
+    ASSERT_EQ(job.form_all(0), FCI_ICL_DONE);
+    EXPECT_EQ(job.group_of(0).table().head().refused, 0u);
+}
+
+TEST(group, form__fails_where_the_owner_has_gone) {
+    Job job(3);
+    job.members[1].context.reset();
+    int answer = FCI_ICL_OK;
+    for (Limit limit("an error"); is_waiting(answer = job.form(0, 1)) && limit.holds();) job.turn();
+    EXPECT_EQ(answer, FCI_ICL_EPEER);
+    answer = fci_icl_group_form(job.members[2].context.get(), job.members[2].peers.data(), 3, 0, 1,
+                                &job.members[2].group);
+    EXPECT_EQ(answer, FCI_ICL_EINVAL) << "another one's rank";
 }
 
 // All have as many bytes, or each that hears of it says so, and the next collective is like any.
@@ -445,8 +487,7 @@ TEST(group, broadcast__of_a_length_that_cannot_be) {
     ASSERT_EQ(fci_icl_group_broadcast(job.members[0].context.get(), job.members[0].group, 0,
                                       data.data(), &bytes),
               FCI_ICL_DONE);
-    const auto& group = *reinterpret_cast<const group::Group*>(job.members[1].group);
-    group.table().said(1).word |= group::Entry::kNoLength;
+    job.group_of(1).table().said(1).word |= group::Entry::kNoLength;
     bytes = data.size();
     EXPECT_EQ(fci_icl_group_broadcast(job.members[1].context.get(), job.members[1].group, 0,
                                       data.data(), &bytes),
