@@ -29,23 +29,6 @@ CLEANFILES += tools/fci_info.1
 hydradir = $(pkgdatadir)
 dist_hydra_SCRIPTS = %D%/hydra-ssh
 
-# For Open MPI, by number of cores; fci-env picks one.
-crowddir = $(pkgdatadir)
-crowd_DATA = \
-	tools/openmpi-crowd-1.rules \
-	tools/openmpi-crowd-2.rules \
-	tools/openmpi-crowd-4.rules \
-	tools/openmpi-crowd-8.rules \
-	tools/openmpi-crowd-16.rules \
-	tools/openmpi-crowd-32.rules
-CLEANFILES += $(crowd_DATA)
-EXTRA_DIST += %D%/openmpi-crowd.rules.in
-$(crowd_DATA): $(srcdir)/tools/openmpi-crowd.rules.in
-	$(AM_V_GEN)$(MKDIR_P) tools && cores=`echo $(@F) | $(SED) 's/[^0-9]//g'` && \
-	$(SED) -e "s/@CROWD@/`expr $$cores + 1`/" -e "s/@THRONG@/`expr 6 '*' $$cores`/" \
-		$(srcdir)/tools/openmpi-crowd.rules.in >$@.tmp && \
-	mv $@.tmp $@
-
 if HAVE_TOOLS
 bin_PROGRAMS += fci_info
 fci_info_SOURCES = \

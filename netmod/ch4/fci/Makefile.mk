@@ -2,6 +2,7 @@ if BUILD_CH4_NETMOD_FCI
 
 mpi_core_sources   += src/mpid/ch4/netmod/fci/func_table.c \
                       src/mpid/ch4/netmod/fci/fci_am.c \
+                      src/mpid/ch4/netmod/fci/fci_coll.c \
                       src/mpid/ch4/netmod/fci/fci_counters.c \
                       src/mpid/ch4/netmod/fci/fci_error.c \
                       src/mpid/ch4/netmod/fci/fci_hooks.c \

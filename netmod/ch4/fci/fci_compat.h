@@ -35,7 +35,8 @@
      MPIDI_global.avt_mgr.av_table0->table : NULL)
 #endif
 
-/* --- 4.2: progress tells whether there was any, and a request names its communicator --- */
+/* --- 4.2: progress tells whether there was any, a request names its communicator, and collectives
+ * are told of errors by value --- */
 
 #if FCI_MPICH(4, 2)
 #define FCI_PROGRESS_ARGS int vci, int *made_progress
@@ -55,12 +56,14 @@
     } while (0)
 #define FCI_RANK_IS_LOCAL(rank, comm) MPIDIU_av_is_local(MPIDIU_comm_rank_to_av(comm, rank))
 #define FCI_COLLECTIVE_FINALIZE (!MPIR_CVAR_NO_COLLECTIVE_FINALIZE)
+#define FCI_COLL_ATTR MPIR_Errflag_t
 #else
 #define FCI_PROGRESS_ARGS int vci, int blocking
 #define FCI_PROGRESS_TELL(turns) ((void) (turns))
 #define FCI_REQUEST_SET_COMM(req, comm_ptr) ((void) (comm_ptr))
 #define FCI_RANK_IS_LOCAL(rank, comm) MPIDIU_rank_is_local(rank, comm)
 #define FCI_COLLECTIVE_FINALIZE 1
+#define FCI_COLL_ATTR MPIR_Errflag_t *
 #endif
 
 /* --- 4.3: MPIR_TAG_USABLE_BITS is no mask any more but a number of bits, and a partitioned receive
@@ -83,6 +86,12 @@
 #define FCI_AM_TAG_ARGS MPIR_Request * rreq
 #define FCI_RANK_ON_HOST(comm, rank) \
     ((comm)->attr & MPIR_COMM_ATTR__HIERARCHY ? MPIR_Get_intranode_rank(comm, rank) : -1)
+#undef FCI_COLL_ATTR
+#define FCI_COLL_ATTR int
+#define FCI_IS_OF_WORLD(comm, rank) (MPIR_LPID_WORLD_INDEX(MPIR_comm_rank_to_lpid(comm, rank)) == 0)
+#define FCI_IS_ON_ONE_HOST(comm) \
+    (MPIR_Comm_is_parent_comm(comm) && (comm)->num_external == 1)
+#define FCI_FORGET_HIERARCHY(comm) ((comm)->hierarchy_flags &= ~MPIR_COMM_HIERARCHY__PARENT)
 typedef MPIR_Lpid FCI_process;
 #define FCI_PROCESS_AV(process) MPIDIU_lpid_to_av_slow(process)
 #define FCI_WORLD_AV(rank) FCI_PROCESS_AV(rank)
@@ -96,6 +105,12 @@ typedef MPIR_Lpid FCI_process;
 #define FCI_AM_TAG_ARGS void
 #define FCI_RANK_ON_HOST(comm, rank) \
     ((comm)->intranode_table != NULL ? (comm)->intranode_table[rank] : -1)
+#define FCI_IS_OF_WORLD(comm, rank) \
+    ({ int lpid_, avtid_; MPIDIU_comm_rank_to_pid(comm, rank, &lpid_, &avtid_); avtid_ == 0; })
+#define FCI_IS_ON_ONE_HOST(comm) \
+    ((comm)->hierarchy_kind == MPIR_COMM_HIERARCHY_KIND__PARENT && (comm)->node_comm != NULL && \
+     (comm)->node_comm->local_size == (comm)->local_size)
+#define FCI_FORGET_HIERARCHY(comm) ((comm)->hierarchy_kind = MPIR_COMM_HIERARCHY_KIND__FLAT)
 typedef uint64_t FCI_process;
 #define FCI_PROCESS_AV(process) \
     (&MPIDIU_get_av(MPIDIU_GPID_GET_AVTID(process), MPIDIU_GPID_GET_LPID(process)))

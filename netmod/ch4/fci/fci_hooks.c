@@ -5,8 +5,14 @@
 
 int MPIDI_FCI_mpi_comm_commit_post_hook(MPIR_Comm * comm)
 {
+    MPIDI_FCI_COMM(comm).group = NULL;
+    MPIDI_FCI_COMM(comm).asked = false;
     MPIDI_FCI_COMM(comm).match = MPIDI_FCI_match(comm->context_id, comm->rank, 0);
     MPIDI_FCI_COMM(comm).direct = FCI_DIRECT_ADDRESSES(comm);
+    /* Among the processes of one host MPICH would do a collective there, and then once more to tell
+     * these of the other hosts. It chooses by this only, just after this hook. */
+    if (FCI_IS_ON_ONE_HOST(comm))
+        FCI_FORGET_HIERARCHY(comm);
     return MPI_SUCCESS;
 }
 
@@ -14,6 +20,7 @@ int MPIDI_FCI_mpi_comm_commit_post_hook(MPIR_Comm * comm)
  * id. What is still on its way nobody can tell from what is sent on that one. */
 int MPIDI_FCI_mpi_comm_free_hook(MPIR_Comm * comm)
 {
+    MPIDI_FCI_leave_table(comm);
     if (MPIDI_FCI_global.context != NULL) {
         MPIDI_FCI_ENTER();
         for (int kind = MPIR_CONTEXT_INTRA_PT2PT; kind <= MPIR_CONTEXT_INTRA_COLL; kind++)

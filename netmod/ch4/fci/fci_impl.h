@@ -110,6 +110,18 @@ int MPIDI_FCI_get_any(void *origin_addr, FCI_RMA_COUNT origin_count, MPI_Datatyp
                       int target_rank, MPI_Aint target_disp, FCI_RMA_COUNT target_count,
                       MPI_Datatype target_datatype, MPIR_Win * win);
 
+/* Collectives by the communicator's table (fci_coll.h), which the first one asks for. */
+#define MPIDI_FCI_ALL FCI_ICL_GROUP_ALL
+bool MPIDI_FCI_find_table(MPIR_Comm * comm, size_t bytes);
+void MPIDI_FCI_leave_table(MPIR_Comm * comm);
+int MPIDI_FCI_barrier(MPIR_Comm * comm);
+int MPIDI_FCI_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, size_t bytes, int root,
+                    MPIR_Comm * comm);
+int MPIDI_FCI_reduce(const void *from, void *to, MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
+                     uint32_t root, MPIR_Comm * comm);
+int MPIDI_FCI_gather(const void *from, MPI_Aint from_count, MPI_Datatype from_type, void *to,
+                     MPI_Aint to_count, MPI_Datatype to_type, uint32_t root, MPIR_Comm * comm);
+
 void MPIDI_FCI_am_register(void);
 void MPIDI_FCI_register_counters(void);
 

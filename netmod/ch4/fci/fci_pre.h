@@ -38,6 +38,9 @@ typedef struct {
 typedef struct {
     void *direct;               /* addresses by rank, where MPICH would compute no index; or NULL */
     uint64_t match;             /* of what this process sends, but the tag */
+    void *group;                /* icl.h's: a table of flags, or NULL */
+    size_t longest;             /* that it takes */
+    bool asked;                 /* for one */
 } MPIDI_FCI_comm_t;
 
 typedef struct {

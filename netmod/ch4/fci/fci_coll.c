@@ -1,0 +1,325 @@
+/* Small collectives of processes that share a host, by a table of flags (icl.h, groups). */
+#include "mpidimpl.h"
+#include "fci_impl.h"
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_BARRIER_FCI_INTRA_ALGORITHM
+      category    : COLLECTIVE
+      type        : enum
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : |-
+        How processes of one host do it
+        mpir - by MPICH's algorithms
+        fci  - by a table of flags, where there is one
+        auto - the same, unless MPIR_CVAR_BARRIER_INTRA_ALGORITHM names another one
+
+    - name        : MPIR_CVAR_BCAST_FCI_INTRA_ALGORITHM
+      category    : COLLECTIVE
+      type        : enum
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : |-
+        As MPIR_CVAR_BARRIER_FCI_INTRA_ALGORITHM; with a table of up to 1088 bytes
+        mpir - as there
+        fci  - as there
+        auto - as there
+
+    - name        : MPIR_CVAR_ALLREDUCE_FCI_INTRA_ALGORITHM
+      category    : COLLECTIVE
+      type        : enum
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : |-
+        As MPIR_CVAR_BCAST_FCI_INTRA_ALGORITHM
+        mpir - as there
+        fci  - as there
+        auto - as there
+
+    - name        : MPIR_CVAR_REDUCE_FCI_INTRA_ALGORITHM
+      category    : COLLECTIVE
+      type        : enum
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : |-
+        As MPIR_CVAR_BCAST_FCI_INTRA_ALGORITHM
+        mpir - as there
+        fci  - as there
+        auto - as there
+
+    - name        : MPIR_CVAR_GATHER_FCI_INTRA_ALGORITHM
+      category    : COLLECTIVE
+      type        : enum
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : |-
+        As MPIR_CVAR_BCAST_FCI_INTRA_ALGORITHM
+        mpir - as there
+        fci  - as there
+        auto - as there
+
+    - name        : MPIR_CVAR_ALLGATHER_FCI_INTRA_ALGORITHM
+      category    : COLLECTIVE
+      type        : enum
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : |-
+        As MPIR_CVAR_BCAST_FCI_INTRA_ALGORITHM
+        mpir - as there
+        fci  - as there
+        auto - as there
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+/* One collective, as it is called again and again. */
+struct call {
+    MPIR_Comm *comm;
+    uint32_t root;
+    const void *from;
+    void *to;
+    size_t bytes;
+    struct fci_icl_reduction reduction;
+};
+
+typedef int step(fci_icl_context * context, fci_icl_group * group, struct call *it);
+
+static int step_barrier(fci_icl_context * context, fci_icl_group * group, struct call *it)
+{
+    return fci_icl_group_barrier(context, group);
+}
+
+static int step_bcast(fci_icl_context * context, fci_icl_group * group, struct call *it)
+{
+    return fci_icl_group_broadcast(context, group, it->root, it->to, &it->bytes);
+}
+
+static int step_gather(fci_icl_context * context, fci_icl_group * group, struct call *it)
+{
+    return fci_icl_group_gather(context, group, it->root, it->from, it->to, &it->bytes);
+}
+
+static int step_reduce(fci_icl_context * context, fci_icl_group * group, struct call *it)
+{
+    return fci_icl_group_reduce(context, group, it->root, it->from, it->to, &it->bytes,
+                                &it->reduction);
+}
+
+/* The first member that is known to be gone. */
+static int name_lost(MPIR_Comm * comm)
+{
+    for (int rank = 0; rank < comm->local_size; rank++) {
+        const uint32_t peer = MPIDI_FCI_COMM_TO_PEER(comm, rank);
+        if (rank != comm->rank && *fci_icl_peer_reason(MPIDI_FCI_global.context, peer) != '\0')
+            return MPIDI_FCI_error(FCI_ICL_EPEER, peer);
+    }
+    return MPIDI_FCI_error(FCI_ICL_EPEER, MPIDI_FCI_global.dead);
+}
+
+static int wrong_length(size_t came, size_t bytes)
+{
+    int mpi_errno = MPI_SUCCESS;
+    if (came > bytes)
+        MPIR_ERR_SET2(mpi_errno, MPI_ERR_TRUNCATE, "**truncate", "**truncate %d %d", (int) came,
+                      (int) bytes);
+#ifdef HAVE_ERROR_CHECKING
+    else
+        MPIR_ERR_SET2(mpi_errno, MPI_ERR_OTHER, "**collective_size_mismatch",
+                      "**collective_size_mismatch %d %d", (int) came, (int) bytes);
+#endif
+    return mpi_errno;
+}
+
+/* Between two calls others of this process may come in, and where it takes long MPICH goes on with
+ * all that it has. An error of progress is told; whether others will come tells the table. */
+static int wait(int answer)
+{
+    const int mpi_errno = answer == FCI_ICL_EAGAIN ? MPID_Progress_test(NULL) : MPI_SUCCESS;
+    MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    return mpi_errno;
+}
+
+static int run(step * next, struct call *it)
+{
+    fci_icl_group *const group = MPIDI_FCI_COMM(it->comm).group;
+    const size_t bytes = it->bytes;
+    int first = MPI_SUCCESS;
+
+    for (;;) {
+        MPIDI_FCI_ENTER();
+        const int answer = next(MPIDI_FCI_global.context, group, it);
+        MPIDI_FCI_EXIT();
+        if (likely(answer == FCI_ICL_DONE && it->bytes == bytes))
+            return first;
+        if (answer == FCI_ICL_DONE || answer == FCI_ICL_ETRUNC)
+            return wrong_length(it->bytes, bytes);
+        if (answer == FCI_ICL_EPEER)
+            return name_lost(it->comm);
+        if (answer != FCI_ICL_OK && answer != FCI_ICL_EAGAIN)
+            return MPIDI_FCI_error(answer, MPIDI_FCI_global.dead);
+        const int mpi_errno = wait(answer);
+        if (first == MPI_SUCCESS)
+            first = mpi_errno;
+    }
+}
+
+/* --- the table --- */
+
+/* Of processes that started together: whether one that came later shares the host its peers may see
+ * differently. */
+static bool may_share_memory(MPIR_Comm * comm, fci_icl_peer * members)
+{
+    if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || comm->local_size < 2 ||
+        comm->local_size > (int) FCI_ICL_GROUP_MEMBERS)
+        return false;
+    for (int rank = 0; rank < comm->local_size; rank++) {
+        if (!FCI_IS_OF_WORLD(comm, rank) || !FCI_RANK_IS_LOCAL(rank, comm))
+            return false;
+        members[rank] = rank == comm->rank ? 0 : MPIDI_FCI_COMM_TO_PEER(comm, rank);
+    }
+    return true;
+}
+
+bool MPIDI_FCI_find_table(MPIR_Comm * comm, size_t bytes)
+{
+    fci_icl_peer members[FCI_ICL_GROUP_MEMBERS];
+    fci_icl_group *group = NULL;
+    const bool may_share = may_share_memory(comm, members);
+    int answer = may_share ? FCI_ICL_OK : FCI_ICL_EUNREACHABLE;
+
+    MPIDI_FCI_COMM(comm).asked = true;
+    while (answer == FCI_ICL_OK || answer == FCI_ICL_EAGAIN) {
+        MPIDI_FCI_ENTER();
+        answer = fci_icl_group_form(MPIDI_FCI_global.context, members, comm->local_size, comm->rank,
+                                    comm->context_id, &group);
+        MPIDI_FCI_EXIT();
+        (void) wait(answer);
+    }
+    MPIDI_FCI_COMM(comm).group = group;
+    if (answer != FCI_ICL_DONE)
+        MPIDI_FCI_leave_table(comm);
+    else
+        MPIDI_FCI_COMM(comm).longest = fci_icl_group_longest(group);
+    return answer == FCI_ICL_DONE && bytes <= MPIDI_FCI_COMM(comm).longest;
+}
+
+void MPIDI_FCI_leave_table(MPIR_Comm * comm)
+{
+    if (MPIDI_FCI_COMM(comm).group == NULL || MPIDI_FCI_global.context == NULL)
+        return;
+    MPIDI_FCI_ENTER();
+    fci_icl_group_leave(MPIDI_FCI_global.context, MPIDI_FCI_COMM(comm).group);
+    MPIDI_FCI_EXIT();
+    MPIDI_FCI_COMM(comm).group = NULL;
+}
+
+/* --- the collectives --- */
+
+int MPIDI_FCI_barrier(MPIR_Comm * comm)
+{
+    struct call it = {.comm = comm };
+    return run(step_barrier, &it);
+}
+
+int MPIDI_FCI_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, size_t bytes, int root,
+                    MPIR_Comm * comm)
+{
+    struct call it = {.comm = comm,.root = (uint32_t) root,.to = buffer,.bytes = bytes };
+    const bool is_plain = HANDLE_IS_BUILTIN(datatype);
+    char packed[is_plain ? 1 : bytes];
+    int mpi_errno = MPI_SUCCESS;
+
+    if (is_plain)
+        return run(step_bcast, &it);
+    it.to = packed;
+    if (comm->rank == root)
+        mpi_errno = MPIR_Localcopy(buffer, count, datatype, packed, bytes, FCI_BYTE);
+    const int ran = run(step_bcast, &it);
+    MPIR_ERR_ADD(mpi_errno, ran);
+    if (comm->rank != root && mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPIR_Localcopy(packed, bytes, FCI_BYTE, buffer, count, datatype);
+    return mpi_errno;
+}
+
+struct operation {
+    MPI_Aint count;
+    MPI_Datatype datatype;
+    MPI_Op op;
+    int mpi_errno;
+};
+
+static void apply(void *user, const void *in, void *inout)
+{
+    struct operation *const it = user;
+    const int mpi_errno = MPIR_Reduce_local(in, inout, it->count, it->datatype, it->op);
+    if (unlikely(mpi_errno != MPI_SUCCESS))
+        it->mpi_errno = mpi_errno;
+}
+
+int MPIDI_FCI_reduce(const void *from, void *to, MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
+                     uint32_t root, MPIR_Comm * comm)
+{
+    struct operation what = { count, datatype, op, MPI_SUCCESS };
+    struct call it = {.comm = comm,.root = root,.from = from == MPI_IN_PLACE ? to : from,.to = to,
+        .reduction = {apply, &what}
+    };
+    MPI_Aint extent;
+
+    MPIR_Datatype_get_extent_macro(datatype, extent);
+    it.bytes = (size_t) (count * extent);
+    const int mpi_errno = run(step_reduce, &it);
+    return mpi_errno != MPI_SUCCESS ? mpi_errno : what.mpi_errno;
+}
+
+/* Data that are not of a predefined datatype are packed, and unpacked where they come to. */
+int MPIDI_FCI_gather(const void *from, MPI_Aint from_count, MPI_Datatype from_type, void *to,
+                     MPI_Aint to_count, MPI_Datatype to_type, uint32_t root, MPIR_Comm * comm)
+{
+    const bool takes = root == MPIDI_FCI_ALL || root == (uint32_t) comm->rank;
+    struct call it = {.comm = comm,.root = root,.from = from,.to = to,
+        .bytes = takes ? MPIDI_FCI_bytes_of(to_count, to_type)
+            : MPIDI_FCI_bytes_of(from_count, from_type)
+    };
+    const size_t bytes = it.bytes, all = takes ? bytes * comm->local_size : 0;
+    char own[bytes];
+    char *packed = NULL;
+    int mpi_errno = MPI_SUCCESS;
+
+    if (from == MPI_IN_PLACE) {
+        MPI_Aint extent;
+        MPIR_Datatype_get_extent_macro(to_type, extent);
+        it.from = (char *) to + comm->rank * to_count * extent;
+        from_count = to_count;
+        from_type = to_type;
+    }
+    if (!HANDLE_IS_BUILTIN(from_type)) {
+        mpi_errno = MPIR_Localcopy(it.from, from_count, from_type, own, bytes, FCI_BYTE);
+        it.from = own;
+    }
+    if (takes && !HANDLE_IS_BUILTIN(to_type)) {
+        it.to = packed = MPL_malloc(all, MPL_MEM_BUFFER);
+        if (packed == NULL)
+            return MPIDI_FCI_error(FCI_ICL_ENOMEM, 0);
+    }
+    const int ran = run(step_gather, &it);
+    MPIR_ERR_ADD(mpi_errno, ran);
+    if (packed != NULL && mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPIR_Localcopy(packed, all, FCI_BYTE, to, to_count * comm->local_size, to_type);
+    MPL_free(packed);
+    return mpi_errno;
+}
