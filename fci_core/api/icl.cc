@@ -146,7 +146,7 @@ void fci_icl_limits(const fci_icl_context* context, struct fci_icl_limits* limit
         engine.protocol.offers_receives() ? std::max<std::size_t>(known.offer_bytes, 1) : 0;
     limits->am_header_bytes = mp::kHeaderMost;
     limits->unexpected_bytes = known.unexpected_bytes;
-    limits->cores = process_of(context).cores();
+    limits->cores = process_of(context).policy().cores();
     limits->driver = process_of(context).driver();
     limits->driver_reason = process_of(context).why_driver();
     limits->protocol = engine.protocol.name;

@@ -55,23 +55,23 @@ int fci_icl_group_form(fci_icl_context* context, const fci_icl_peer* members, ui
     if (process.in_fork_child()) return FCI_ICL_EUNREACHABLE;
     if (*group == nullptr) {
         const int begun = guarded([&] {
-            Group& it = process.groups().begin({members, count}, self, key);
+            Group& it = process.groups().begin({{members, members + count}, self, key});
             *group = reinterpret_cast<fci_icl_group*>(&it);
             return FCI_ICL_OK;
         });
         if (begun != FCI_ICL_OK) return begun;
     }
     return collective(context, *group, [&](Group& it, unsigned looks) {
-        return process.groups().form(it, process.is_crowded(), looks);
+        return process.groups().form(it, process.policy().gives_core_away(), looks);
     });
 }
 
 void fci_icl_group_leave(fci_icl_context* context, fci_icl_group* group) {
-    process_of(context).leave(group_of(group));
+    process_of(context).groups().leave(group_of(group));
 }
 
 size_t fci_icl_group_longest(const fci_icl_group* group) {
-    return reinterpret_cast<const Group*>(group)->longest();
+    return reinterpret_cast<const Group*>(group)->table().longest();
 }
 
 int fci_icl_group_barrier(fci_icl_context* context, fci_icl_group* group) {
@@ -82,7 +82,9 @@ int fci_icl_group_barrier(fci_icl_context* context, fci_icl_group* group) {
 int fci_icl_group_broadcast(fci_icl_context* context, fci_icl_group* group, uint32_t root,
                             void* data, size_t* bytes) {
     const Group& it = group_of(group);
-    if (root >= it.size() || (root == it.rank() && *bytes > it.longest())) return FCI_ICL_EINVAL;
+    if (root >= it.size() || (root == it.members().self && *bytes > it.table().longest())) {
+        return FCI_ICL_EINVAL;
+    }
     return collective(context, group, [=](Group& it, unsigned looks) {
         return it.broadcast(root, data, bytes, looks);
     });
@@ -90,7 +92,7 @@ int fci_icl_group_broadcast(fci_icl_context* context, fci_icl_group* group, uint
 
 int fci_icl_group_gather(fci_icl_context* context, fci_icl_group* group, uint32_t root,
                          const void* own, void* all, size_t* bytes) {
-    if (!is_root(group_of(group), root) || *bytes > group_of(group).longest()) {
+    if (!is_root(group_of(group), root) || *bytes > group_of(group).table().longest()) {
         return FCI_ICL_EINVAL;
     }
     return collective(context, group, [=](Group& it, unsigned looks) {
@@ -101,7 +103,7 @@ int fci_icl_group_gather(fci_icl_context* context, fci_icl_group* group, uint32_
 int fci_icl_group_reduce(fci_icl_context* context, fci_icl_group* group, uint32_t root,
                          const void* own, void* result, size_t* bytes,
                          const fci_icl_reduction* reduction) {
-    if (!is_root(group_of(group), root) || *bytes > group_of(group).longest()) {
+    if (!is_root(group_of(group), root) || *bytes > group_of(group).table().longest()) {
         return FCI_ICL_EINVAL;
     }
     const Reduction how{reduction->apply, reduction->user};

@@ -301,39 +301,33 @@ int Process::wait(Nanoseconds timeout) {
     }
 }
 
-void Process::end_wait(progress::Wait& wait) noexcept {
-    if (wait.linked()) worked();
-    waits_.remove(wait);
-}
-
 /// With a core for each, the caller has looked on for long, and progress is due. Else one that is
 /// waited for and was last seen on this core gets it at once: each such change is what a collective
 /// costs. If there is none the others are at work; but what is known of cores may be out of date.
 progress::Step Process::step(progress::Wait& wait) noexcept try {
     using progress::Step;
-    if (!is_crowded()) {
-        for (unsigned turns = 0; turns < kTurnsOfStep && turn_apart() > 0; ++turns) {
-        }
-        if (!wait.is_over()) return Step::turn;
-        end_wait(wait);
-        return Step::over;
+    const unsigned yields_most = shared_ ? 1 : kYieldsOfStep;
+    unsigned yields = 0;
+    for (unsigned turns = 0; !policy_.gives_core_away() && turns < kTurnsOfStep; ++turns) {
+        if (turn_apart() <= 0) break;
     }
-    for (unsigned yields = 0;; ++yields) {
-        for (unsigned looks = 0; !wait.is_over() && looks < policy_.kLooksOfStep; ++looks) {
-            if (wait.needs_core()) break;
+    while (policy_.gives_core_away() && !wait.is_over()) {
+        for (unsigned looks = 0; looks < policy_.kLooksOfStep; ++looks) {
+            if (wait.is_over() || wait.needs_core()) break;
             flag::pause();
         }
-        if (wait.is_over()) {
-            end_wait(wait);
-            return Step::over;
-        }
-        if (policy_.sleeps_over(wait.steps())) break;
-        if (yields == (shared_ ? 1 : kYieldsOfStep)) return shared_ ? Step::again : Step::turn;
+        if (wait.is_over() || policy_.sleeps_over(wait.steps())) break;
+        if (yields++ == yields_most) return shared_ ? Step::again : Step::turn;
         follow({progress::WaitAction::yield, 0}, 0);
         wait.set_steps(wait.steps() + 1);
         if (!wait.is_over()) (void)turn_apart();
     }
-    if (!wait.linked()) {
+    if (wait.is_over()) {
+        if (wait.linked()) worked();
+        waits_.remove(wait);
+        return Step::over;
+    }
+    if (policy_.gives_core_away() && !wait.linked()) {
         // A sleep that others prepared has made nobody pass a barrier since this one has said that
         // it sleeps.
         const bool is_armed = wake_ != Wake::off || others_sleep_;

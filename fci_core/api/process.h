@@ -96,7 +96,7 @@ public:
     int wait(Nanoseconds timeout);
     /// How often a collective looks for others before it asks for a step of a wait.
     [[nodiscard]] unsigned looks() const noexcept {
-        return is_crowded() ? 1 : shared_ ? kLooksAmongThreads : kLooksAlone;
+        return policy_.gives_core_away() ? 1 : shared_ ? kLooksAmongThreads : kLooksAlone;
     }
     /// One step of a wait, to be repeated until it is over. Where cores are short it gives the core
     /// to whom it waits for; after some time the caller falls asleep in its progress().
@@ -119,10 +119,6 @@ public:
     /// Writes out what was accepted; false when time ran out (< 0: that of set_linger).
     bool drain(Nanoseconds timeout);
     [[nodiscard]] group::Groups& groups() noexcept { return *groups_; }
-    void leave(group::Group& group) noexcept {
-        waits_.remove(group.wait());
-        groups_->leave(group);
-    }
     /// In a child of fork(): no memory that was shared is touched any more, and what needs a peer
     /// fails. Progress and waiting answer with this.
     void enter_fork_child() noexcept;
@@ -143,9 +139,7 @@ public:
     void set_linger(Nanoseconds most) noexcept { linger_ = most; }
     void set_final_report(FinalReport report) noexcept { final_report_ = std::move(report); }
     [[nodiscard]] std::string wait_policy() const;
-    [[nodiscard]] unsigned cores() const noexcept { return policy_.cores(); }
-    /// There is no core for each process of the job on this host.
-    [[nodiscard]] bool is_crowded() const noexcept { return policy_.spins() != ~0u; }
+    [[nodiscard]] const progress::WaitPolicy& policy() const noexcept { return policy_; }
     /// "0.1.0, driver shm (all 2 ranks on this host), protocol enhanced-mixed, wait spin (2 local
     /// ranks on 2 cores)".
     [[nodiscard]] std::string summary() const;
@@ -172,7 +166,6 @@ private:
     void plan_idle() noexcept;
     unsigned poll_network();
     int turn_apart();
-    void end_wait(progress::Wait& wait) noexcept;
     void look_up() noexcept;
     void look_for_strangers();
     bool went_on() noexcept;

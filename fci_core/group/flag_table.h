@@ -112,6 +112,10 @@ public:
     [[nodiscard]] TableHead& head() const noexcept {
         return *reinterpret_cast<TableHead*>(memory_);
     }
+    /// Not all can join it.
+    [[nodiscard]] bool is_refused() const noexcept {
+        return flag::load_acquire(head().refused) != 0;
+    }
     [[nodiscard]] std::size_t longest() const noexcept {
         return entry_ == sizeof(Entry) ? Entry::kShort : Entry::kLong;
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
@@ -24,16 +25,10 @@ void copy_data(void* to, const void* from, std::size_t bytes) noexcept {
 
 }  // namespace
 
-Group::Group(mp::Engine& engine, mp::Meetings& meetings, const Offers& offers,
-             std::span<const nhi::PeerId> members, unsigned self, std::uint64_t key)
-    : engine_(engine),
-      meetings_(meetings),
-      offers_(offers),
-      key_(key),
-      members_(members.begin(), members.end()),
-      self_(self) {
-    FCI_ASSERT(!members_.empty() && members_.size() <= kMembersMost);
-    FCI_ASSERT(self_ < members_.size() && members_[self_] == nhi::kSelf);
+Group::Group(mp::Engine& engine, mp::Meetings& meetings, const Offers& offers, Members members)
+    : engine_(engine), meetings_(meetings), offers_(offers), members_(std::move(members)) {
+    FCI_ASSERT(size() != 0 && size() <= kMembersMost);
+    FCI_ASSERT(members_.self < size() && members_.peers[members_.self] == nhi::kSelf);
 }
 
 // --- telling ---
@@ -53,8 +48,8 @@ void Group::wake_sleepers() noexcept {
 
 [[gnu::noinline]] void Group::wake(std::uint64_t asleep) noexcept {
     for (unsigned rank = 0; rank < size(); ++rank) {
-        if (rank == self_ || (asleep >> rank & 1) == 0) continue;
-        nhi::Transfer transfer(members_[rank]);
+        if (rank == members_.self || (asleep >> rank & 1) == 0) continue;
+        nhi::Transfer transfer(members_.peers[rank]);
         (void)engine_.network.initiate_transfer(transfer.raise(gcs::kWakeEvent));
     }
 }
@@ -73,7 +68,7 @@ inline bool Group::lacks(unsigned rank) const noexcept {
         case Wanted::nothing: return false;
         case Wanted::room: return flag::load_acquire(table_.past(rank)) < number_;
         case Wanted::said: return rank == broadcast_.root;
-        case Wanted::offer: return rank == owner();
+        case Wanted::offer: return rank == members_.owner();
         case Wanted::meeting:
         case Wanted::result: break;
     }
@@ -94,9 +89,9 @@ inline bool Group::look(unsigned looks) noexcept {
             flag::pause();
         }
     }
-    if (wanted_ == Wanted::offer) [[unlikely]] return offers_.has(members_[owner()], key_);
+    if (wanted_ == Wanted::offer) [[unlikely]] return offers_.has(members_.peers[members_.owner()], members_.key);
     for (; next_ < size(); ++next_) {
-        if (next_ == self_) continue;
+        if (next_ == members_.self) continue;
         while (lacks(next_)) {
             if (--looks == 0) return false;
             flag::pause();
@@ -108,7 +103,7 @@ inline bool Group::look(unsigned looks) noexcept {
 /// One that is waited for is gone.
 bool Group::is_in_vain() const noexcept {
     for (unsigned rank = 0; rank < size(); ++rank) {
-        if (rank != self_ && lacks(rank) && *engine_.peers.reason(members_[rank]) != '\0') {
+        if (rank != members_.self && lacks(rank) && *engine_.peers.reason(members_.peers[rank]) != '\0') {
             return true;
         }
     }
@@ -119,7 +114,7 @@ bool Group::is_in_vain() const noexcept {
 void Group::meet_those_that_lack() noexcept try {
     met_those_ = true;
     for (unsigned rank = 0; rank < size(); ++rank) {
-        if (rank != self_ && lacks(rank)) (void)meetings_.connected(members_[rank]);
+        if (rank != members_.self && lacks(rank)) (void)meetings_.connected(members_.peers[rank]);
     }
 } catch (const std::bad_alloc&) {
     met_those_ = false;
@@ -144,17 +139,18 @@ int Group::not_yet() noexcept {
 
 /// Who sleeps asks for the dead as well: a death is no flag.
 bool Group::is_over() noexcept {
-    return wanted_ == Wanted::nothing || look(1) || is_refused() || (asleep_ && is_in_vain());
+    if (wanted_ == Wanted::nothing || look(1)) return true;
+    return (table_.is_there() && table_.is_refused()) || (asleep_ && is_in_vain());
 }
 
 bool Group::needs_core() noexcept {
-    if (!has_table()) return true;  // it is not known where the others are
+    if (!table_.is_there()) return true;  // it is not known where the others are
     TableHead& head = table_.head();
     const auto here = static_cast<std::uint8_t>(sched_getcpu() + 1);
-    if (flag::load_relaxed(head.core[self_]) != here) flag::store_relaxed(head.core[self_], here);
+    if (flag::load_relaxed(head.core[members_.self]) != here) flag::store_relaxed(head.core[members_.self], here);
     for (unsigned rank = next_; rank < size(); ++rank) {
         const std::uint8_t core = flag::load_relaxed(head.core[rank]);
-        if (rank != self_ && (core == here || core == 0) && lacks(rank)) return true;
+        if (rank != members_.self && (core == here || core == 0) && lacks(rank)) return true;
     }
     return false;
 }
@@ -162,8 +158,8 @@ bool Group::needs_core() noexcept {
 void Group::want_wake(bool wanted) noexcept {
     FCI_ASSERT(asleep_ != wanted);
     asleep_ = wanted;
-    if (!has_table()) return;  // a message wakes by itself
-    const std::uint64_t own = std::uint64_t{1} << self_;
+    if (!table_.is_there()) return;  // a message wakes by itself
+    const std::uint64_t own = std::uint64_t{1} << members_.self;
     if (wanted) {
         flag::set_bits(table_.head().asleep, own);
     } else {
@@ -181,10 +177,6 @@ int Group::hear_offer() noexcept {
     return FCI_ICL_DONE;
 }
 
-bool Group::is_refused() const noexcept {
-    return meeting_ == 1 && flag::load_acquire(table_.head().refused) != 0;
-}
-
 // --- meetings ---
 
 /// Says that this process has come, once all have come to the meeting before: only then all have
@@ -198,7 +190,7 @@ inline int Group::come(const void* own, std::size_t bytes, unsigned looks) noexc
     }
     if (!look(looks)) [[unlikely]] return not_yet();
     met_ = number_;
-    Entry& entry = table_.entry(self_, meeting_);
+    Entry& entry = table_.entry(members_.self, meeting_);
     if (bytes != 0) copy_data(entry.data(bytes), own, bytes);
     entry.publish(meeting_, bytes);
     want(Wanted::meeting, meeting_);
@@ -216,10 +208,10 @@ inline void Group::have_met() noexcept {
 /// Who is not the root goes on as soon as it has come.
 inline int Group::meet(unsigned root, const void* own, std::size_t bytes,
                        unsigned looks) noexcept {
-    FCI_ASSERT(bytes <= longest());
+    FCI_ASSERT(bytes <= table_.longest());
     const int came = come(own, bytes, looks);
     if (came != FCI_ICL_DONE && came != FCI_ICL_OK) return came;
-    if (root != kAll && root != self_) {
+    if (root != kAll && root != members_.self) {
         wanted_ = Wanted::nothing;
         waits_since_ = 0;
         wake_sleepers();
@@ -246,11 +238,11 @@ inline bool Group::has_other_length(std::size_t* bytes) const noexcept {
 int Group::gather(unsigned root, const void* own, void* all, std::size_t* bytes,
                   unsigned looks) noexcept {
     const int answer = meet(root, own, *bytes, looks);
-    if (answer != FCI_ICL_DONE || (root != kAll && root != self_)) return answer;
+    if (answer != FCI_ICL_DONE || (root != kAll && root != members_.self)) return answer;
     if (has_other_length(bytes)) return FCI_ICL_ETRUNC;
     for (unsigned rank = 0; rank < size(); ++rank) {
         std::byte* const to = static_cast<std::byte*>(all) + rank * *bytes;
-        if (rank != self_) {
+        if (rank != members_.self) {
             copy_data(to, table_.entry(rank, meeting_).data(*bytes), *bytes);
         } else if (to != own) {
             copy_data(to, own, *bytes);
@@ -265,12 +257,12 @@ void Group::fold(const void* own, void* result, std::size_t bytes,
                  const Reduction& reduction) const noexcept {
     alignas(64) std::byte kept[Entry::kLong];
     const unsigned last = size() - 1;
-    if (own == result && self_ != last) {
+    if (own == result && members_.self != last) {
         copy_data(kept, own, bytes);
         own = kept;
     }
     const auto share = [&](unsigned rank) {
-        return rank == self_ ? own : table_.entry(rank, meeting_).data(bytes);
+        return rank == members_.self ? own : table_.entry(rank, meeting_).data(bytes);
     };
     if (share(last) != result) copy_data(result, share(last), bytes);
     for (unsigned rank = last; rank-- > 0;) reduction.apply(reduction.user, share(rank), result);
@@ -282,7 +274,7 @@ int Group::reduce(unsigned root, const void* own, void* result, std::size_t* byt
         return reduce_in_throng(own, result, bytes, reduction, looks);
     }
     const int answer = meet(root, own, *bytes, looks);
-    if (answer != FCI_ICL_DONE || (root != kAll && root != self_)) return answer;
+    if (answer != FCI_ICL_DONE || (root != kAll && root != members_.self)) return answer;
     if (has_other_length(bytes)) return FCI_ICL_ETRUNC;
     fold(own, result, *bytes, reduction);
     return FCI_ICL_DONE;
@@ -329,7 +321,7 @@ inline void Group::begin_broadcast(unsigned root) noexcept {
     const bool answers = size() == 2 && root != broadcast.root && broadcast.is_short;
     if (!answers) broadcast.slot = (broadcast.slot + 1) % kSlots;
     broadcast.root = root;
-    if (root != self_) {
+    if (root != members_.self) {
         want(Wanted::said, broadcast.number);
     } else if (broadcast.number > broadcast.all_past + kSlots) {
         want(Wanted::room, broadcast.number - kSlots);
@@ -344,7 +336,7 @@ inline void Group::end_broadcast(bool is_short) noexcept {
     if (wanted_ == Wanted::room && number_ != 0) {
         std::uint64_t least = broadcast.number;
         for (unsigned rank = 0; rank < size(); ++rank) {
-            if (rank != self_) least = std::min(least, flag::load_relaxed(table_.past(rank)));
+            if (rank != members_.self) least = std::min(least, flag::load_relaxed(table_.past(rank)));
         }
         broadcast.all_past = least;
     }
@@ -352,8 +344,8 @@ inline void Group::end_broadcast(bool is_short) noexcept {
     wanted_ = Wanted::nothing;
     waits_since_ = 0;
     const bool is_due = broadcast.number % kPastEvery == 0;
-    if (is_due) flag::store_release(table_.past(self_), broadcast.number);
-    if (is_due || broadcast.root == self_) wake_sleepers();
+    if (is_due) flag::store_release(table_.past(members_.self), broadcast.number);
+    if (is_due || broadcast.root == members_.self) wake_sleepers();
 }
 
 int Group::broadcast(unsigned root, void* data, std::size_t* bytes, unsigned looks) noexcept {
@@ -362,8 +354,8 @@ int Group::broadcast(unsigned root, void* data, std::size_t* bytes, unsigned loo
     FCI_ASSERT(root == broadcast_.root);
     if (!look(looks)) [[unlikely]] return not_yet();
     Entry& said = table_.said(broadcast_.slot);
-    if (root == self_) {
-        FCI_ASSERT(*bytes <= longest());
+    if (root == members_.self) {
+        FCI_ASSERT(*bytes <= table_.longest());
         copy_data(said.data(*bytes), data, *bytes);
         said.publish(broadcast_.number, *bytes);
         end_broadcast(*bytes <= Entry::kShort);
@@ -371,7 +363,7 @@ int Group::broadcast(unsigned root, void* data, std::size_t* bytes, unsigned loo
     }
     const std::size_t came = said.length();
     // Another member has written it.
-    if (came <= *bytes && came <= longest()) copy_data(data, said.data(came), came);
+    if (came <= *bytes && came <= table_.longest()) copy_data(data, said.data(came), came);
     *bytes = came;
     end_broadcast(came <= Entry::kShort);
     return FCI_ICL_DONE;

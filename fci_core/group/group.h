@@ -9,10 +9,8 @@
 // says that they do not, and *bytes then what another one brought.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "fci_core/group/flag_table.h"
@@ -29,11 +27,21 @@ struct Reduction {
     void* user;
 };
 
+/// Who they are, as one of them sees it.
+struct Members {
+    std::vector<nhi::PeerId> peers;  // by rank, at most kMembersMost; nhi::kSelf is at `self`
+    unsigned self;                   // its rank
+    std::uint64_t key;               // no other group of the same members has it now
+
+    [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(peers.size()); }
+    /// Its rank: groups of the same members have their tables at different ones.
+    [[nodiscard]] unsigned owner() const noexcept { return static_cast<unsigned>(key % size()); }
+};
+
 class Group final : private progress::Wait {
 public:
-    /// As Groups::begin() has it. Without a table, so far.
-    Group(mp::Engine& engine, mp::Meetings& meetings, const Offers& offers,
-          std::span<const nhi::PeerId> members, unsigned self, std::uint64_t key);
+    /// Without a table, so far.
+    Group(mp::Engine& engine, mp::Meetings& meetings, const Offers& offers, Members members);
 
     static constexpr unsigned kAll = ~0u;
 
@@ -41,9 +49,6 @@ public:
     [[nodiscard]] int hear_offer() noexcept;
     /// The first collective then is a barrier of those who have opened it.
     void open(const FlagTable& table) noexcept { table_ = table; }
-    [[nodiscard]] bool has_table() const noexcept { return table_.is_there(); }
-    /// Not all can.
-    [[nodiscard]] bool is_refused() const noexcept;
     /// Another member stored what they may wait for.
     void wake_sleepers() noexcept;
 
@@ -61,13 +66,8 @@ public:
                              const Reduction& reduction, unsigned looks) noexcept;
 
     [[nodiscard]] progress::Wait& wait() noexcept { return *this; }
-    [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(members_.size()); }
-    [[nodiscard]] unsigned rank() const noexcept { return self_; }
-    [[nodiscard]] std::size_t longest() const noexcept { return table_.longest(); }
-    [[nodiscard]] std::span<const nhi::PeerId> members() const noexcept { return members_; }
-    [[nodiscard]] std::uint64_t key() const noexcept { return key_; }
-    /// Its rank: groups of the same members have theirs at different ones.
-    [[nodiscard]] unsigned owner() const noexcept { return static_cast<unsigned>(key_ % size()); }
+    [[nodiscard]] unsigned size() const noexcept { return members_.size(); }
+    [[nodiscard]] const Members& members() const noexcept { return members_; }
     [[nodiscard]] const FlagTable& table() const noexcept { return table_; }
 
 private:
@@ -109,9 +109,7 @@ private:
     mp::Meetings& meetings_;
     const Offers& offers_;
     FlagTable table_;
-    const std::uint64_t key_;
-    const std::vector<nhi::PeerId> members_;
-    const unsigned self_;
+    const Members members_;
     Wanted wanted_ = Wanted::nothing;
     bool fences_ = true;  // what is stored may be seen later than what is looked at next
     bool asleep_ = false;

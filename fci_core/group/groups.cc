@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
@@ -74,49 +75,49 @@ void Groups::hear(nhi::PeerId source, const Note& note) {
         TableHead& head = *reinterpret_cast<TableHead*>(place.memory.data());
         flag::store_release(head.refused, 1u);
         for (const auto& group : groups_) {
-            if (group->has_table() && &group->table().head() == &head) group->wake_sleepers();
+            if (group->table().is_there() && &group->table().head() == &head) group->wake_sleepers();
         }
     }
     clear_away();
 }
 
-Group& Groups::begin(std::span<const nhi::PeerId> members, unsigned self, std::uint64_t key) {
-    groups_.push_back(std::make_unique<Group>(engine_, messages_.meetings(), offers_, members, self,
-                                              key));
+Group& Groups::begin(Members members) {
+    groups_.push_back(std::make_unique<Group>(engine_, messages_.meetings(), offers_,
+                                              std::move(members)));
     return *groups_.back();
 }
 
 // --- forming ---
 
 int Groups::form(Group& group, bool crowded, unsigned looks) noexcept try {
-    if (!group.has_table()) {
+    if (!group.table().is_there()) {
         const int found = find(group, crowded);
         if (found != FCI_ICL_DONE) return found;
     }
     const int answer = group.barrier(looks);
     // All have joined it, or one has refused; never both.
-    return answer == FCI_ICL_EAGAIN && group.is_refused() ? FCI_ICL_EUNREACHABLE : answer;
+    return answer == FCI_ICL_EAGAIN && group.table().is_refused() ? FCI_ICL_EUNREACHABLE : answer;
 } catch (const std::bad_alloc&) {
     return FCI_ICL_ENOMEM;
 }
 
 /// The table, at its owner; elsewhere where the owner has said that it is.
 int Groups::find(Group& group, bool crowded) {
-    const nhi::PeerId owner = group.members()[group.owner()];
+    const nhi::PeerId owner = group.members().peers[group.members().owner()];
     if (owner == nhi::kSelf) {
         const Table table = offer(group, crowded);
         const bool joined = table.name != 0 && join(group, table);
         FCI_ASSERT(joined == (table.name != 0));  // it is here
-        for (const nhi::PeerId peer : group.members()) {
-            if (peer != nhi::kSelf) tell(peer, {group.key(), table, 0});
+        for (const nhi::PeerId peer : group.members().peers) {
+            if (peer != nhi::kSelf) tell(peer, {group.members().key, table, 0});
         }
         return joined ? FCI_ICL_DONE : FCI_ICL_EUNREACHABLE;
     }
     if (const int answer = group.hear_offer(); answer != FCI_ICL_DONE) return answer;
-    const Table table = offers_.take(owner, group.key());
+    const Table table = offers_.take(owner, group.members().key);
     if (table.name == 0) return FCI_ICL_EUNREACHABLE;
     if (join(group, table)) return FCI_ICL_DONE;
-    tell(owner, {group.key(), table, group.rank() + std::uint64_t{1}});
+    tell(owner, {group.members().key, table, group.members().self + std::uint64_t{1}});
     return FCI_ICL_EUNREACHABLE;
 }
 
@@ -124,7 +125,7 @@ Table Groups::offer(const Group& group, bool crowded) noexcept try {
     clear_away();
     const unsigned members = group.size();
     places_.reserve(places_.size() + 1);
-    Place place{names_ + 1, {}, {group.members().begin(), group.members().end()}, 0, true};
+    Place place{names_ + 1, {}, group.members().peers, 0, true};
     std::size_t longest = Entry::kLong;
     place.memory = board_.take(FlagTable::bytes(members, longest));
     if (place.memory.empty()) {
@@ -152,7 +153,7 @@ std::byte* Groups::map(nhi::PeerId owner, const Table& table, std::size_t bytes)
 
 /// What another process says of its table is checked against what is there.
 bool Groups::join(Group& group, const Table& table) noexcept {
-    const nhi::PeerId owner = group.members()[group.owner()];
+    const nhi::PeerId owner = group.members().peers[group.members().owner()];
     std::byte* memory = map(owner, table, sizeof(TableHead));
     if (memory == nullptr) return false;
     const TableHead& told = *reinterpret_cast<const TableHead*>(memory);
@@ -163,8 +164,8 @@ bool Groups::join(Group& group, const Table& table) noexcept {
     group.open(FlagTable(memory, group.size(), longest));
     TableHead& head = group.table().head();
     if (engine_.network.ordering() == nhi::Ordering::by_all) flag::store_relaxed(head.fenced, 1u);
-    flag::set_bits(head.inside, bit_of(group.rank()));
-    flag::set_bits(head.joined, bit_of(group.rank()));
+    flag::set_bits(head.inside, bit_of(group.members().self));
+    flag::set_bits(head.joined, bit_of(group.members().self));
     return true;
 }
 
@@ -196,13 +197,14 @@ void Groups::leave(Group& group) noexcept {
     const auto at = std::find_if(groups_.begin(), groups_.end(),
                                  [&](const auto& one) { return one.get() == &group; });
     FCI_ASSERT(at != groups_.end());
-    if (group.has_table() && !engine_.peers.severed()) {  // else it is not there any more
+    progress::Waits::remove(group.wait());
+    if (group.table().is_there() && !engine_.peers.severed()) {  // else it is not there any more
         TableHead& head = group.table().head();
         const auto* const memory = reinterpret_cast<const std::byte*>(&head);
         for (Place& place : places_) {
             if (place.memory.data() == memory) place.taken = false;
         }
-        flag::clear_bits(head.inside, bit_of(group.rank()));
+        flag::clear_bits(head.inside, bit_of(group.members().self));
         clear_away();
     }
     groups_.erase(at);

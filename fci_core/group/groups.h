@@ -20,11 +20,8 @@ class Groups {
 public:
     explicit Groups(mp::MessagePassing& messages);
 
-    /// A group that all members begin, with the same members by rank and the same key, which no
-    /// other group of the same members has. `self` is the rank of this process, for which
-    /// members[self] is nhi::kSelf. Valid until leave().
-    [[nodiscard]] Group& begin(std::span<const nhi::PeerId> members, unsigned self,
-                               std::uint64_t key);
+    /// A group that all members begin. Valid until leave().
+    [[nodiscard]] Group& begin(Members members);
     /// The first that all members call, like a collective. `crowded`: they are more than the cores
     /// that they share. FCI_ICL_EUNREACHABLE, at all: they have no memory in common.
     [[nodiscard]] int form(Group& group, bool crowded, unsigned looks) noexcept;

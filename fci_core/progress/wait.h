@@ -55,7 +55,7 @@ public:
         waits_.push_back(wait);
         wait.want_wake(true);
     }
-    void remove(Wait& wait) noexcept {
+    static void remove(Wait& wait) noexcept {
         if (!wait.linked()) return;
         IntrusiveList<Wait>::remove(wait);
         wait.want_wake(false);

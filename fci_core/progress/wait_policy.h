@@ -56,10 +56,12 @@ public:
     /// After so many steps in vain others compute, or have no core: the wait is like any other.
     [[nodiscard]] static bool sleeps_over(unsigned steps) noexcept { return steps >= kStepsAwake; }
 
+    /// There is no core for each process of the job on this host, or the user says so.
+    [[nodiscard]] bool gives_core_away() const noexcept { return act_ != WaitMode::spin; }
     /// Empty turns in a row for which turn() has no other advice than to spin, and need not be
     /// asked.
     [[nodiscard]] unsigned spins() const noexcept {
-        return act_ == WaitMode::spin ? ~0u : spins_;
+        return gives_core_away() ? spins_ : ~0u;
     }
     /// As many processes of this host as are known by now; the number only grows.
     void set_local_ranks(unsigned local_ranks) noexcept;

@@ -1,10 +1,9 @@
-/* What Open MPI loads for collectives: the component, a module for each communicator whose members
- * share a host, and the table of flags by which these meet. */
+/* What Open MPI loads for collectives: the component, and a module for each communicator whose
+ * members share a host. */
 #include "netmod/openmpi/coll_fci.h"
 
 #include <ompi/group/group.h>
 #include <ompi/version.h>
-#include <opal/runtime/opal_progress.h>
 
 static int priority;
 
@@ -41,58 +40,6 @@ static int init_query(bool progress_threads, bool threads)
     return OMPI_SUCCESS;
 }
 
-/* --- the table --- */
-
-static bool find_members(ompi_communicator_t *comm, fci_icl_peer *members)
-{
-    for (int rank = 0; rank < ompi_comm_size(comm); rank++) {
-        members[rank] = 0;
-        if (rank != ompi_comm_rank(comm) &&
-            pml_fci_peer_of(comm, rank, &members[rank]) != OMPI_SUCCESS)
-            return false;
-    }
-    return true;
-}
-
-static void leave(coll_fci_module *module)
-{
-    if (module->group == NULL || pml_fci.context == NULL)
-        return;
-    pml_fci_enter();
-    fci_icl_group_leave(pml_fci.context, module->group);
-    pml_fci_exit();
-    module->group = NULL;
-}
-
-/* All have it, or none. */
-bool coll_fci_find_table(coll_fci_module *module, ompi_communicator_t *comm)
-{
-    fci_icl_peer members[FCI_ICL_GROUP_MEMBERS];
-    int answer;
-
-    module->asked = true;
-    if (pml_fci.context == NULL || !find_members(comm, members))
-        return false;
-    pml_fci_begin_turn();
-    for (;;) {
-        pml_fci_enter();
-        answer = fci_icl_group_form(pml_fci.context, members, (uint32_t) ompi_comm_size(comm),
-                                    (uint32_t) ompi_comm_rank(comm), PML_FCI_CONTEXT_ID(comm),
-                                    &module->group);
-        pml_fci_exit();
-        pml_fci_call();
-        if (answer != FCI_ICL_OK && answer != FCI_ICL_EAGAIN)
-            break;
-        if (answer == FCI_ICL_EAGAIN)
-            opal_progress();
-    }
-    if (answer != FCI_ICL_DONE)
-        leave(module);
-    else
-        module->longest = fci_icl_group_longest(module->group);
-    return answer == FCI_ICL_DONE;
-}
-
 /* --- the module --- */
 
 static void construct(coll_fci_module *module)
@@ -108,7 +55,7 @@ static void construct(coll_fci_module *module)
 
 static void destruct(coll_fci_module *module)
 {
-    leave(module);
+    coll_fci_leave_table(module);
     RELEASE(allgather);
     RELEASE(allreduce);
     RELEASE(barrier);

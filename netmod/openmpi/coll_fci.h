@@ -40,6 +40,7 @@ OBJ_CLASS_DECLARATION(coll_fci_module);
 /* The first collective asks the others for a table; without one each goes below. In a child of
  * fork(), where there is no context any more, that tells it that it cannot. */
 bool coll_fci_find_table(coll_fci_module *module, ompi_communicator_t *comm);
+void coll_fci_leave_table(coll_fci_module *module);
 
 static inline bool coll_fci_has_table(coll_fci_module *module, ompi_communicator_t *comm)
 {

@@ -90,10 +90,6 @@ public:
     std::byte* map(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override {
         return inner_.map(id, address, bytes);
     }
-    void take_back(nhi::LcsAddress address, std::size_t bytes) noexcept override {
-        inner_.take_back(address, bytes);
-    }
-    [[nodiscard]] nhi::Ordering ordering() noexcept override { return inner_.ordering(); }
     Status provide(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override {
         return inner_.provide(id, address, bytes);
     }

@@ -145,35 +145,13 @@ void RandomJob::wait_once(unsigned at, Manner manner) {
             look(at);
             progress(at);
             return;
-        case Manner::steps: FCI_ASSERT(false);
     }
-}
-
-/// Until it is done, or its process may have ended. Whether it only waited.
-bool RandomJob::wait_in_steps(unsigned at, const std::function<bool()>& is_done) {
-    struct Question {
-        const std::function<bool()>& is_done;
-        Prng& chance;
-    } question{is_done, chance_[at]};
-    fci_icl_condition condition{
-        [](void* user) -> int { return static_cast<Question*>(user)->is_done(); },
-        [](void* user) -> int { return static_cast<Question*>(user)->chance.chance(20); },
-        &question, 0};
-    bool only_waits = true;
-    int result = fci_icl_step(context(at), &condition);
-    while (result != FCI_ICL_DONE && at != plan_.victim && !may_give_up() && !failed()) {
-        check(result == FCI_ICL_OK || result == FCI_ICL_EAGAIN, at, "a step fails");
-        if (result == FCI_ICL_EAGAIN) progress(at);
-        only_waits = only_waits && job_.process(at).messages().drained();
-        result = fci_icl_step(context(at), &condition);
-    }
-    return only_waits;
 }
 
 void RandomJob::await(unsigned at, const std::function<bool()>& is_done) {
     static constexpr Manner kManners[] = {Manner::looks, Manner::looks, Manner::blocks,
                                           Manner::blocks, Manner::descriptor, Manner::probes,
-                                          Manner::looks_between_steps, Manner::steps};
+                                          Manner::looks_between_steps};
     const Manner manner = kManners[chance_[at].below(std::size(kManners))];
     const Nanoseconds began = now(), used = job_.cores().used(at);
     // Who has something to write that there is no room for asks on for room, and does not sleep.
@@ -182,11 +160,7 @@ void RandomJob::await(unsigned at, const std::function<bool()>& is_done) {
         give_up(at);
         if (is_done()) break;
         only_waits = only_waits && job_.process(at).messages().drained();
-        if (manner == Manner::steps) {
-            only_waits = wait_in_steps(at, is_done) && only_waits;
-        } else {
-            wait_once(at, manner);
-        }
+        wait_once(at, manner);
     }
     if (only_waits && !gone_[at]) check_calm(at, began, used);
 }

@@ -37,7 +37,7 @@ private:
     };
     /// What a program does while it waits.
     enum class Manner : std::uint8_t {
-        looks, looks_between_steps, steps, blocks, descriptor, probes
+        looks, looks_between_steps, blocks, descriptor, probes
     };
 
     void program(unsigned at);
@@ -50,7 +50,6 @@ private:
     void look(unsigned at);
     void await(unsigned at, const std::function<bool()>& is_done);
     void wait_once(unsigned at, Manner manner);
-    bool wait_in_steps(unsigned at, const std::function<bool()>& is_done);
     bool progress(unsigned at);
     void finish(unsigned at);
     void check_accounts(unsigned at);
