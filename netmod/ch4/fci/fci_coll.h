@@ -34,13 +34,6 @@ MPL_STATIC_INLINE_PREFIX bool MPIDI_FCI_takes(MPIR_Comm * comm, size_t bytes)
     return !MPIDI_FCI_COMM(comm).asked && MPIDI_FCI_find_table(comm, bytes);
 }
 
-MPL_STATIC_INLINE_PREFIX size_t MPIDI_FCI_bytes_of(MPI_Aint count, MPI_Datatype datatype)
-{
-    MPI_Aint bytes;
-    MPIR_Datatype_get_size_macro(datatype, bytes);
-    return (size_t) (bytes * count);
-}
-
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_barrier(MPIR_Comm * comm, FCI_COLL_ATTR attr)
 {
     if (MPIDI_FCI_IS_WANTED(BARRIER) && MPIDI_FCI_takes(comm, 0))

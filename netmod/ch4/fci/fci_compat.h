@@ -57,6 +57,8 @@
 #define FCI_RANK_IS_LOCAL(rank, comm) MPIDIU_av_is_local(MPIDIU_comm_rank_to_av(comm, rank))
 #define FCI_COLLECTIVE_FINALIZE (!MPIR_CVAR_NO_COLLECTIVE_FINALIZE)
 #define FCI_COLL_ATTR MPIR_Errflag_t
+#define FCI_CONTEXT_PT2PT MPIR_CONTEXT_PT2PT_OFFSET
+#define FCI_CONTEXT_COLL MPIR_CONTEXT_COLL_OFFSET
 #else
 #define FCI_PROGRESS_ARGS int vci, int blocking
 #define FCI_PROGRESS_TELL(turns) ((void) (turns))
@@ -64,6 +66,8 @@
 #define FCI_RANK_IS_LOCAL(rank, comm) MPIDIU_rank_is_local(rank, comm)
 #define FCI_COLLECTIVE_FINALIZE 1
 #define FCI_COLL_ATTR MPIR_Errflag_t *
+#define FCI_CONTEXT_PT2PT MPIR_CONTEXT_INTRA_PT2PT
+#define FCI_CONTEXT_COLL MPIR_CONTEXT_INTRA_COLL
 #endif
 
 /* --- 4.3: MPIR_TAG_USABLE_BITS is no mask any more but a number of bits, and a partitioned receive

@@ -23,7 +23,7 @@ int MPIDI_FCI_mpi_comm_free_hook(MPIR_Comm * comm)
     MPIDI_FCI_leave_table(comm);
     if (MPIDI_FCI_global.context != NULL) {
         MPIDI_FCI_ENTER();
-        for (int kind = MPIR_CONTEXT_INTRA_PT2PT; kind <= MPIR_CONTEXT_INTRA_COLL; kind++)
+        for (int kind = FCI_CONTEXT_PT2PT; kind <= FCI_CONTEXT_COLL; kind++)
             (void) fci_icl_discard(MPIDI_FCI_global.context, MPIDI_FCI_SPACE_TAGGED,
                                    MPIDI_FCI_match(comm->recvcontext_id + kind, 0, 0),
                                    MPIDI_FCI_RANK_MASK | MPIDI_FCI_TAG_MASK);

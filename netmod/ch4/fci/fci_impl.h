@@ -122,6 +122,13 @@ int MPIDI_FCI_reduce(const void *from, void *to, MPI_Aint count, MPI_Datatype da
 int MPIDI_FCI_gather(const void *from, MPI_Aint from_count, MPI_Datatype from_type, void *to,
                      MPI_Aint to_count, MPI_Datatype to_type, uint32_t root, MPIR_Comm * comm);
 
+MPL_STATIC_INLINE_PREFIX size_t MPIDI_FCI_bytes_of(MPI_Aint count, MPI_Datatype datatype)
+{
+    MPI_Aint bytes;
+    MPIR_Datatype_get_size_macro(datatype, bytes);
+    return (size_t) (bytes * count);
+}
+
 void MPIDI_FCI_am_register(void);
 void MPIDI_FCI_register_counters(void);
 
