@@ -281,6 +281,8 @@ virtual_job = \
 	test/simulation/jobs/job.h
 job_simulation_SOURCES = \
 	$(virtual_job) \
+	test/simulation/jobs/collectives.cc \
+	test/simulation/jobs/collectives.h \
 	test/simulation/jobs/job_run.cc \
 	test/simulation/jobs/plan.cc \
 	test/simulation/jobs/plan.h \

@@ -313,7 +313,7 @@ progress::Step Process::step(progress::Wait& wait) noexcept try {
     }
     while (policy_.gives_core_away() && !wait.is_over()) {
         for (unsigned looks = 0; looks < policy_.kLooksOfStep; ++looks) {
-            if (wait.is_over() || wait.needs_core()) break;
+            if (wait.is_over() || wait.needs(host_.core())) break;
             flag::pause();
         }
         if (wait.is_over() || policy_.sleeps_over(wait.steps())) break;

@@ -1,7 +1,5 @@
 #include "fci_core/group/group.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -21,6 +19,10 @@ constexpr unsigned kPastEvery = kSlots / 2;  // a root that has no room waits fo
 
 void copy_data(void* to, const void* from, std::size_t bytes) noexcept {
     mp::copy(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
+}
+
+bool is_gone(const mp::Engine& engine, nhi::PeerId peer) noexcept {
+    return *engine.peers.reason(peer) != '\0';
 }
 
 }  // namespace
@@ -64,9 +66,11 @@ inline void Group::want(Wanted wanted, std::uint64_t number) noexcept {
 }
 
 inline bool Group::lacks(unsigned rank) const noexcept {
+    const nhi::PeerId peer = members_.peers[rank];
     switch (wanted_) {
         case Wanted::nothing: return false;
-        case Wanted::room: return flag::load_acquire(table_.past(rank)) < number_;
+        case Wanted::room:  // who has gone reads nothing any more
+            return flag::load_acquire(table_.past(rank)) < number_ && !is_gone(engine_, peer);
         case Wanted::said: return rank == broadcast_.root;
         case Wanted::offer: return rank == members_.owner();
         case Wanted::meeting:
@@ -103,9 +107,7 @@ inline bool Group::look(unsigned looks) noexcept {
 /// One that is waited for is gone.
 bool Group::is_in_vain() const noexcept {
     for (unsigned rank = 0; rank < size(); ++rank) {
-        if (rank != members_.self && lacks(rank) && *engine_.peers.reason(members_.peers[rank]) != '\0') {
-            return true;
-        }
+        if (rank != members_.self && lacks(rank) && is_gone(engine_, members_.peers[rank])) return true;
     }
     return false;
 }
@@ -143,14 +145,15 @@ bool Group::is_over() noexcept {
     return (table_.is_there() && table_.is_refused()) || (asleep_ && is_in_vain());
 }
 
-bool Group::needs_core() noexcept {
+bool Group::needs(unsigned core) noexcept {
     if (!table_.is_there()) return true;  // it is not known where the others are
     TableHead& head = table_.head();
-    const auto here = static_cast<std::uint8_t>(sched_getcpu() + 1);
-    if (flag::load_relaxed(head.core[members_.self]) != here) flag::store_relaxed(head.core[members_.self], here);
+    const auto here = static_cast<std::uint8_t>(core + 1);
+    std::uint8_t& own = head.core[members_.self];
+    if (flag::load_relaxed(own) != here) flag::store_relaxed(own, here);
     for (unsigned rank = next_; rank < size(); ++rank) {
-        const std::uint8_t core = flag::load_relaxed(head.core[rank]);
-        if (rank != members_.self && (core == here || core == 0) && lacks(rank)) return true;
+        const std::uint8_t its = flag::load_relaxed(head.core[rank]);
+        if (rank != members_.self && (its == here || its == 0) && lacks(rank)) return true;
     }
     return false;
 }

@@ -82,7 +82,7 @@ private:
     };
 
     [[nodiscard]] bool is_over() noexcept override;
-    [[nodiscard]] bool needs_core() noexcept override;
+    [[nodiscard]] bool needs(unsigned core) noexcept override;
     void want_wake(bool wanted) noexcept override;
 
     void want(Wanted wanted, std::uint64_t number) noexcept;

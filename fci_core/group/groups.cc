@@ -133,6 +133,12 @@ Table Groups::offer(const Group& group, bool crowded) noexcept try {
         place.memory = board_.take(FlagTable::bytes(members, longest));
     }
     if (place.memory.empty()) return {};
+    const Table told{place.name,
+                     static_cast<std::uint64_t>(board_.address_of(place.memory.data()))};
+    if (map(nhi::kSelf, told, place.memory.size()) == nullptr) {  // nor can others
+        board_.give_back(place.memory);
+        return {};
+    }
     const FlagTable table(place.memory.data(), members, longest);
     table.clear();
     TableHead& head = table.head();
@@ -141,7 +147,7 @@ Table Groups::offer(const Group& group, bool crowded) noexcept try {
     head.throng = crowded && members >= kThrong;
     head.name = ++names_;
     places_.push_back(std::move(place));
-    return {names_, static_cast<std::uint64_t>(board_.address_of(places_.back().memory.data()))};
+    return told;
 } catch (const std::bad_alloc&) {
     return {};
 }

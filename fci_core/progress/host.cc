@@ -1,5 +1,7 @@
 #include "fci_core/progress/host.h"
 
+#include <sched.h>
+
 #include "fci_core/progress/placement.h"
 #include "fci_core/progress/slice.h"
 #include "fci_core/progress/wait_policy.h"
@@ -11,6 +13,7 @@ namespace {
 class OwnHost final : public Host {
 public:
     void give_core_away() noexcept override { progress::give_core_away(); }
+    unsigned core() noexcept override { return static_cast<unsigned>(sched_getcpu()); }
     Nanoseconds used_time() noexcept override { return progress::used_time(); }
     Nanoseconds lost_time() noexcept override { return progress::lost_time(); }
     void set_slice(Nanoseconds slice) noexcept override { progress::set_slice(slice); }

@@ -12,6 +12,8 @@ public:
     virtual ~Host() = default;
     /// Whoever else is ready to run here runs first.
     virtual void give_core_away() noexcept = 0;
+    /// On which core the calling thread is, or was a moment ago; counted from 0.
+    [[nodiscard]] virtual unsigned core() noexcept = 0;
     /// Processor time of the calling thread.
     [[nodiscard]] virtual Nanoseconds used_time() noexcept = 0;
     /// Time for which it was ready to run while others had its core; < 0: that is not known.

@@ -19,8 +19,9 @@ public:
 
     /// There is nothing to wait for any more. Loads only.
     [[nodiscard]] virtual bool is_over() noexcept = 0;
-    /// Somebody who is waited for was last seen on this core, and must have it to go on.
-    [[nodiscard]] virtual bool needs_core() noexcept = 0;
+    /// Somebody who is waited for was last seen on this core, where the caller is, and must have it
+    /// to go on.
+    [[nodiscard]] virtual bool needs(unsigned core) noexcept = 0;
     /// From now on, or no longer, whoever may end this by a flag raises gcs::kWakeEvent here.
     virtual void want_wake(bool wanted) noexcept = 0;
 

@@ -20,6 +20,7 @@ struct Cores::Task {
     Nanoseconds charged = 0;     // running: until when it was counted as used
     Nanoseconds ready_since = 0;
     bool detached = false;
+    unsigned core = 0;  // running: on this one
     Account account{};
 };
 
@@ -27,6 +28,7 @@ class Cores::TaskHost final : public progress::Host {
 public:
     TaskHost(Cores& cores, Task& task) : cores_(cores), task_(task) {}
     void give_core_away() noexcept override { cores_.give_core_away(task_); }
+    unsigned core() noexcept override { return task_.core; }
     Nanoseconds used_time() noexcept override {
         cores_.spend(task_, cores_.jittered(cores_.options_.call));
         cores_.charge(task_);
@@ -197,12 +199,23 @@ void Cores::wake(unsigned process) {
 }
 
 /// Mostly whoever has been ready for the longest.
+unsigned Cores::free_core() const noexcept {
+    for (unsigned core = 0;; ++core) {
+        FCI_ASSERT(core < options_.cores);
+        const bool taken = std::any_of(tasks_.begin(), tasks_.end(), [&](const auto& task) {
+            return task->state == State::running && task->core == core;
+        });
+        if (!taken) return core;
+    }
+}
+
 void Cores::fill_cores() {
     while (running_ < options_.cores && !ready_.empty()) {
         const std::size_t drawn = prng_.chance(70) ? 0 : prng_.below(ready_.size());
         Task& task = *ready_[drawn];
         ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(drawn));
         ++running_;
+        task.core = free_core();
         task.state = State::running;
         task.account.lost += world_.now() - task.ready_since;
         task.on_since = task.charged = world_.now();

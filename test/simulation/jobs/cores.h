@@ -90,6 +90,7 @@ private:
     void make_ready(Task& task);
     void end_sleep(Task& task, bool woken);
     void charge(Task& task) noexcept;
+    [[nodiscard]] unsigned free_core() const noexcept;
     void fill_cores();
     bool advance(Nanoseconds most);
     void go_on(Task& task);

@@ -36,6 +36,7 @@ Plan::Plan(std::uint64_t seed, const mp::Protocol* protocol) {
     choose_limits(prng);
     if (protocol != nullptr) job.protocol = protocol;
     choose_messages(prng);
+    choose_collectives(prng);
     choose_programs(prng);
 }
 
@@ -147,6 +148,22 @@ void Plan::choose_messages(Prng& prng) {
     }
 }
 
+/// Several groups, one after the other, where there are any.
+void Plan::choose_collectives(Prng& prng) {
+    using Kind = Collective::Kind;
+    if (prng.chance(50)) return;
+    for (unsigned left = drawn(prng, 1, 40); left != 0; --left) {
+        Collective one;
+        if (!collectives.empty() && !prng.chance(5)) {
+            one.kind = static_cast<Kind>(prng.between(1, 4));
+            const bool to_all = one.kind >= Kind::gather && prng.chance(50);
+            one.root = to_all ? FCI_ICL_GROUP_ALL : drawn(prng, 0, job.processes - 1);
+            one.bytes = prng.below(prng.chance(50) ? 57 : 1089);
+        }
+        collectives.push_back(one);
+    }
+}
+
 void Plan::add_receive(Prng& prng, std::size_t number, std::uint64_t sent) {
     const Message& message = messages[number];
     std::vector<Event>& receiver = programs[message.to];
@@ -191,6 +208,14 @@ void Plan::choose_programs(Prng& prng) {
             program.push_back({prng.below(end), Event::Kind::look});
         }
     }
+    std::vector<std::uint64_t> places(collectives.size());
+    for (std::uint64_t& place : places) place = prng.below(end);
+    std::sort(places.begin(), places.end());
+    for (std::size_t i = 0; i < collectives.size(); ++i) {
+        for (auto& program : programs) {
+            program.push_back({places[i], Event::Kind::collective, i});
+        }
+    }
     if (long_wait != 0) {
         programs[prng.below(programs.size())].push_back(
             {prng.below(end), Event::Kind::compute, 0, long_wait});
@@ -210,7 +235,7 @@ std::string Plan::describe() const {
            ", call " + number(job.host.call) + ", yield " + number(job.host.yield) + ", change " +
            number(job.host.change) + ", slice " + number(job.host.slice) + ", apart " +
            number(job.host.apart) + ", look " + number(look) + "; " + number(messages.size()) +
-           " messages, " + job.protocol->name + ", slots " + number(limits.layout.slots) +
+           " messages, " + number(collectives.size()) + " collectives, " + job.protocol->name + ", slots " + number(limits.layout.slots) +
            ", ring " + number(limits.layout.ring_bytes) + ", pool " +
            number(limits.layout.pool_bytes) + ", eager " + number(limits.eager_bytes) +
            ", offer " + number(limits.offer_bytes) + ", unexpected " +

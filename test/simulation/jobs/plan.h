@@ -17,11 +17,11 @@ inline constexpr unsigned kNobody = ~0u;
 
 struct Event {
     enum class Kind : std::uint8_t {
-        send, post, wait_for_send, wait_for_receive, probe_and_receive, compute, look
+        send, post, wait_for_send, wait_for_receive, probe_and_receive, compute, look, collective
     };
     std::uint64_t place;  // in the order of all
     Kind kind;
-    std::size_t message = 0;
+    std::size_t message = 0;  // or collective
     Nanoseconds span = 0;  // compute
 };
 
@@ -30,6 +30,13 @@ struct Message {
     std::uint64_t bytes = 0;
     bool any = false;  // its receive takes what anybody sends with this mark
     bool synchronous = false;
+};
+
+struct Collective {
+    enum class Kind : std::uint8_t { form, barrier, broadcast, gather, reduce };
+    Kind kind = Kind::form;
+    unsigned root = 0;  // or FCI_ICL_GROUP_ALL
+    std::size_t bytes = 0;
 };
 
 struct Plan {
@@ -46,6 +53,7 @@ struct Plan {
 
     JobOptions job;
     std::vector<Message> messages;
+    std::vector<Collective> collectives;  // of all processes, in this order
     std::vector<std::vector<Event>> programs;  // by process
     std::vector<bool> shared;                  // by process: as several threads use it
     bool told_truth = true;                    // of the host
@@ -60,6 +68,7 @@ private:
     void choose_network(Prng& prng);
     void choose_limits(Prng& prng);
     void choose_messages(Prng& prng);
+    void choose_collectives(Prng& prng);
     void choose_programs(Prng& prng);
     void add_receive(Prng& prng, std::size_t message, std::uint64_t sent);
 

@@ -22,6 +22,7 @@ RandomJob::RandomJob(std::uint64_t seed, const mp::Protocol* protocol)
       job_(plan_.job),
       sends_(plan_.messages.size()),
       receives_(plan_.messages.size()),
+      collectives_(plan_.collectives, plan_.job.processes),
       arrived_(plan_.messages.size()),
       own_sleeps_(plan_.job.processes),
       present_(plan_.job.processes),
@@ -52,7 +53,8 @@ std::string RandomJob::run() {
 
 std::string RandomJob::present() const {
     static constexpr const char* kTexts[] = {"sends ", "posts ", "waits for sent ",
-                                             "waits for ", "probes for ", "computes ", "looks "};
+                                             "waits for ", "probes for ", "computes ", "looks ",
+                                             "meets "};
     std::string text;
     for (unsigned at = 0; at < job_.size(); ++at) {
         text += "; " + std::to_string(at) + ' ';
@@ -60,7 +62,9 @@ std::string RandomJob::present() const {
         text += gone_[at]          ? "has ended"
                 : event == nullptr ? "waits for all"
                                    : kTexts[static_cast<unsigned>(event->kind)] +
-                                         text_of(sends_[event->message]);
+                                         (event->kind == Event::Kind::collective
+                                              ? collectives_.describe(event->message)
+                                              : text_of(sends_[event->message]));
     }
     return text;
 }
@@ -96,7 +100,32 @@ void RandomJob::step(unsigned at, const Event& event) {
         case Event::Kind::wait_for_receive: return await(at, [&] { return receive.done; });
         case Event::Kind::compute: return job_.cores().compute(event.span);
         case Event::Kind::look: return look(at);
+        case Event::Kind::collective: return meet(at, event.message);
     }
+}
+
+/// All of them do, whether one has failed before or not.
+void RandomJob::meet(unsigned at, std::size_t number) {
+    if (!collectives_.begin(context(at), at, number)) return;
+    const Nanoseconds began = now(), used = job_.cores().used(at);
+    bool only_waits = true;
+    while (!failed() && !ends_here(at)) {
+        const int answer = collectives_.call(context(at), at, number);
+        if (answer == FCI_ICL_OK || answer == FCI_ICL_EAGAIN) {
+            only_waits = only_waits && job_.process(at).messages().drained();
+            if (answer == FCI_ICL_EAGAIN) progress(at);
+            continue;
+        }
+        // A group that was refused may lack one that has gone since.
+        const bool may_lack =
+            died_ || plan_.collectives[number].kind == Collective::Kind::form;
+        const bool is_fair = answer == FCI_ICL_DONE || answer == FCI_ICL_EUNREACHABLE ||
+                             (answer == FCI_ICL_EPEER && may_lack);
+        check(is_fair, at, "a collective fails");
+        check(collectives_.end(at, number, answer), at, "a collective brings what it should not");
+        break;
+    }
+    if (only_waits && !gone_[at]) check_calm(at, began, used);
 }
 
 // --- waiting ---
@@ -235,6 +264,7 @@ void RandomJob::finish(unsigned at) {
         return true;
     });
     if (failed() || gone_[at]) return;
+    collectives_.leave(context(at), at);
     const bool drained = job_.process(at).drain(plan_.victim == kNobody ? -1 : kMourning);
     check(drained || plan_.victim != kNobody, at, "not everything can be written out");
     check_accounts(at);

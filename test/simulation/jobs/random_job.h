@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fci_core/api/icl.h"
+#include "test/simulation/jobs/collectives.h"
 #include "test/simulation/jobs/plan.h"
 
 namespace fci::jobs {
@@ -48,6 +49,7 @@ private:
     void post(unsigned at, std::size_t message);
     void probe_and_receive(unsigned at, std::size_t message);
     void look(unsigned at);
+    void meet(unsigned at, std::size_t number);
     void await(unsigned at, const std::function<bool()>& is_done);
     void wait_once(unsigned at, Manner manner);
     bool progress(unsigned at);
@@ -76,6 +78,7 @@ private:
     Plan plan_;
     mutable Job job_;
     std::vector<Operation> sends_, receives_;  // by message
+    Collectives collectives_;
     std::vector<bool> arrived_;                // by message
     std::vector<Prng> chance_;                 // by process
     std::vector<std::uint64_t> own_sleeps_;    // by process: on its descriptor

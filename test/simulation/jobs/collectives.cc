@@ -1,0 +1,129 @@
+#include "test/simulation/jobs/collectives.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace fci::jobs {
+
+namespace {
+
+using Kind = Collective::Kind;
+
+constexpr std::size_t kWord = sizeof(std::uint64_t);
+
+std::size_t words(std::size_t bytes) { return (bytes + kWord - 1) / kWord; }
+
+}  // namespace
+
+Collectives::Collectives(const std::vector<Collective>& all, unsigned processes)
+    : all_(all), members_(processes), formed_(all.size()) {}
+
+std::string Collectives::describe(std::size_t number) const {
+    static constexpr const char* kTexts[] = {"a new group", "a barrier", "a broadcast", "a gather",
+                                             "a reduction"};
+    return kTexts[static_cast<unsigned>(all_[number].kind)] + std::string(", collective ") +
+           std::to_string(number);
+}
+
+std::uint64_t Collectives::word_of(std::size_t number, unsigned process, std::size_t i) {
+    return (number + 1) * 0x9e3779b97f4a7c15ull ^ (process + 1) * 0xc2b2ae3d27d4eb4full ^ i;
+}
+
+std::size_t Collectives::bytes_of(const Member& member, const Collective& one) const {
+    return std::min(one.bytes, member.longest) / kWord * kWord;
+}
+
+bool Collectives::begin(fci_icl_context* context, unsigned at, std::size_t number) {
+    Member& member = members_[at];
+    const Collective& one = all_[number];
+    if (one.kind == Kind::form) leave(context, at);
+    if (one.kind != Kind::form && member.longest == 0) return false;
+    member.bytes = bytes_of(member, one);
+    const std::size_t count = words(member.bytes);
+    member.own.assign(count, 0);
+    member.all.assign(count * members_.size(), 0);
+    if (one.kind == Kind::broadcast && one.root != at) return true;
+    for (std::size_t i = 0; i < count; ++i) member.own[i] = word_of(number, at, i);
+    return true;
+}
+
+int Collectives::call(fci_icl_context* context, unsigned at, std::size_t number) {
+    Member& member = members_[at];
+    const Collective& one = all_[number];
+    std::size_t count = words(member.bytes);
+    const fci_icl_reduction sum{
+        [](void* user, const void* in, void* inout) {
+            const auto* const from = static_cast<const std::uint64_t*>(in);
+            auto* const to = static_cast<std::uint64_t*>(inout);
+            // No two commute, but for small differences: the order is seen.
+            for (std::size_t i = 0; i < *static_cast<std::size_t*>(user); ++i) {
+                to[i] = from[i] * 3 + to[i];
+            }
+        },
+        &count};
+    switch (one.kind) {
+        case Kind::form: {
+            std::vector<fci_icl_peer> peers;
+            for (unsigned process = 0; process < members_.size(); ++process) {
+                peers.push_back(Job::id_of(at, process));
+            }
+            return fci_icl_group_form(context, peers.data(),
+                                      static_cast<std::uint32_t>(peers.size()), at, number,
+                                      &member.group);
+        }
+        case Kind::barrier: return fci_icl_group_barrier(context, member.group);
+        case Kind::broadcast:
+            return fci_icl_group_broadcast(context, member.group, one.root, member.own.data(),
+                                           &member.bytes);
+        case Kind::gather:
+            return fci_icl_group_gather(context, member.group, one.root, member.own.data(),
+                                        member.all.data(), &member.bytes);
+        case Kind::reduce: break;
+    }
+    return fci_icl_group_reduce(context, member.group, one.root, member.own.data(),
+                                member.all.data(), &member.bytes, &sum);
+}
+
+bool Collectives::end(unsigned at, std::size_t number, int answer) {
+    Member& member = members_[at];
+    if (all_[number].kind != Kind::form) return answer != FCI_ICL_DONE || is_right(at, number);
+    member.longest = answer == FCI_ICL_DONE ? fci_icl_group_longest(member.group) : 0;
+    if (answer == FCI_ICL_EPEER) return true;
+    // Of those who hear, all hear the same.
+    int& formed = formed_[number];
+    if (formed == 0) formed = answer;
+    return formed == answer;
+}
+
+bool Collectives::is_right(unsigned at, std::size_t number) const {
+    const Member& member = members_[at];
+    const Collective& one = all_[number];
+    const std::size_t count = words(bytes_of(member, one));
+    if (member.bytes != count * kWord) return false;
+    if (one.kind == Kind::broadcast) {
+        for (std::size_t i = 0; i < count; ++i) {
+            if (member.own[i] != word_of(number, one.root, i)) return false;
+        }
+    }
+    if (one.kind < Kind::gather || (one.root != at && one.root != FCI_ICL_GROUP_ALL)) return true;
+    const auto processes = static_cast<unsigned>(members_.size());
+    for (std::size_t i = 0; i < count; ++i) {
+        std::uint64_t sum = word_of(number, processes - 1, i);
+        for (unsigned process = processes; process-- > 0;) {
+            const std::uint64_t word = word_of(number, process, i);
+            if (process != processes - 1) sum = word * 3 + sum;
+            if (one.kind == Kind::gather && member.all[process * count + i] != word) return false;
+        }
+        if (one.kind == Kind::reduce && member.all[i] != sum) return false;
+    }
+    return true;
+}
+
+void Collectives::leave(fci_icl_context* context, unsigned at) {
+    Member& member = members_[at];
+    if (member.group != nullptr) fci_icl_group_leave(context, member.group);
+    member.group = nullptr;
+    member.longest = 0;
+}
+
+}  // namespace fci::jobs

@@ -1,0 +1,47 @@
+// Collectives: those of a random job, by groups of all its processes: what each brings, and what
+// each must get.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fci_core/api/icl.h"
+#include "test/simulation/jobs/plan.h"
+
+namespace fci::jobs {
+
+class Collectives {
+public:
+    Collectives(const std::vector<Collective>& all, unsigned processes);
+
+    /// False: it is not for this process, which has no group.
+    [[nodiscard]] bool begin(fci_icl_context* context, unsigned at, std::size_t number);
+    /// One call of it.
+    [[nodiscard]] int call(fci_icl_context* context, unsigned at, std::size_t number);
+    /// It has answered so. False: it should not, or has brought something else.
+    [[nodiscard]] bool end(unsigned at, std::size_t number, int answer);
+    void leave(fci_icl_context* context, unsigned at);
+
+    [[nodiscard]] std::string describe(std::size_t number) const;
+
+private:
+    struct Member {
+        fci_icl_group* group = nullptr;
+        std::size_t longest = 0;
+        std::size_t bytes = 0;  // of the collective that is under way, as it says
+        std::vector<std::uint64_t> own, all;
+    };
+
+    [[nodiscard]] std::size_t bytes_of(const Member& member, const Collective& one) const;
+    [[nodiscard]] static std::uint64_t word_of(std::size_t number, unsigned process,
+                                               std::size_t i);
+    [[nodiscard]] bool is_right(unsigned at, std::size_t number) const;
+
+    const std::vector<Collective>& all_;
+    std::vector<Member> members_;
+    std::vector<int> formed_;  // by collective: how its group was formed; 0: nobody knows yet
+};
+
+}  // namespace fci::jobs
