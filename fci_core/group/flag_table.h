@@ -8,7 +8,7 @@
 //     longest |                           |
 //   joined    | each member, its own bit  | who offered it: all have said whether they join
 //   inside    | each member, its own bit  | likewise: nobody uses it any more
-//   refused   | who offered it            | all: not all can join
+//   outcome   | who is the first to know  | all: whether all have joined
 //   fenced    | whoever cannot order the  | all, once all are inside: who stores must make a fence
 //             |   stores of others        |
 //   asleep    | each member, its own bit  | whoever stores what that one may wait for
@@ -86,7 +86,7 @@ struct TableHead {
     std::uint32_t throng;   // more members than a core should read for each of them
     std::uint32_t fenced;
     std::uint64_t inside, joined;
-    std::uint32_t refused;
+    std::uint32_t outcome;
     alignas(64) std::uint64_t asleep;
     alignas(64) std::uint64_t gathered;
     alignas(64) std::uint8_t core[kMembersMost];  // counted from 1, modulo 256; 0: not known
@@ -109,12 +109,20 @@ public:
     }
 
     [[nodiscard]] bool is_there() const noexcept { return memory_ != nullptr; }
+    [[nodiscard]] const std::byte* memory() const noexcept { return memory_; }
     [[nodiscard]] TableHead& head() const noexcept {
         return *reinterpret_cast<TableHead*>(memory_);
     }
-    /// Not all can join it.
+    /// Whether the group comes about is decided once, for all its members.
+    enum Outcome : std::uint32_t { open, formed, refused };
     [[nodiscard]] bool is_refused() const noexcept {
-        return flag::load_acquire(head().refused) != 0;
+        return flag::load_acquire(head().outcome) == refused;
+    }
+    /// What it is, if it was not decided before.
+    Outcome decide(Outcome outcome) const noexcept {
+        std::uint32_t before = open, wanted = outcome;
+        const bool is_first = flag::compare_exchange(head().outcome, before, wanted);
+        return is_first ? outcome : static_cast<Outcome>(before);
     }
     [[nodiscard]] std::size_t longest() const noexcept {
         return entry_ == sizeof(Entry) ? Entry::kShort : Entry::kLong;

@@ -104,10 +104,14 @@ inline bool Group::look(unsigned looks) noexcept {
     return true;
 }
 
-/// One that is waited for is gone.
+/// One that is waited for is gone; or, of a group that is only forming, the owner, and then some
+/// may never hear of its table.
 bool Group::is_in_vain() const noexcept {
     for (unsigned rank = 0; rank < size(); ++rank) {
-        if (rank != members_.self && lacks(rank) && is_gone(engine_, members_.peers[rank])) return true;
+        const bool is_needed = lacks(rank) || (meeting_ == 1 && rank == members_.owner());
+        if (rank != members_.self && is_needed && is_gone(engine_, members_.peers[rank])) {
+            return true;
+        }
     }
     return false;
 }

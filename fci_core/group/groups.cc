@@ -72,10 +72,11 @@ void Groups::hear(nhi::PeerId source, const Note& note) {
             continue;
         }
         place.answered |= bit_of(static_cast<unsigned>(note.cannot - 1));
-        TableHead& head = *reinterpret_cast<TableHead*>(place.memory.data());
-        flag::store_release(head.refused, 1u);
         for (const auto& group : groups_) {
-            if (group->table().is_there() && &group->table().head() == &head) group->wake_sleepers();
+            const FlagTable& table = group->table();
+            if (!table.is_there() || table.memory() != place.memory.data()) continue;
+            (void)table.decide(FlagTable::refused);
+            group->wake_sleepers();
         }
     }
     clear_away();
@@ -94,9 +95,13 @@ int Groups::form(Group& group, bool crowded, unsigned looks) noexcept try {
         const int found = find(group, crowded);
         if (found != FCI_ICL_DONE) return found;
     }
+    const FlagTable& table = group.table();
     const int answer = group.barrier(looks);
-    // All have joined it, or one has refused; never both.
-    return answer == FCI_ICL_EAGAIN && group.table().is_refused() ? FCI_ICL_EUNREACHABLE : answer;
+    if (answer == FCI_ICL_EAGAIN) return table.is_refused() ? FCI_ICL_EUNREACHABLE : answer;
+    const bool all_came = answer == FCI_ICL_DONE;
+    const auto outcome = table.decide(all_came ? FlagTable::formed : FlagTable::refused);
+    group.wake_sleepers();
+    return outcome == FlagTable::formed ? FCI_ICL_DONE : all_came ? FCI_ICL_EUNREACHABLE : answer;
 } catch (const std::bad_alloc&) {
     return FCI_ICL_ENOMEM;
 }
@@ -205,12 +210,10 @@ void Groups::leave(Group& group) noexcept {
     FCI_ASSERT(at != groups_.end());
     progress::Waits::remove(group.wait());
     if (group.table().is_there() && !engine_.peers.severed()) {  // else it is not there any more
-        TableHead& head = group.table().head();
-        const auto* const memory = reinterpret_cast<const std::byte*>(&head);
         for (Place& place : places_) {
-            if (place.memory.data() == memory) place.taken = false;
+            if (place.memory.data() == group.table().memory()) place.taken = false;
         }
-        flag::clear_bits(head.inside, bit_of(group.members().self));
+        flag::clear_bits(group.table().head().inside, bit_of(group.members().self));
         clear_away();
     }
     groups_.erase(at);

@@ -434,7 +434,7 @@ TEST(group, form__of_a_table_that_one_cannot_find) {
         job.leave();
     }
     ASSERT_EQ(job.form_all(0), FCI_ICL_DONE);
-    EXPECT_EQ(job.group_of(0).table().head().refused, 0u);
+    EXPECT_EQ(job.group_of(0).table().head().outcome, group::FlagTable::formed);
 }
 
 TEST(group, form__fails_where_the_owner_has_gone) {
