@@ -234,6 +234,7 @@ int Group::barrier(unsigned looks) noexcept { return meet(kAll, nullptr, 0, look
 /// *bytes: that which is not like it.
 inline bool Group::has_other_length(std::size_t* bytes) const noexcept {
     for (unsigned rank = 0; rank < size(); ++rank) {
+        if (rank == members_.self) continue;  // that line is another one's by now
         const std::size_t length = table_.entry(rank, meeting_).length();
         if (length == *bytes) continue;
         *bytes = length;
