@@ -308,6 +308,7 @@ progress::Step Process::step(progress::Wait& wait) noexcept try {
     using progress::Step;
     const unsigned yields_most = shared_ ? 1 : kYieldsOfStep;
     unsigned yields = 0;
+    bool is_long = false;
     for (unsigned turns = 0; !policy_.gives_core_away() && turns < kTurnsOfStep; ++turns) {
         if (turn_apart() <= 0) break;
     }
@@ -316,10 +317,12 @@ progress::Step Process::step(progress::Wait& wait) noexcept try {
             if (wait.is_over() || wait.needs(host_.core())) break;
             flag::pause();
         }
-        if (wait.is_over() || policy_.sleeps_over(wait.steps())) break;
+        is_long = wait.yields() >= policy_.kYieldsOfWait &&
+                  policy_.is_long(device_->now() - wait.since());
+        if (wait.is_over() || is_long) break;
         if (yields++ == yields_most) return shared_ ? Step::again : Step::turn;
         follow({progress::WaitAction::yield, 0}, 0);
-        wait.set_steps(wait.steps() + 1);
+        wait.count_yield();
         if (!wait.is_over()) (void)turn_apart();
     }
     if (wait.is_over()) {
@@ -327,7 +330,7 @@ progress::Step Process::step(progress::Wait& wait) noexcept try {
         waits_.remove(wait);
         return Step::over;
     }
-    if (policy_.gives_core_away() && !wait.linked()) {
+    if (is_long && !wait.linked()) {
         // A sleep that others prepared has made nobody pass a barrier since this one has said that
         // it sleeps.
         const bool is_armed = wake_ != Wake::off || others_sleep_;

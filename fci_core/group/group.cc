@@ -63,6 +63,7 @@ inline void Group::want(Wanted wanted, std::uint64_t number) noexcept {
     wanted_ = wanted;
     number_ = number;
     next_ = 0;
+    begin(0);
 }
 
 inline bool Group::lacks(unsigned rank) const noexcept {
@@ -129,17 +130,15 @@ void Group::meet_those_that_lack() noexcept try {
 /// It is not here. Who has just begun to wait asks no more than that.
 int Group::not_yet() noexcept {
     const Nanoseconds now = engine_.device.now();
-    if (waits_since_ == 0) {
-        waits_since_ = now;
+    if (since() == 0) {
         met_those_ = false;
-        set_steps(0);
+        begin(now);
         return FCI_ICL_EAGAIN;
     }
-    if (!met_those_ && (asleep_ || now - waits_since_ > kPatience)) meet_those_that_lack();
+    if (!met_those_ && (asleep_ || now - since() > kPatience)) meet_those_that_lack();
     // Whoever is gone may have come first.
     if (!is_in_vain() || look(1)) return FCI_ICL_EAGAIN;
     wanted_ = Wanted::nothing;
-    waits_since_ = 0;
     return FCI_ICL_EPEER;
 }
 
@@ -180,7 +179,6 @@ int Group::hear_offer() noexcept {
     if (wanted_ == Wanted::nothing) want(Wanted::offer, 0);
     if (!look(1)) return not_yet();
     wanted_ = Wanted::nothing;
-    waits_since_ = 0;
     return FCI_ICL_DONE;
 }
 
@@ -208,7 +206,6 @@ inline void Group::have_met() noexcept {
     met_ = meeting_;
     broadcast_.all_past = broadcast_.number;  // who comes here has heard them
     wanted_ = Wanted::nothing;
-    waits_since_ = 0;
     wake_sleepers();
 }
 
@@ -220,7 +217,6 @@ inline int Group::meet(unsigned root, const void* own, std::size_t bytes,
     if (came != FCI_ICL_DONE && came != FCI_ICL_OK) return came;
     if (root != kAll && root != members_.self) {
         wanted_ = Wanted::nothing;
-        waits_since_ = 0;
         wake_sleepers();
         return FCI_ICL_DONE;
     }
@@ -350,7 +346,6 @@ inline void Group::end_broadcast(bool is_short) noexcept {
     }
     broadcast.is_short = is_short;
     wanted_ = Wanted::nothing;
-    waits_since_ = 0;
     const bool is_due = broadcast.number % kPastEvery == 0;
     if (is_due) flag::store_release(table_.past(members_.self), broadcast.number);
     if (is_due || broadcast.root == members_.self) wake_sleepers();

@@ -119,7 +119,6 @@ private:
     std::uint64_t meeting_ = 0;   // the last one of this process
     std::uint64_t met_ = 0;       // the last to which all are known to have come
     std::uint64_t throngs_ = 0;   // those in which the last one reduced
-    Nanoseconds waits_since_ = 0;
 
     struct {
         std::uint64_t number = 0;    // the last one

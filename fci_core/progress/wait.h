@@ -6,6 +6,7 @@
 
 #include "fci_core/base/assert.h"
 #include "fci_core/base/intrusive_list.h"
+#include "fci_core/base/status.h"
 
 namespace fci::progress {
 
@@ -25,11 +26,15 @@ public:
     /// From now on, or no longer, whoever may end this by a flag raises gcs::kWakeEvent here.
     virtual void want_wake(bool wanted) noexcept = 0;
 
-    [[nodiscard]] unsigned steps() const noexcept { return steps_; }
-    void set_steps(unsigned steps) noexcept { steps_ = steps; }
+    /// Since when, and how often the core was given away meanwhile.
+    [[nodiscard]] Nanoseconds since() const noexcept { return since_; }
+    [[nodiscard]] unsigned yields() const noexcept { return yields_; }
+    void begin(Nanoseconds now) noexcept { since_ = now, yields_ = 0; }
+    void count_yield() noexcept { ++yields_; }
 
 private:
-    unsigned steps_ = 0;  // that gave the core away in vain
+    Nanoseconds since_ = 0;
+    unsigned yields_ = 0;
 };
 
 /// How a step of it ended.

@@ -53,8 +53,9 @@ public:
     /// Of a step of a wait (Process::step): so often it looks while nobody that is waited for needs
     /// the core. A look takes as long as a message, a change of process ten times that.
     static constexpr unsigned kLooksOfStep = 60;
-    /// After so many steps in vain others compute, or have no core: the wait is like any other.
-    [[nodiscard]] static bool sleeps_over(unsigned steps) noexcept { return steps >= kStepsAwake; }
+    /// After so many yields of a wait it may be like any other, if it has taken long.
+    static constexpr unsigned kYieldsOfWait = 64;
+    [[nodiscard]] static bool is_long(Nanoseconds waited) noexcept { return waited >= kYieldsLast; }
 
     /// There is no core for each process of the job on this host, or the user says so.
     [[nodiscard]] bool gives_core_away() const noexcept { return act_ != WaitMode::spin; }
@@ -85,7 +86,10 @@ public:
     [[nodiscard]] std::string describe() const;
 
 private:
-    static constexpr unsigned kStepsAwake = 64;
+    // Who yields among others that wait has done so 64 times within half a millisecond. A virtual
+    // machine may lose a core for longer, and nobody profits from the sleep: whom all wait for must
+    // then wake them one by one.
+    static constexpr Nanoseconds kYieldsLast = 4'000'000;
 
     void choose() noexcept;
     void set_patience(unsigned empty_turns) noexcept;
