@@ -150,11 +150,11 @@ void fci_icl_limits(const fci_icl_context* context, struct fci_icl_limits* limit
     limits->driver = process_of(context).driver();
     limits->driver_reason = process_of(context).why_driver();
     limits->protocol = engine.protocol.name;
-    limits->wait_policy = process_of(context).kept_wait_policy();
+    limits->wait_policy = process_of(context).kept().wait_policy.c_str();
 }
 
 const char* fci_icl_summary(const fci_icl_context* context) {
-    return process_of(context).kept_summary();
+    return process_of(context).kept().summary.c_str();
 }
 
 const char* fci_icl_peer_reason(const fci_icl_context* context, fci_icl_peer peer) {

@@ -24,7 +24,7 @@ bool is_root(const Group& group, std::uint32_t root) noexcept {
 template <class Call>
 [[gnu::noinline]] int go_on(Process& process, Group& group, const Call& call) noexcept {
     if (process.in_fork_child()) return FCI_ICL_EUNREACHABLE;
-    const Step step = process.step(group.wait());
+    const Step step = process.step(group);
     if (step != Step::over) return step == Step::again ? FCI_ICL_OK : FCI_ICL_EAGAIN;
     const int answer = call();
     return answer == FCI_ICL_EAGAIN ? FCI_ICL_OK : answer;  // the next part of it

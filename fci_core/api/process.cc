@@ -306,40 +306,61 @@ int Process::wait(Nanoseconds timeout) {
 /// costs. If there is none the others are at work; but what is known of cores may be out of date.
 progress::Step Process::step(progress::Wait& wait) noexcept try {
     using progress::Step;
-    const unsigned yields_most = shared_ ? 1 : kYieldsOfStep;
-    unsigned yields = 0;
-    bool is_long = false;
-    for (unsigned turns = 0; !policy_.gives_core_away() && turns < kTurnsOfStep; ++turns) {
-        if (turn_apart() <= 0) break;
+    const auto is_long = [&] {
+        return wait.yields() >= policy_.kYieldsOfWait &&
+               policy_.is_long(device_->now() - wait.since());
+    };
+    bool is_over = wait.is_over();
+    if (!policy_.gives_core_away()) {
+        for (unsigned turns = 0; turns < kTurnsOfStep && turn_apart() > 0; ++turns) {
+        }
+        is_over = wait.is_over();
+    } else if (!is_over && idle_ == FCI_ICL_MAY_SLEEP && is_long()) {
+        sleep_over(wait);
+        (void)turn_apart();
+        is_over = wait.is_over();
+    } else if (!is_over) {
+        is_over = give_core_to_others(wait);
+        if (!is_over && shared_) return Step::again;
     }
-    while (policy_.gives_core_away() && !wait.is_over()) {
+    if (!is_over) return Step::turn;
+    if (wait.linked()) worked();
+    waits_.remove(wait);
+    return Step::over;
+} catch (const std::bad_alloc&) {  // what had arrived needs more memory, and comes back
+    return progress::Step::turn;
+}
+
+/// Whether it is over then.
+bool Process::give_core_to_others(progress::Wait& wait) {
+    FCI_ASSERT(policy_.gives_core_away());
+    for (unsigned left = shared_ ? 1 : kYieldsOfStep; left != 0; --left) {
         for (unsigned looks = 0; looks < policy_.kLooksOfStep; ++looks) {
-            if (wait.is_over() || wait.needs(host_.core())) break;
+            if (wait.is_over()) return true;
+            if (wait.needs(host_.core())) break;
             flag::pause();
         }
-        is_long = wait.yields() >= policy_.kYieldsOfWait &&
-                  policy_.is_long(device_->now() - wait.since());
-        if (wait.is_over() || is_long) break;
-        if (yields++ == yields_most) return shared_ ? Step::again : Step::turn;
         follow({progress::WaitAction::yield, 0}, 0);
         wait.count_yield();
-        if (!wait.is_over()) (void)turn_apart();
+        if (wait.is_over()) return true;
+        (void)turn_apart();
     }
-    if (wait.is_over()) {
-        if (wait.linked()) worked();
-        waits_.remove(wait);
-        return Step::over;
-    }
-    if (is_long && !wait.linked()) {
+    return wait.is_over();
+}
+
+void Process::sleep_over(progress::Wait& wait) {
+    FCI_ASSERT(wait.since() != 0 && !in_fork_child_);
+    if (!wait.linked()) {
         // A sleep that others prepared has made nobody pass a barrier since this one has said that
         // it sleeps.
         const bool is_armed = wake_ != Wake::off || others_sleep_;
         waits_.add(wait);
         if (is_armed) (void)device_->network().configure_event(gcs::kWakeEvent, {false, true});
     }
-    return Step::turn;
-} catch (const std::bad_alloc&) {  // what had arrived needs more memory, and comes back
-    return progress::Step::turn;
+    const Nanoseconds most = shared_                ? progress::kShortSleep
+                             : wait.may_be_woken() ? policy_.kWaitSleepMost
+                                                   : policy_.kStrangerSleepMost;
+    sleep(std::min(policy_.sleep_of_wait(device_->now() - wait.since()), most));
 }
 
 bool Process::drain(Nanoseconds timeout) {
@@ -367,7 +388,7 @@ void Process::enter_fork_child() noexcept {
 
 void Process::show(std::uint64_t job) {
     update_report();
-    report_.open(driver_, messages_.engine().protocol.name, wait_policy(), summary(), job);
+    report_.open(driver_, messages_.engine().protocol.name, policy_.describe(), summary(), job);
 }
 
 void Process::update_report() noexcept {
@@ -388,8 +409,6 @@ std::uint64_t Process::counter(unsigned i) {
     return counter_value(messages_.engine().counters, i);
 }
 
-std::string Process::wait_policy() const { return policy_.describe(); }
-
 std::string Process::summary() const {
     std::string driver = driver_;
     if (!place_.why_driver.empty()) driver += " (" + place_.why_driver + ")";
@@ -397,7 +416,7 @@ std::string Process::summary() const {
         driver += " at " + network.place;
     }
     return std::string(FCI_VERSION_TEXT) + ", driver " + driver + ", protocol " +
-           messages_.engine().protocol.name + ", wait " + wait_policy();
+           messages_.engine().protocol.name + ", wait " + policy_.describe();
 }
 
 int code_of(Status status) noexcept {

@@ -94,15 +94,12 @@ public:
     }
     /// Turns until something happened or the time is over (< 0: none).
     int wait(Nanoseconds timeout);
-    /// How often a collective looks for others before it asks for a step of a wait.
-    [[nodiscard]] unsigned looks() const noexcept {
-        return policy_.gives_core_away() ? 1 : shared_ ? kLooksAmongThreads : kLooksAlone;
-    }
     /// One step of a wait, to be repeated until it is over. Where cores are short it gives the core
     /// to whom it waits for; after some time the caller falls asleep in its progress().
     progress::Step step(progress::Wait& wait) noexcept;
     /// Other threads wait while this one is in progress().
     void share() noexcept { shared_ = true; }
+    [[nodiscard]] unsigned looks() const noexcept { return policy_.looks(shared_); }
     /// What progress may do when nothing happens: FCI_ICL_MAY_SLEEP and the like.
     void set_idle(int idle) noexcept { idle_ = idle; }
     /// Before sleeping on the device's descriptor: false when there is work. The next turn ends it,
@@ -138,17 +135,16 @@ public:
     [[nodiscard]] const char* why_driver() const noexcept { return place_.why_driver.c_str(); }
     void set_linger(Nanoseconds most) noexcept { linger_ = most; }
     void set_final_report(FinalReport report) noexcept { final_report_ = std::move(report); }
-    [[nodiscard]] std::string wait_policy() const;
     [[nodiscard]] const progress::WaitPolicy& policy() const noexcept { return policy_; }
     /// "0.1.0, driver shm (all 2 ranks on this host), protocol enhanced-mixed, wait spin (2 local
     /// ranks on 2 cores)".
     [[nodiscard]] std::string summary() const;
     /// Both as they were in the beginning, for callers in C.
-    void keep_texts() { kept_wait_policy_ = wait_policy(), kept_summary_ = summary(); }
-    [[nodiscard]] const char* kept_wait_policy() const noexcept {
-        return kept_wait_policy_.c_str();
-    }
-    [[nodiscard]] const char* kept_summary() const noexcept { return kept_summary_.c_str(); }
+    struct Texts {
+        std::string wait_policy, summary;
+    };
+    void keep_texts() { kept_ = {policy_.describe(), summary()}; }
+    [[nodiscard]] const Texts& kept() const noexcept { return kept_; }
 
 private:
     Process(std::unique_ptr<ddi::Device> device, const char* driver, const mp::Protocol& protocol,
@@ -156,7 +152,6 @@ private:
     static void* operator new(std::size_t bytes);
 
     static constexpr unsigned kMoment = 256;  // looks: less than a microsecond
-    static constexpr unsigned kLooksAlone = 1024, kLooksAmongThreads = 64;  // with a pause in each
 
     int take_alerted(mp::Peer& peer, const gcs::Line& line) noexcept;
     int take_due() noexcept;
@@ -166,6 +161,8 @@ private:
     void plan_idle() noexcept;
     unsigned poll_network();
     int turn_apart();
+    bool give_core_to_others(progress::Wait& wait);
+    void sleep_over(progress::Wait& wait);
     void look_up() noexcept;
     void look_for_strangers();
     bool went_on() noexcept;
@@ -216,7 +213,7 @@ private:
     bool shared_ = false;
     int idle_ = FCI_ICL_MAY_SLEEP;
     FinalReport final_report_;
-    std::string kept_wait_policy_, kept_summary_;
+    Texts kept_;
     std::optional<group::Groups> groups_;
     progress::Waits waits_;  // before the groups, whose waits they are, end
     // Last: it ends with the counters, and these begin the report page.

@@ -35,8 +35,9 @@ Group::Group(mp::Engine& engine, mp::Meetings& meetings, const Offers& offers, M
 
 // --- telling ---
 
-/// Who sleeps has said so and looked once more since; whoever calls this has stored something. One
-/// that cannot be woken (it has gone, or was never met) hears of it by its own timeout.
+/// Who sleeps has said so and looked once more since; whoever calls this has stored something, or
+/// seen that somebody has. One that this process never met is woken by the owner, which has met all
+/// of them, or by its own timeout.
 void Group::wake_sleepers() noexcept {
     if (fences_) [[unlikely]] {
         flag::full_fence();
@@ -171,6 +172,14 @@ void Group::want_wake(bool wanted) noexcept {
     } else {
         flag::clear_bits(table_.head().asleep, own);
     }
+}
+
+bool Group::may_be_woken() const noexcept {
+    for (unsigned rank = 0; rank < size(); ++rank) {
+        const bool is_stranger = !engine_.peers.find(members_.peers[rank]).attached;
+        if (rank != members_.self && is_stranger && lacks(rank)) return false;
+    }
+    return true;
 }
 
 // --- forming ---
@@ -348,7 +357,8 @@ inline void Group::end_broadcast(bool is_short) noexcept {
     wanted_ = Wanted::nothing;
     const bool is_due = broadcast.number % kPastEvery == 0;
     if (is_due) flag::store_release(table_.past(members_.self), broadcast.number);
-    if (is_due || broadcast.root == members_.self) wake_sleepers();
+    const bool wakes = broadcast.root == members_.self || members_.owner() == members_.self;
+    if (is_due || wakes) wake_sleepers();
 }
 
 int Group::broadcast(unsigned root, void* data, std::size_t* bytes, unsigned looks) noexcept {

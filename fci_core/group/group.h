@@ -38,7 +38,7 @@ struct Members {
     [[nodiscard]] unsigned owner() const noexcept { return static_cast<unsigned>(key % size()); }
 };
 
-class Group final : private progress::Wait {
+class Group final : public progress::Wait {
 public:
     /// Without a table, so far.
     Group(mp::Engine& engine, mp::Meetings& meetings, const Offers& offers, Members members);
@@ -65,7 +65,6 @@ public:
     [[nodiscard]] int reduce(unsigned root, const void* own, void* result, std::size_t* bytes,
                              const Reduction& reduction, unsigned looks) noexcept;
 
-    [[nodiscard]] progress::Wait& wait() noexcept { return *this; }
     [[nodiscard]] unsigned size() const noexcept { return members_.size(); }
     [[nodiscard]] const Members& members() const noexcept { return members_; }
     [[nodiscard]] const FlagTable& table() const noexcept { return table_; }
@@ -84,6 +83,7 @@ private:
     [[nodiscard]] bool is_over() noexcept override;
     [[nodiscard]] bool needs(unsigned core) noexcept override;
     void want_wake(bool wanted) noexcept override;
+    [[nodiscard]] bool may_be_woken() const noexcept override;
 
     void want(Wanted wanted, std::uint64_t number) noexcept;
     [[nodiscard]] bool lacks(unsigned rank) const noexcept;

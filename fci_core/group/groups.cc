@@ -208,7 +208,7 @@ void Groups::leave(Group& group) noexcept {
     const auto at = std::find_if(groups_.begin(), groups_.end(),
                                  [&](const auto& one) { return one.get() == &group; });
     FCI_ASSERT(at != groups_.end());
-    progress::Waits::remove(group.wait());
+    progress::Waits::remove(group);
     if (group.table().is_there() && !engine_.peers.severed()) {  // else it is not there any more
         for (Place& place : places_) {
             if (place.memory.data() == group.table().memory()) place.taken = false;

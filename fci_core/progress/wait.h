@@ -25,6 +25,8 @@ public:
     [[nodiscard]] virtual bool needs(unsigned core) noexcept = 0;
     /// From now on, or no longer, whoever may end this by a flag raises gcs::kWakeEvent here.
     virtual void want_wake(bool wanted) noexcept = 0;
+    /// Whoever may end it is able to raise that event.
+    [[nodiscard]] virtual bool may_be_woken() const noexcept = 0;
 
     /// Since when, and how often the core was given away meanwhile.
     [[nodiscard]] Nanoseconds since() const noexcept { return since_; }

@@ -48,6 +48,10 @@ constexpr unsigned kPatience = 2;
 constexpr unsigned kPatienceMost = 100'000;
 constexpr unsigned kPatienceBeforeYield = 4'000;
 static_assert(kPatienceBeforeYield < kPatienceMost && kPatienceMost % kPatience == 0);
+// Who yields among others that wait has done so 64 times within half a millisecond. A virtual
+// machine may lose a core for longer, and nobody profits from the sleep: whom all wait for must
+// then wake them one by one.
+constexpr Nanoseconds kYieldsLast = 4'000'000;
 // Whoever always uses more processor time than this from one empty turn to the next has something
 // else to do. Of so many, the least counts: switches cost time, too, caches may be cold, and an MPI
 // does more now and then.

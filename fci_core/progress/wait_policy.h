@@ -53,9 +53,20 @@ public:
     /// Of a step of a wait (Process::step): so often it looks while nobody that is waited for needs
     /// the core. A look takes as long as a message, a change of process ten times that.
     static constexpr unsigned kLooksOfStep = 60;
+    /// How often a collective looks for others before it asks for a step; with a pause in each.
+    /// `shared`: other threads of this process wait meanwhile.
+    [[nodiscard]] unsigned looks(bool shared) const noexcept {
+        return gives_core_away() ? 1 : shared ? kLooksAmongThreads : kLooksAlone;
+    }
     /// After so many yields of a wait it may be like any other, if it has taken long.
     static constexpr unsigned kYieldsOfWait = 64;
-    [[nodiscard]] static bool is_long(Nanoseconds waited) noexcept { return waited >= kYieldsLast; }
+    [[nodiscard]] static bool is_long(Nanoseconds waited) noexcept { return waited >= kWaitYields; }
+    /// Of who may not be woken: it looks by itself.
+    static constexpr Nanoseconds kStrangerSleepMost = 2'000'000;
+    static constexpr Nanoseconds kWaitSleepMost = 50'000'000;
+    [[nodiscard]] static Nanoseconds sleep_of_wait(Nanoseconds waited) noexcept {
+        return waited / 16 < kShortSleep ? kShortSleep : waited / 16;
+    }
 
     /// There is no core for each process of the job on this host, or the user says so.
     [[nodiscard]] bool gives_core_away() const noexcept { return act_ != WaitMode::spin; }
@@ -86,10 +97,10 @@ public:
     [[nodiscard]] std::string describe() const;
 
 private:
-    // Who yields among others that wait has done so 64 times within half a millisecond. A virtual
-    // machine may lose a core for longer, and nobody profits from the sleep: whom all wait for must
-    // then wake them one by one.
-    static constexpr Nanoseconds kYieldsLast = 4'000'000;
+    // So many yields are over in a moment where others wait, too. Then nobody profits from a sleep:
+    // whoever comes last would wake all, one by one.
+    static constexpr Nanoseconds kWaitYields = 1'000'000;
+    static constexpr unsigned kLooksAlone = 1024, kLooksAmongThreads = 64;
 
     void choose() noexcept;
     void set_patience(unsigned empty_turns) noexcept;

@@ -18,11 +18,15 @@ int MPIDI_FCI_mpi_comm_commit_post_hook(MPIR_Comm * comm)
 
 /* What is here and was never received goes with the communicator: another one will get its context
  * id. What is still on its way nobody can tell from what is sent on that one. */
+#define TURNS 64
 int MPIDI_FCI_mpi_comm_free_hook(MPIR_Comm * comm)
 {
     MPIDI_FCI_leave_table(comm);
     if (MPIDI_FCI_global.context != NULL) {
         MPIDI_FCI_ENTER();
+        for (int turns = 0; turns < TURNS && !MPIDI_FCI_global.in_turn; turns++)
+            if (MPIDI_FCI_turn() <= 0)
+                break;
         for (int kind = FCI_CONTEXT_PT2PT; kind <= FCI_CONTEXT_COLL; kind++)
             (void) fci_icl_discard(MPIDI_FCI_global.context, MPIDI_FCI_SPACE_TAGGED,
                                    MPIDI_FCI_match(comm->recvcontext_id + kind, 0, 0),

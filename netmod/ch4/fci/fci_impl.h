@@ -24,6 +24,7 @@ typedef struct {
     uint64_t *gpids;            /* MPICH 4: of each peer, by its number, or MPIDI_FCI_NO_GPID */
     uint32_t gpid_count;
     int windows;                /* open now */
+    bool in_turn;               /* of progress, where a communicator may come to its end, too */
     bool partitioned;           /* partitioned communication was used */
     bool broken;                /* a process that was spoken to died: */
     uint32_t dead;              /* this one was the first, */
@@ -83,6 +84,14 @@ MPL_STATIC_INLINE_PREFIX bool MPIDI_FCI_waits_in_vain(void)
 
 /* MPICH 4: remembers which process `peer` is, to know it again when it comes by another way. */
 int MPIDI_FCI_set_gpid(uint32_t peer, uint64_t gpid);
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_FCI_turn(void)
+{
+    MPIDI_FCI_global.in_turn = true;
+    const int work = fci_icl_progress(MPIDI_FCI_global.context);
+    MPIDI_FCI_global.in_turn = false;
+    return work;
+}
 
 /* MPICH 5: one turn of progress with the lock held, and a chance for others to have it. */
 int MPIDI_FCI_turn_and_yield(void);

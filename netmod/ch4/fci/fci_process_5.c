@@ -18,7 +18,7 @@ int MPIDI_FCI_insert_upid(MPIR_Lpid lpid, const char *upid, int upid_len)
 
 int MPIDI_FCI_turn_and_yield(void)
 {
-    (void) fci_icl_progress(MPIDI_FCI_global.context);
+    (void) MPIDI_FCI_turn();
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     MPID_THREAD_CS_YIELD(VCI, FCI_VCI_LOCK(MPIDI_FCI_VCI));
     return MPI_SUCCESS;
