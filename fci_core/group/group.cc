@@ -213,6 +213,7 @@ inline int Group::come(const void* own, std::size_t bytes, unsigned looks) noexc
 
 inline void Group::have_met() noexcept {
     met_ = meeting_;
+    ++engine_.counters.table_collectives;
     broadcast_.all_past = broadcast_.number;  // who comes here has heard them
     wanted_ = Wanted::nothing;
     wake_sleepers();
@@ -226,6 +227,7 @@ inline int Group::meet(unsigned root, const void* own, std::size_t bytes,
     if (came != FCI_ICL_DONE && came != FCI_ICL_OK) return came;
     if (root != kAll && root != members_.self) {
         wanted_ = Wanted::nothing;
+        ++engine_.counters.table_collectives;
         wake_sleepers();
         return FCI_ICL_DONE;
     }
@@ -354,6 +356,7 @@ inline void Group::end_broadcast(bool is_short) noexcept {
         broadcast.all_past = least;
     }
     broadcast.is_short = is_short;
+    ++engine_.counters.table_collectives;
     wanted_ = Wanted::nothing;
     const bool is_due = broadcast.number % kPastEvery == 0;
     if (is_due) flag::store_release(table_.past(members_.self), broadcast.number);
