@@ -25,6 +25,7 @@ dist_check_SCRIPTS += \
 	test/harness/symbols \
 	test/harness/tidy \
 	test/harness/words \
+	test/models/run \
 	test/mpich/apply \
 	test/mpich/mpich-headers \
 	test/mutants/rows \
@@ -49,6 +50,8 @@ EXTRA_DIST += \
 	test/harness/metrics \
 	test/harness/tarball \
 	test/harness/yielding.c \
+	test/models/sleep.pml \
+	test/models/tables.pml \
 	test/tools/everyone.c \
 	test/tools/hosts.c \
 	test/tools/journeys
