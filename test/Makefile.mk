@@ -211,6 +211,8 @@ test_api_SOURCES = \
 	test/unit/api/close_test.cc \
 	test/unit/api/context.h \
 	test/unit/api/faults_test.cc \
+	test/unit/api/group_form_test.cc \
+	test/unit/api/group_job.h \
 	test/unit/api/group_test.cc \
 	test/unit/api/network_test.cc \
 	test/unit/api/limits_test.cc \

@@ -12,6 +12,7 @@ libfci_api_la_SOURCES = \
 	%D%/icl.h \
 	%D%/open_process.cc \
 	%D%/process.cc \
+	%D%/process_step.cc \
 	%D%/process.h \
 	%D%/version.h
 

@@ -275,8 +275,8 @@ struct fci_icl_reduction {
 /* The first collective of a group: it gets its table. All members call it, with the same `members`
  * by rank, but that each has 0 at `self`, and with the same key, which no other group of the same
  * members has as long as there is this one. *group is NULL at first; what is there then is valid
- * until it is left, or close. FCI_ICL_DONE at all members; or at none, and then they do without, and
- * leave it: FCI_ICL_EUNREACHABLE where they have no memory in common, or that of one is used up. */
+ * until it is left, or close. FCI_ICL_DONE at all members; or at none, and then they do without,
+ * and leave it: FCI_ICL_EUNREACHABLE where they have no memory in common, or one has none left. */
 FCI_ICL_API int fci_icl_group_form(fci_icl_context *context, const fci_icl_peer *members,
                                    uint32_t count, uint32_t self, uint64_t key,
                                    fci_icl_group **group);

@@ -37,7 +37,7 @@ struct Layout {
     // Memory of a process that it and its peers read and write as they agree (the group data of
     // §2.6.11 lie in such). It follows the pool, and is a window of its own.
     static constexpr std::uint64_t kBoardLeast = 65536;
-    static constexpr std::uint64_t kBoardMost = 4 << 20;  // where it need not be there from the start
+    static constexpr std::uint64_t kBoardMost = 4 << 20;  // where it comes as it is needed
     static constexpr nhi::WindowNumber kBoardWindow = 1;
     static constexpr nhi::LcsAddress kBoard{nhi::kPairLimit + kPoolPiecesMost * kPieceBytes};
     static_assert(kPoolWindow != kBoardWindow && kBoardWindow < nhi::kWindowsMax);

@@ -12,10 +12,10 @@
 //   fenced    | whoever cannot order the  | all, once all are inside: who stores must make a fence
 //             |   stores of others        |
 //   asleep    | each member, its own bit  | whoever stores what that one may wait for
-//   gathered  | all, one after the other  | themselves: who counts the last is the last (of a throng)
+//   gathered  | all, one after the other  | themselves: who counts last is the last (of a throng)
 //   core      | each member, its own byte | all: a hint, who needs a core to go on
-//   entry     | each member, its own two  | all; by the parity of the meeting's number: who comes to
-//             |                           | the second next one has seen all come to the next
+//   entry     | each member, its own two  | all; by the parity of the meeting's number: who comes
+//             |                           | to the second next one has seen all come to the next
 //   past      | each member, its own      | the root of a broadcast: whether it may reuse a slot
 //   said      | the root of a broadcast   | all; kSlots of them
 //   result    | the last of a throng      | all

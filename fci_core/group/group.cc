@@ -95,7 +95,9 @@ inline bool Group::look(unsigned looks) noexcept {
             flag::pause();
         }
     }
-    if (wanted_ == Wanted::offer) [[unlikely]] return offers_.has(members_.peers[members_.owner()], members_.key);
+    if (wanted_ == Wanted::offer) [[unlikely]] {
+        return offers_.has(members_.peers[members_.owner()], members_.key);
+    }
     for (; next_ < size(); ++next_) {
         if (next_ == members_.self) continue;
         while (lacks(next_)) {
@@ -351,7 +353,8 @@ inline void Group::end_broadcast(bool is_short) noexcept {
     if (wanted_ == Wanted::room && number_ != 0) {
         std::uint64_t least = broadcast.number;
         for (unsigned rank = 0; rank < size(); ++rank) {
-            if (rank != members_.self) least = std::min(least, flag::load_relaxed(table_.past(rank)));
+            if (rank == members_.self) continue;
+            least = std::min(least, flag::load_relaxed(table_.past(rank)));
         }
         broadcast.all_past = least;
     }

@@ -1,5 +1,5 @@
 // Offers: what others have told of tables that are for groups of this process too, and was not
-// taken up so far: whoever offers one may come to the first collective of a group before the others.
+// taken up so far: whoever offers one may come to the first collective of a group before others.
 #pragma once
 
 #include <cstdint>

@@ -59,7 +59,8 @@ int coll_fci_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int coll_fci_bcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
                    ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int coll_fci_allreduce(const void *from, void *to, int count, ompi_datatype_t *datatype,
-                       struct ompi_op_t *op, ompi_communicator_t *comm, mca_coll_base_module_t *module);
+                       struct ompi_op_t *op, ompi_communicator_t *comm,
+                       mca_coll_base_module_t *module);
 int coll_fci_reduce(const void *from, void *to, int count, ompi_datatype_t *datatype,
                     struct ompi_op_t *op, int root, ompi_communicator_t *comm,
                     mca_coll_base_module_t *module);

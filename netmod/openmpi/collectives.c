@@ -173,7 +173,8 @@ static size_t span_of(int count, const ompi_datatype_t *datatype)
 }
 
 int coll_fci_allreduce(const void *from, void *to, int count, ompi_datatype_t *datatype,
-                       struct ompi_op_t *op, ompi_communicator_t *comm, mca_coll_base_module_t *module)
+                       struct ompi_op_t *op, ompi_communicator_t *comm,
+                       mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
     operation what = { comm, count, datatype, op };

@@ -20,10 +20,11 @@
 #undef MPIDI_NM_mpi_allgather
 
 /* Who asked for one of MPICH's algorithms by name gets it. */
+#define MPIDI_FCI_CHOSEN(VARIABLE, what) (MPIR_CVAR_##VARIABLE == MPIR_CVAR_##VARIABLE##_##what)
 #define MPIDI_FCI_IS_WANTED(COLLECTIVE) \
-    (MPIR_CVAR_##COLLECTIVE##_FCI_INTRA_ALGORITHM == MPIR_CVAR_##COLLECTIVE##_FCI_INTRA_ALGORITHM_fci || \
-     (MPIR_CVAR_##COLLECTIVE##_FCI_INTRA_ALGORITHM == MPIR_CVAR_##COLLECTIVE##_FCI_INTRA_ALGORITHM_auto && \
-      MPIR_CVAR_##COLLECTIVE##_INTRA_ALGORITHM == MPIR_CVAR_##COLLECTIVE##_INTRA_ALGORITHM_auto))
+    (MPIDI_FCI_CHOSEN(COLLECTIVE##_FCI_INTRA_ALGORITHM, fci) || \
+     (MPIDI_FCI_CHOSEN(COLLECTIVE##_FCI_INTRA_ALGORITHM, auto) && \
+      MPIDI_FCI_CHOSEN(COLLECTIVE##_INTRA_ALGORITHM, auto)))
 
 /* Whether `bytes` of each process, but for a barrier not none, are for the communicator's table.
  * All come to the same answer: all have as many bytes, whatever their datatypes look like. */

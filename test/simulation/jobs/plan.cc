@@ -235,7 +235,8 @@ std::string Plan::describe() const {
            ", call " + number(job.host.call) + ", yield " + number(job.host.yield) + ", change " +
            number(job.host.change) + ", slice " + number(job.host.slice) + ", apart " +
            number(job.host.apart) + ", look " + number(look) + "; " + number(messages.size()) +
-           " messages, " + number(collectives.size()) + " collectives, " + job.protocol->name + ", slots " + number(limits.layout.slots) +
+           " messages, " + number(collectives.size()) + " collectives, " + job.protocol->name +
+           ", slots " + number(limits.layout.slots) +
            ", ring " + number(limits.layout.ring_bytes) + ", pool " +
            number(limits.layout.pool_bytes) + ", eager " + number(limits.eager_bytes) +
            ", offer " + number(limits.offer_bytes) + ", unexpected " +

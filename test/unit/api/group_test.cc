@@ -6,129 +6,16 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <span>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "fci_core/api/icl.h"
 #include "fci_core/base/prng.h"
-#include "fci_core/group/group.h"
-#include "test/unit/api/context.h"
+#include "test/unit/api/group_job.h"
 #include "test/unit/limit.h"
 
 namespace fci {
 namespace {
-
-constexpr std::uint64_t kJob = 0x4719;
-
-std::uint64_t sleeps(const fci_icl_context* context) {
-    for (unsigned i = 0;; ++i) {
-        if (std::string_view(fci_icl_counter_name(i, nullptr)) == "sleeps") {
-            return fci_icl_counter(context, i);
-        }
-    }
-}
-
-bool is_waiting(int answer) {
-    return answer == FCI_ICL_OK || answer == FCI_ICL_EAGAIN;
-}
-
-/// Processes that have all met.
-class Job {
-public:
-    struct Member {
-        Context context;
-        std::vector<fci_icl_peer> peers;  // by rank
-        fci_icl_group* group = nullptr;
-    };
-
-    explicit Job(unsigned size, std::uint32_t local_ranks = 0) {
-        for (unsigned rank = 0; rank < size; ++rank) {
-            members.push_back({open_context(kJob, local_ranks), {}, nullptr});
-            // The others run when this one returns.
-            fci_icl_set_idle(members.back().context.get(), FCI_ICL_KEEPS_CORE);
-        }
-        for (Member& one : members) {
-            for (Member& other : members) one.peers.push_back(peer_of(one, other));
-        }
-        for (Member& one : members) {
-            for (const fci_icl_peer peer : one.peers) {
-                if (peer == 0) continue;
-                EXPECT_GE(fci_icl_send_bytes(one.context.get(), peer, 0, 0, 1, 0, nullptr, 0,
-                                             nullptr, nullptr),
-                          0);
-            }
-        }
-        for (Member& one : members) {
-            for (unsigned i = 1; i < size; ++i) take(one);
-        }
-    }
-
-    void turn() {
-        for (Member& one : members) {
-            if (one.context) fci_icl_progress(one.context.get());
-        }
-    }
-    /// A call of what all of them call together. By default of the next group.
-    int form(unsigned rank, std::uint64_t key) {
-        Member& one = members[rank];
-        return fci_icl_group_form(one.context.get(), one.peers.data(),
-                                  static_cast<std::uint32_t>(members.size()), rank, key,
-                                  &one.group);
-    }
-    /// What it answers, the same at all. Groups of even keys have their table at rank 0 of two.
-    int form_all(std::uint64_t key) {
-        std::vector<int> answers(members.size(), FCI_ICL_OK);
-        for (Member& one : members) one.group = nullptr;
-        for (Limit limit("a group"); limit.holds();) {
-            for (unsigned rank = 0; rank < members.size(); ++rank) {
-                if (is_waiting(answers[rank])) answers[rank] = form(rank, key);
-                if (answers[rank] == FCI_ICL_EAGAIN) fci_icl_progress(members[rank].context.get());
-            }
-            if (std::none_of(answers.begin(), answers.end(), is_waiting)) break;
-        }
-        for (const int answer : answers) EXPECT_EQ(answer, answers[0]);
-        return answers[0];
-    }
-    void join() { ASSERT_EQ(form_all(key_++), FCI_ICL_DONE); }
-    const group::Group& group_of(unsigned rank) const {
-        return *reinterpret_cast<const group::Group*>(members[rank].group);
-    }
-    void leave() {
-        for (Member& one : members) {
-            if (one.context) fci_icl_group_leave(one.context.get(), one.group);
-        }
-    }
-    int barrier(unsigned rank) {
-        return fci_icl_group_barrier(members[rank].context.get(), members[rank].group);
-    }
-
-    std::vector<Member> members;
-
-private:
-    std::uint64_t key_ = 0;
-
-    static fci_icl_peer peer_of(const Member& from, const Member& to) {
-        unsigned char card[FCI_ICL_CARD_BYTES];
-        fci_icl_card(to.context.get(), card);
-        fci_icl_peer peer = 0;
-        EXPECT_EQ(fci_icl_add_peer(from.context.get(), card, &peer), FCI_ICL_OK);
-        return peer;
-    }
-    void take(Member& one) {
-        fci_icl_status status{};
-        const auto is_here = [&] {
-            return fci_icl_probe(one.context.get(), FCI_ICL_ANY_SOURCE, 0, 1, 0, &status,
-                                 nullptr) == FCI_ICL_OK;
-        };
-        for (Limit limit("a message of each to each"); !is_here() && limit.holds();) turn();
-        EXPECT_EQ(fci_icl_receive_bytes(one.context.get(), FCI_ICL_ANY_SOURCE, 0, 1, 0, nullptr, 0,
-                                        nullptr, nullptr, nullptr),
-                  FCI_ICL_DONE);
-    }
-};
 
 /// x -> times * x + plus: to do one after the other is associative, and no two commute.
 struct Affine {
@@ -153,7 +40,7 @@ public:
             call.root = to_all ? FCI_ICL_GROUP_ALL : static_cast<unsigned>(prng_.below(size()));
             const std::size_t most = prng_.below(2) == 0 ? group::Entry::kShort : kLongest;
             call.bytes = prng_.below(most + 1);
-            if (call.kind == Kind::reduce) call.bytes = call.bytes / sizeof(Affine) * sizeof(Affine);
+            if (call.kind == Kind::reduce) call.bytes -= call.bytes % sizeof(Affine);
         }
     }
     void run() {
@@ -352,100 +239,6 @@ TEST(group, broadcast__tells_how_long_it_is_where_there_is_less_room) {
               FCI_ICL_DONE);
     EXPECT_EQ(bytes, said.size());
     EXPECT_EQ(heard[0], '?');
-}
-
-std::uint64_t place_of(const group::Group& group) {
-    return reinterpret_cast<std::uintptr_t>(&group.table().head());
-}
-
-// The memory of a table is used again when all members have left it.
-TEST(group, form__in_memory_that_was_left) {
-    Job job(2);
-    ASSERT_EQ(job.form_all(0), FCI_ICL_DONE);
-    const std::array<fci_icl_group*, 2> groups{job.members[0].group, job.members[1].group};
-    const std::uint64_t first = place_of(job.group_of(0));
-    fci_icl_group_leave(job.members[0].context.get(), groups[0]);
-    ASSERT_EQ(job.form_all(2), FCI_ICL_DONE);
-    EXPECT_NE(place_of(job.group_of(0)), first) << "one member is still there";
-    fci_icl_group_leave(job.members[1].context.get(), groups[1]);
-    ASSERT_EQ(job.form_all(0), FCI_ICL_DONE);
-    EXPECT_EQ(place_of(job.group_of(0)), first);
-    EXPECT_TRUE(is_waiting(job.barrier(0)));
-    EXPECT_EQ(job.barrier(1), FCI_ICL_DONE);
-}
-
-TEST(group, form__nobody_is_through_before_the_last_one_has_come) {
-    Job job(3);
-    for (int i = 0; i < 200; ++i) {
-        ASSERT_TRUE(is_waiting(job.form(0, 0)));
-        ASSERT_TRUE(is_waiting(job.form(1, 0)));
-        job.turn();
-    }
-    for (Limit limit("the last one"); is_waiting(job.form(2, 0)) && limit.holds();) job.turn();
-    EXPECT_EQ(job.form(0, 0), FCI_ICL_DONE);
-    EXPECT_EQ(job.form(1, 0), FCI_ICL_DONE);
-}
-
-// Where memory is used up tables take short data only, and in the end there are none, for nobody.
-TEST(group, form__as_often_as_there_is_memory) {
-    Job job(2);
-    std::vector<std::array<fci_icl_group*, 2>> groups;
-    unsigned shorts = 0;
-    for (Limit limit("the end of the board"); limit.holds();) {
-        const int answer = job.form_all(2 * groups.size());
-        groups.push_back({job.members[0].group, job.members[1].group});
-        if (answer == FCI_ICL_EUNREACHABLE) break;
-        ASSERT_EQ(answer, FCI_ICL_DONE);
-        shorts += fci_icl_group_longest(groups.back()[0]) == group::Entry::kShort;
-        EXPECT_EQ(fci_icl_group_longest(groups.back()[0]), fci_icl_group_longest(groups.back()[1]));
-    }
-    EXPECT_GT(groups.size(), 150u);
-    EXPECT_GT(shorts, 0u);
-    for (unsigned rank = 0; rank < 2; ++rank) {
-        for (const auto& group : groups) {
-            fci_icl_group_leave(job.members[rank].context.get(), group[rank]);
-        }
-    }
-    ASSERT_EQ(job.form_all(0), FCI_ICL_DONE);
-    EXPECT_EQ(fci_icl_group_longest(job.members[0].group), group::Entry::kLong);
-}
-
-// The others hear of it, and where the table lay there may be another one.
-TEST(group, form__of_a_table_that_one_cannot_find) {
-    Job job(3);
-    for (int round = 0; round < 3; ++round) {
-        for (Job::Member& one : job.members) one.group = nullptr;
-        ASSERT_TRUE(is_waiting(job.form(0, 0)));
-        ASSERT_TRUE(is_waiting(job.form(1, 0)));
-        group::TableHead& head = job.group_of(0).table().head();
-        const std::uint64_t name = std::exchange(head.name, 0);
-        int answer = FCI_ICL_OK;
-        for (Limit limit("an answer"); is_waiting(answer = job.form(2, 0)) && limit.holds();) {
-            job.turn();
-        }
-        EXPECT_EQ(answer, FCI_ICL_EUNREACHABLE);
-        head.name = name;
-        for (const unsigned rank : {0u, 1u}) {
-            for (Limit limit("the same"); is_waiting(answer = job.form(rank, 0)) && limit.holds();) {
-                job.turn();
-            }
-            EXPECT_EQ(answer, FCI_ICL_EUNREACHABLE);
-        }
-        job.leave();
-    }
-    ASSERT_EQ(job.form_all(0), FCI_ICL_DONE);
-    EXPECT_EQ(job.group_of(0).table().head().outcome, group::FlagTable::formed);
-}
-
-TEST(group, form__fails_where_the_owner_has_gone) {
-    Job job(3);
-    job.members[1].context.reset();
-    int answer = FCI_ICL_OK;
-    for (Limit limit("an error"); is_waiting(answer = job.form(0, 1)) && limit.holds();) job.turn();
-    EXPECT_EQ(answer, FCI_ICL_EPEER);
-    answer = fci_icl_group_form(job.members[2].context.get(), job.members[2].peers.data(), 3, 0, 1,
-                                &job.members[2].group);
-    EXPECT_EQ(answer, FCI_ICL_EINVAL) << "another one's rank";
 }
 
 // All have as many bytes, or each that hears of it says so, and the next collective is like any.
