@@ -36,7 +36,8 @@ progress::Step Process::step(progress::Wait& wait) noexcept try {
         is_over = wait.is_over();
     } else if (!is_over) {
         is_over = give_core_to_others(wait);
-        if (!is_over && shared_) return Step::again;
+        const bool turn_is_due = wait.yields() % kYieldsOfStep == 0;
+        if (!is_over && !turn_is_due) return Step::again;
     }
     if (!is_over) return Step::turn;
     if (wait.linked()) worked();
