@@ -8,6 +8,7 @@ using fci::api::process_of;
 using fci::group::Group;
 using fci::group::Reduction;
 using fci::progress::Step;
+using fci::progress::Waits;
 
 namespace {
 
@@ -36,7 +37,11 @@ int collective(fci_icl_context* context, fci_icl_group* group, const Call& call)
     Process& process = process_of(context);
     if (process.in_fork_child()) [[unlikely]] return FCI_ICL_EUNREACHABLE;
     const int answer = call(group_of(group), process.looks());
-    if (answer != FCI_ICL_EAGAIN) [[likely]] return answer;
+    if (answer != FCI_ICL_EAGAIN) [[likely]] {
+        // What it slept over came while the caller made progress.
+        if (group_of(group).linked()) [[unlikely]] Waits::remove(group_of(group));
+        return answer;
+    }
     return go_on(process, group_of(group),
                  [&] { return call(group_of(group), process.looks()); });
 }

@@ -209,6 +209,22 @@ TEST(group, barrier__wakes_who_sleeps_over_it) {
     EXPECT_EQ(job.barrier(1), FCI_ICL_DONE);
 }
 
+// It ended in a call, not in a step: nothing that is stored later is told to who slept over it.
+TEST(group, barrier__is_no_longer_slept_over_when_it_has_ended) {
+    Job job(3, 4096);
+    job.join();
+    fci_icl_context* const self = job.members[1].context.get();
+    fci_icl_set_idle(self, FCI_ICL_MAY_SLEEP);
+    const group::TableHead& head = job.group_of(0).table().head();
+    for (Limit limit("a sleep"); head.asleep == 0 && limit.holds();) {
+        ASSERT_TRUE(is_waiting(job.barrier(1)));
+    }
+    ASSERT_TRUE(is_waiting(job.barrier(0)));
+    EXPECT_EQ(job.barrier(2), FCI_ICL_DONE);
+    EXPECT_EQ(job.barrier(1), FCI_ICL_DONE);
+    EXPECT_EQ(head.asleep, 0u);
+}
+
 // The member that has gone had come to the first one, and not to the second.
 TEST(group, barrier__fails_where_somebody_who_is_missing_has_gone) {
     Job job(3);
