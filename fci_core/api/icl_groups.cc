@@ -21,6 +21,12 @@ bool is_root(const Group& group, std::uint32_t root) noexcept {
     return root < group.size() || root == Group::kAll;
 }
 
+/// Of one that need not wait: others may want to speak to a process that does nothing else.
+constexpr std::uint64_t kTurnEvery = 256;
+[[gnu::noinline]] void take_turn(Process& process) noexcept {
+    (void)guarded([&] { return process.turn_apart(); });
+}
+
 /// It is not here yet: a step of the wait for it, and the next call of it where that is over.
 template <class Call>
 [[gnu::noinline]] int go_on(Process& process, Group& group, const Call& call) noexcept {
@@ -40,6 +46,8 @@ int collective(fci_icl_context* context, fci_icl_group* group, const Call& call)
     if (answer != FCI_ICL_EAGAIN) [[likely]] {
         // What it slept over came while the caller made progress.
         if (group_of(group).linked()) [[unlikely]] Waits::remove(group_of(group));
+        const std::uint64_t so_far = process.messages().engine().counters.table_collectives;
+        if (so_far % kTurnEvery == 0) [[unlikely]] take_turn(process);
         return answer;
     }
     return go_on(process, group_of(group),

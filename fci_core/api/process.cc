@@ -108,6 +108,7 @@ unsigned Process::poll_network() {
     if (busy_polls_.by_time()) alert_ |= kAlways;
     if (now >= report_due_) {
         look_for_strangers();
+        groups_->clear_away();
         // What a flood of messages took, here and in a plug, goes back to the system.
         if (messages_.engine().orders.trim()) (void)malloc_trim(0);
     }
@@ -277,7 +278,6 @@ void Process::end_sleep() noexcept {
     if (!others_sleep_) (void)device_->network().mask_event_interrupt(gcs::kWakeEvent, true);
 }
 
-/// A turn that counts as none: it is in no row of empty ones, over which a caller falls asleep.
 int Process::turn_apart() {
     int work = messages_.turn();
     if (work == 0 && in_fork_child_) [[unlikely]] return kOfParent;

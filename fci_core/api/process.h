@@ -94,6 +94,8 @@ public:
     }
     /// Turns until something happened or the time is over (< 0: none).
     int wait(Nanoseconds timeout);
+    /// A turn that counts as none: it is in no row of empty ones, over which a caller falls asleep.
+    int turn_apart();
     /// One step of a wait, to be repeated until it is over. Where cores are short it gives the core
     /// to whom it waits for; after some time the caller falls asleep in its progress().
     progress::Step step(progress::Wait& wait) noexcept;
@@ -160,7 +162,6 @@ private:
     void worked() noexcept;
     void plan_idle() noexcept;
     unsigned poll_network();
-    int turn_apart();
     bool give_core_to_others(progress::Wait& wait);
     void sleep_over(progress::Wait& wait);
     void look_up() noexcept;

@@ -27,6 +27,8 @@ public:
     [[nodiscard]] int form(Group& group, bool crowded, unsigned looks) noexcept;
     /// Nothing of the table is touched any more.
     void leave(Group& group) noexcept;
+    /// The memory of tables that all have left goes back.
+    void clear_away() noexcept;
 
 private:
     struct Place {
@@ -46,7 +48,6 @@ private:
     [[nodiscard]] std::byte* map(nhi::PeerId owner, const Table& table,
                                  std::size_t bytes) noexcept;
     [[nodiscard]] bool is_free(const Place& place) const noexcept;
-    void clear_away() noexcept;
 
     mp::MessagePassing& messages_;
     mp::Engine& engine_;

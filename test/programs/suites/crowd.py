@@ -1,5 +1,6 @@
 """Small collectives of all kinds, in any order, on communicators that come and go, among more ranks
-than cores: where FCI has ways of its own for them, and where it has none."""
+than cores: where FCI has ways of its own for them, and where it has none. And many communicators,
+which give back the memory that they took."""
 
 from harness import HERE, Case, built, failed, passed, run, signal_named
 
@@ -19,9 +20,24 @@ def crowd(settings, ranks, seed):
     return passed(f"seed {seed}")
 
 
+def communicators(settings, ranks, alive, rounds):
+    where = settings.directory("communicators")
+    binary = built(settings, HERE / "communicators.c", where / "communicators", mpi=True,
+                   against_fci=False)
+    command, env = settings.mpirun(ranks, [binary, alive, rounds])
+    ran = run(command, cwd=where, env=env, timeout=LIMIT)
+    if ran.code or ran.left or signal_named(ran.err) or "communicators: " not in ran.out:
+        return failed(f"{ran.ended()}: {ran.last_line()}")
+    return passed(ran.last_line())
+
+
 def cases(settings):
     if not settings.over_our_build:
         return
     for ranks, seed in ((2, 1), (3, 2), (5, 3), (8, 4), (16, 5), (20, 6)):
         yield Case(f"{ranks}-ranks", lambda ranks=ranks, seed=seed: crowd(settings, ranks, seed),
                    ci=ranks in (3, 8, 20))
+    for ranks, alive, rounds in ((2, 200, 10), (4, 200, 3)):
+        yield Case(f"communicators-{ranks}",
+                   lambda ranks=ranks, alive=alive, rounds=rounds:
+                   communicators(settings, ranks, alive, rounds), ci=ranks == 4)
