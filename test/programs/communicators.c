@@ -1,4 +1,4 @@
-/* communicators.c: many that are alive at once, and many that come and go, with a collective on each;
+/* communicators.c: many that are alive at once, and many that come and go, with collectives on each;
  * what they took of memory that processes share goes back.
  *
  *   communicators ALIVE ROUNDS
