@@ -63,6 +63,17 @@ static PML_FCI_APART int fail(const call *it, int answer)
     return answer == FCI_ICL_ETRUNC ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
 }
 
+/* There may be turns in it. */
+static inline int call_once(step *next, call *it)
+{
+    pml_fci_enter();
+    pml_fci.in_turn = true;
+    const int answer = next(it);
+    pml_fci.in_turn = false;
+    pml_fci_exit();
+    return answer;
+}
+
 static PML_FCI_APART int wait_for(step *next, call *it, int answer)
 {
     pml_fci_begin_turn();
@@ -70,9 +81,7 @@ static PML_FCI_APART int wait_for(step *next, call *it, int answer)
         pml_fci_call();
         if (answer == FCI_ICL_EAGAIN)
             opal_progress();
-        pml_fci_enter();
-        answer = next(it);
-        pml_fci_exit();
+        answer = call_once(next, it);
     }
     pml_fci_call();
     return answer == FCI_ICL_DONE ? OMPI_SUCCESS : fail(it, answer);
@@ -80,9 +89,7 @@ static PML_FCI_APART int wait_for(step *next, call *it, int answer)
 
 static inline int run(step *next, call *it)
 {
-    pml_fci_enter();
-    const int answer = next(it);
-    pml_fci_exit();
+    const int answer = call_once(next, it);
     return OPAL_LIKELY(answer == FCI_ICL_DONE) ? OMPI_SUCCESS : wait_for(next, it, answer);
 }
 

@@ -47,6 +47,7 @@ typedef struct {
     struct pml_fci_request *called; /* complete, and somebody is to be called; the oldest first */
     struct pml_fci_request **called_end;
     ompi_request_t sent;            /* what a send answers that was complete at once */
+    bool in_turn;                   /* of progress, in which a communicator may come to its end */
     bool has_windows;               /* whose traffic comes by other ways than FCI, waking nobody */
     int windows_free;               /* places in Open MPI's table, when they were counted */
     uint64_t ended;                 /* requests, so far */
@@ -134,6 +135,15 @@ static inline void pml_fci_look_for_windows(void)
 {
     if (OPAL_UNLIKELY(ompi_mpi_windows.number_free != pml_fci.windows_free))
         pml_fci_count_windows();
+}
+
+/* One turn, with the lock held. */
+static inline int pml_fci_turn(void)
+{
+    pml_fci.in_turn = true;
+    const int events = fci_icl_progress(pml_fci.context);
+    pml_fci.in_turn = false;
+    return events;
 }
 
 /* Into *peer: who has this rank. An error of Open MPI's if its card is not to be had. */

@@ -146,7 +146,7 @@ static void turn_until_done(const struct fci_icl_status *status)
     pml_fci_begin_turn();
     for (;;) {
         pml_fci_call();  /* before a turn in which this process may sleep */
-        const int events = fci_icl_progress(pml_fci.context);
+        const int events = pml_fci_turn();
         if (!is_under_way(status))
             break;
         ++looks;

@@ -148,7 +148,7 @@ int pml_fci_progress(void)
     if (OPAL_UNLIKELY(opal_using_threads()) && pthread_mutex_trylock(&pml_fci.lock) != 0)
         return 0;
     pml_fci_begin_turn();
-    events = fci_icl_progress(pml_fci.context);
+    events = pml_fci_turn();
     pml_fci_exit();
     pml_fci_call();
     return events > 0 ? events : 0;

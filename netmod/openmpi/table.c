@@ -36,9 +36,11 @@ bool coll_fci_find_table(coll_fci_module *module, ompi_communicator_t *comm)
     pml_fci_begin_turn();
     for (;;) {
         pml_fci_enter();
+        pml_fci.in_turn = true;
         answer = fci_icl_group_form(pml_fci.context, members, (uint32_t) ompi_comm_size(comm),
                                     (uint32_t) ompi_comm_rank(comm), PML_FCI_CONTEXT_ID(comm),
                                     &module->group);
+        pml_fci.in_turn = false;
         pml_fci_exit();
         pml_fci_call();
         if (answer != FCI_ICL_OK && answer != FCI_ICL_EAGAIN)

@@ -126,17 +126,15 @@ static void discard_leftovers(uint64_t context)
     (void) fci_icl_discard(pml_fci.context, 0, context, PML_FCI_RANK_MASK | UINT32_MAX);
 }
 
-/* Of communicators before this one that had its context id. Nobody has sent on this one yet: Open
- * MPI lets its members meet first, when each has added it. So turns bring in what is on its way. */
-static void begin_empty(uint64_t context)
+/* What is on its way, too. */
+static void bring_in_and_discard(uint64_t context)
 {
     enum { TURNS_MOST = 64 };
     pml_fci_enter();
-    for (int turns = 0; turns < TURNS_MOST && fci_icl_progress(pml_fci.context) > 0; turns++) {
+    for (int turns = 0; turns < TURNS_MOST && !pml_fci.in_turn && pml_fci_turn() > 0; turns++) {
     }
     discard_leftovers(context);
     pml_fci_exit();
-    pml_fci_call();
 }
 
 int pml_fci_add_comm(ompi_communicator_t *comm)
@@ -152,7 +150,10 @@ int pml_fci_add_comm(ompi_communicator_t *comm)
     for (int rank = 0; rank < size; rank++)
         own->peers[rank] = PML_FCI_UNKNOWN;
     comm->c_pml_comm = (struct mca_pml_comm_t *) own;
-    begin_empty(context);
+    /* Of communicators before this one that had its context id. Nobody has sent on this one yet:
+     * Open MPI lets its members meet first, when each has added it. */
+    bring_in_and_discard(context);
+    pml_fci_call();
     /* A receive from any source hears of the death of each rank of the job that FCI knows. */
     if (comm == &ompi_mpi_comm_world.comm && size <= PML_FCI_RANKS_MET)
         (void) find_all(comm, size);
@@ -166,11 +167,8 @@ int pml_fci_add_comm(ompi_communicator_t *comm)
 int pml_fci_del_comm(ompi_communicator_t *comm)
 {
     pml_fci_comm *const own = pml_fci_comm_of(comm);
-    if (own != NULL && pml_fci.context != NULL) {
-        pml_fci_enter();
-        discard_leftovers(own->receives);
-        pml_fci_exit();
-    }
+    if (own != NULL && pml_fci.context != NULL)
+        bring_in_and_discard(own->receives);
     free(own);
     comm->c_pml_comm = NULL;
     return OMPI_SUCCESS;

@@ -1,5 +1,5 @@
-/* communicators.c: many that are alive at once, and many that come and go, with collectives on each;
- * what they took of memory that processes share goes back.
+/* communicators.c: many that are alive at once, and many that come and go, each used; what they
+ * took of memory that processes share goes back.
  *
  *   communicators ALIVE ROUNDS
  *

@@ -162,7 +162,9 @@ static int run(step * next, struct call *it)
 
     for (;;) {
         MPIDI_FCI_ENTER();
+        MPIDI_FCI_global.in_turn = true;        /* there may be one in it */
         const int answer = next(MPIDI_FCI_global.context, group, it);
+        MPIDI_FCI_global.in_turn = false;
         MPIDI_FCI_EXIT();
         if (likely(answer == FCI_ICL_DONE && it->bytes == bytes))
             return first;
@@ -205,8 +207,10 @@ bool MPIDI_FCI_find_table(MPIR_Comm * comm, size_t bytes)
     MPIDI_FCI_COMM(comm).asked = true;
     while (answer == FCI_ICL_OK || answer == FCI_ICL_EAGAIN) {
         MPIDI_FCI_ENTER();
+        MPIDI_FCI_global.in_turn = true;
         answer = fci_icl_group_form(MPIDI_FCI_global.context, members, comm->local_size, comm->rank,
                                     comm->context_id, &group);
+        MPIDI_FCI_global.in_turn = false;
         MPIDI_FCI_EXIT();
         (void) wait(answer);
     }
