@@ -261,7 +261,8 @@ FCI_ICL_API void fci_icl_disarm(fci_icl_context *context);
  * FCI_ICL_ETRUNC: lengths differ, and *bytes is that of another member. While it answers FCI_ICL_OK
  * or FCI_ICL_EAGAIN it is called again with the same arguments. FCI_ICL_OK: not yet; other threads
  * may be let in before. FCI_ICL_EAGAIN: not for a while; make progress before, by all that the
- * caller has to make progress with. There it may fall asleep, and is woken. */
+ * caller has to make progress with. A call may sleep for up to 50 ms, half a one in a context that
+ * threads share, and is woken. */
 typedef struct fci_icl_group fci_icl_group;
 #define FCI_ICL_GROUP_MEMBERS 64u
 #define FCI_ICL_GROUP_ALL UINT32_MAX /* instead of a root: all */

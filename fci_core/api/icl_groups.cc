@@ -30,7 +30,6 @@ constexpr std::uint64_t kTurnEvery = 256;
 /// It is not here yet: a step of the wait for it, and the next call of it where that is over.
 template <class Call>
 [[gnu::noinline]] int go_on(Process& process, Group& group, const Call& call) noexcept {
-    if (process.in_fork_child()) return FCI_ICL_EUNREACHABLE;
     const Step step = process.step(group);
     if (step != Step::over) return step == Step::again ? FCI_ICL_OK : FCI_ICL_EAGAIN;
     const int answer = call();

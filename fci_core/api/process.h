@@ -97,7 +97,7 @@ public:
     /// A turn that counts as none: it is in no row of empty ones, over which a caller falls asleep.
     int turn_apart();
     /// One step of a wait, to be repeated until it is over. Where cores are short it gives the core
-    /// to whom it waits for; after some time the caller falls asleep in its progress().
+    /// to whom it waits for, and after some time sleeps.
     progress::Step step(progress::Wait& wait) noexcept;
     /// Other threads wait while this one is in progress().
     void share() noexcept { shared_ = true; }

@@ -61,14 +61,7 @@ inline bool compare_exchange(T& word, T& expected, T wanted) noexcept {
                                                             std::memory_order_acq_rel);
 }
 
-/// Several may do so at the same time.
-template <class T>
-inline void add(T& word, T what) noexcept {
-    static_assert(kWhole<T>);
-    std::atomic_ref<T>(word).fetch_add(what, std::memory_order_acq_rel);
-}
-
-/// What it was before.
+/// What it was before. Several may do so at the same time.
 template <class T>
 inline T fetch_add(T& word, T what) noexcept {
     static_assert(kWhole<T>);

@@ -43,7 +43,7 @@ private:
 enum class Step : std::uint8_t {
     over,
     again,  // not yet: the next step may follow at once
-    turn,   // not for a while: who steps makes progress in between, in which it may sleep
+    turn,   // not for a while: who steps makes progress in between
 };
 
 /// Those of a process that take long.
