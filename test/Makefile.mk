@@ -214,6 +214,9 @@ test_api_SOURCES = \
 	test/unit/api/group_form_test.cc \
 	test/unit/api/group_job.h \
 	test/unit/api/group_test.cc \
+	test/unit/api/host_context.h \
+	test/unit/api/levels_test.cc \
+	test/unit/api/steps_test.cc \
 	test/unit/api/network_test.cc \
 	test/unit/api/limits_test.cc \
 	test/unit/api/two_hosts_test.cc \

@@ -26,7 +26,7 @@ namespace {
 static_assert(FCI_ICL_IMMEDIATE == mp::kSendImmediate);
 static_assert(FCI_ICL_SYNCHRONOUS == mp::kSendSynchronous);
 static_assert(FCI_ICL_BUFFERED == mp::kSendBuffered);
-static_assert(FCI_ICL_ANY_SOURCE == mp::kAnySource && FCI_ICL_SPACES == mp::kActiveSpace);
+static_assert(FCI_ICL_ANY_SOURCE == mp::kAnySource && FCI_ICL_SPACES == mp::kGroupSpace);
 static_assert(FCI_ICL_CARD_BYTES == sizeof(fci::ddi::Card));
 
 mp::Completion completion_of(const fci_icl_completion* given) noexcept {

@@ -33,7 +33,7 @@ extern "C" {
 #define FCI_ICL_API
 #endif
 
-#define FCI_ICL_VERSION 6u
+#define FCI_ICL_VERSION 7u
 
 typedef struct fci_icl_context fci_icl_context;
 typedef uint64_t fci_icl_order; /* a pending operation; 0 is never one */
@@ -253,9 +253,10 @@ FCI_ICL_API void fci_icl_disarm(fci_icl_context *context);
 
 /* --- groups --- */
 
-/* Collectives of processes of one host by a table of flags at one of them (section 2.6.11), which
- * all load and store. All members call the same ones in the same order, and all data of one have
- * the same length, at most fci_icl_group_longest().
+/* Collectives of processes. Those of one host do them by a table of flags at one of them (section
+ * 2.6.11), which all load and store; one of each host speaks to the other hosts by messages. All
+ * members call the same ones in the same order, and all data of one have the same length, at most
+ * what fci_icl_group_limits() says.
  *
  * A collective answers FCI_ICL_DONE; FCI_ICL_EPEER: a member that is waited for has gone; or
  * FCI_ICL_ETRUNC: lengths differ, and *bytes is that of another member. While it answers FCI_ICL_OK
@@ -264,7 +265,9 @@ FCI_ICL_API void fci_icl_disarm(fci_icl_context *context);
  * caller has to make progress with. A call may sleep for up to 50 ms, half a one in a context that
  * threads share, and is woken. */
 typedef struct fci_icl_group fci_icl_group;
-#define FCI_ICL_GROUP_MEMBERS 64u
+#define FCI_ICL_GROUP_MEMBERS 64u /* of one host */
+#define FCI_ICL_GROUP_HOSTS 4096u
+#define FCI_ICL_GROUP_KEY_BITS 48u
 #define FCI_ICL_GROUP_ALL UINT32_MAX /* instead of a root: all */
 
 /* *inout = *in `op` *inout, of data of one member each; both are aligned for any type, but where
@@ -273,17 +276,25 @@ struct fci_icl_reduction {
     void (*apply)(void *user, const void *in, void *inout);
     void *user;
 };
-/* The first collective of a group: it gets its table. All members call it, with the same `members`
- * by rank, but that each has 0 at `self`, and with the same key, which no other group of the same
- * members has as long as there is this one. *group is NULL at first; what is there then is valid
- * until it is left, or close. FCI_ICL_DONE at all members; or at none, and then they do without,
- * and leave it: FCI_ICL_EUNREACHABLE where they have no memory in common, or one has none left. */
+/* The first collective of a group: it gets its tables. All members call it, with the same `members`
+ * by rank, but that each has 0 at `self`, and with the same key, which no other group with two of
+ * them has as long as there is this one. *group is NULL at first; what is there then is valid until
+ * it is left, or close. FCI_ICL_DONE at all members; or at none, and then they do without, and
+ * leave it: FCI_ICL_EUNREACHABLE where those of a host have no memory in common, or are too many,
+ * or one has none left. FCI_ICL_EPEER: one has gone before all could tell. There is a group, and
+ * all its collectives answer that. */
 FCI_ICL_API int fci_icl_group_form(fci_icl_context *context, const fci_icl_peer *members,
                                    uint32_t count, uint32_t self, uint64_t key,
                                    fci_icl_group **group);
 FCI_ICL_API void fci_icl_group_leave(fci_icl_context *context, fci_icl_group *group);
 /* The same at all members. */
-FCI_ICL_API size_t fci_icl_group_longest(const fci_icl_group *group);
+struct fci_icl_group_limits {
+    size_t longest;  /* data of one of them */
+    int gathers;     /* 0: not what has members on several hosts */
+    int keeps_order; /* 0: it combines hosts as they come: only what commutes */
+};
+FCI_ICL_API void fci_icl_group_limits(const fci_icl_group *group,
+                                      struct fci_icl_group_limits *limits);
 
 FCI_ICL_API int fci_icl_group_barrier(fci_icl_context *context, fci_icl_group *group);
 /* *bytes: of the data, at the root; elsewhere what there is room for, and in the end what came.

@@ -120,7 +120,7 @@ struct Layout {
     /// Of all else that the two sides must share to understand each other's requests: the version
     /// in the upper half, what options say in the lower.
     [[nodiscard]] static constexpr std::uint64_t digest(std::uint64_t options) noexcept {
-        constexpr std::uint64_t kRecords = 0x4643493a;  // changes with every change of the records
+        constexpr std::uint64_t kRecords = 0x4643493b;  // changes with every change of the records
         return (kRecords ^ kClaims) << 32 | options * 0x9e3779b97f4a7c15ull >> 32;
     }
 

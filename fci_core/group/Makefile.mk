@@ -3,9 +3,16 @@ noinst_LTLIBRARIES += libfci_group.la
 libfci_group_la_SOURCES = \
 	%D%/board.cc \
 	%D%/board.h \
+	%D%/exchange.cc \
+	%D%/exchange.h \
 	%D%/flag_table.h \
 	%D%/group.cc \
 	%D%/group.h \
 	%D%/groups.cc \
 	%D%/groups.h \
-	%D%/offers.h
+	%D%/levels.cc \
+	%D%/levels.h \
+	%D%/offers.h \
+	%D%/parts.h \
+	%D%/reduction.h \
+	%D%/steps.h

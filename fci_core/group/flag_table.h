@@ -41,7 +41,9 @@ struct alignas(64) Entry {
     static constexpr unsigned kLengthBits = 11;
     static constexpr std::size_t kShort = 56;
     static constexpr std::size_t kLong = 1088;  // behind the first line, where the table has that
+    // Instead of a length: why there are no data.
     static constexpr std::size_t kNoLength = (1u << kLengthBits) - 1;  // they did not agree
+    static constexpr std::size_t kNobody = kNoLength - 1;  // who should bring some is gone
 
     std::byte line[kShort];
     std::uint64_t word;  // its number, above its length
@@ -76,7 +78,7 @@ struct alignas(64) Entry {
         flag::store_release(word, word_of(number, bytes));
     }
 };
-static_assert(sizeof(Entry) == 64 && Entry::kLong < 1u << Entry::kLengthBits);
+static_assert(sizeof(Entry) == 64 && Entry::kLong < Entry::kNobody);
 
 /// What lies before the entries.
 struct TableHead {
@@ -114,10 +116,11 @@ public:
         return *reinterpret_cast<TableHead*>(memory_);
     }
     /// Whether the group comes about is decided once, for all its members.
-    enum Outcome : std::uint32_t { open, formed, refused };
-    [[nodiscard]] bool is_refused() const noexcept {
-        return flag::load_acquire(head().outcome) == refused;
+    enum Outcome : std::uint32_t { open, formed, refused, lost };  // lost: one went before
+    [[nodiscard]] Outcome outcome() const noexcept {
+        return static_cast<Outcome>(flag::load_acquire(head().outcome));
     }
+    [[nodiscard]] bool is_refused() const noexcept { return outcome() > formed; }
     /// What it is, if it was not decided before.
     Outcome decide(Outcome outcome) const noexcept {
         std::uint32_t before = open, wanted = outcome;

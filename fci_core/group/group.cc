@@ -207,7 +207,7 @@ inline int Group::come(const void* own, std::size_t bytes, unsigned looks) noexc
     if (!look(looks)) [[unlikely]] return not_yet();
     met_ = number_;
     Entry& entry = table_.entry(members_.self, meeting_);
-    if (bytes != 0) copy_data(entry.data(bytes), own, bytes);
+    if (bytes != 0 && bytes <= table_.longest()) copy_data(entry.data(bytes), own, bytes);
     entry.publish(meeting_, bytes);
     want(Wanted::meeting, meeting_);
     return FCI_ICL_DONE;
@@ -224,7 +224,7 @@ inline void Group::have_met() noexcept {
 /// Who is not the root goes on as soon as it has come.
 inline int Group::meet(unsigned root, const void* own, std::size_t bytes,
                        unsigned looks) noexcept {
-    FCI_ASSERT(bytes <= table_.longest());
+    FCI_ASSERT(bytes <= table_.longest() || bytes >= Entry::kNobody);
     const int came = come(own, bytes, looks);
     if (came != FCI_ICL_DONE && came != FCI_ICL_OK) return came;
     if (root != kAll && root != members_.self) {
@@ -292,7 +292,7 @@ int Group::reduce(unsigned root, const void* own, void* result, std::size_t* byt
     }
     const int answer = meet(root, own, *bytes, looks);
     if (answer != FCI_ICL_DONE || (root != kAll && root != members_.self)) return answer;
-    if (has_other_length(bytes)) return FCI_ICL_ETRUNC;
+    if (has_other_length(bytes) || *bytes > table_.longest()) return FCI_ICL_ETRUNC;
     fold(own, result, *bytes, reduction);
     return FCI_ICL_DONE;
 }
@@ -310,7 +310,7 @@ int Group::reduce_in_throng(const void* own, void* result, std::size_t* bytes,
         const std::uint64_t mine = flag::fetch_add(table_.head().gathered, std::uint64_t{1}) + 1;
         if (mine == ++throngs_ * size()) {
             std::size_t length = *bytes;
-            if (has_other_length(&length)) {
+            if (has_other_length(&length) || length > table_.longest()) {
                 length = Entry::kNoLength;
             } else {
                 fold(own, told.data(length), length, reduction);
@@ -374,8 +374,9 @@ int Group::broadcast(unsigned root, void* data, std::size_t* bytes, unsigned loo
     if (!look(looks)) [[unlikely]] return not_yet();
     Entry& said = table_.said(broadcast_.slot);
     if (root == members_.self) {
-        FCI_ASSERT(*bytes <= table_.longest());
-        copy_data(said.data(*bytes), data, *bytes);
+        const bool has_data = *bytes <= table_.longest();
+        FCI_ASSERT(has_data || *bytes >= Entry::kNobody);
+        if (has_data) copy_data(said.data(*bytes), data, *bytes);
         said.publish(broadcast_.number, *bytes);
         end_broadcast(*bytes <= Entry::kShort);
         return FCI_ICL_DONE;

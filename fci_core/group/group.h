@@ -15,21 +15,16 @@
 
 #include "fci_core/group/flag_table.h"
 #include "fci_core/group/offers.h"
+#include "fci_core/group/reduction.h"
 #include "fci_core/mp/engine.h"
 #include "fci_core/mp/meetings.h"
 #include "fci_core/progress/wait.h"
 
 namespace fci::group {
 
-/// Combines data of two members: *inout = *in `op` *inout. `in` is of the lower ranks.
-struct Reduction {
-    void (*apply)(void* user, const void* in, void* inout);
-    void* user;
-};
-
 /// Who they are, as one of them sees it.
 struct Members {
-    std::vector<nhi::PeerId> peers;  // by rank, at most kMembersMost; nhi::kSelf is at `self`
+    std::vector<nhi::PeerId> peers;  // by rank; nhi::kSelf is at `self`
     unsigned self;                   // its rank
     std::uint64_t key;               // no other group of the same members has it now
 
@@ -55,13 +50,15 @@ public:
     // Each looks so often for the others before it answers.
     [[nodiscard]] int barrier(unsigned looks) noexcept;
     /// *bytes: of the data, at the root; elsewhere what there is room for, and in the end what
-    /// came. What does not fit is not copied.
+    /// came. What does not fit is not copied. A root that has nothing to say says Entry::kNoLength
+    /// or kNobody instead.
     [[nodiscard]] int broadcast(unsigned root, void* data, std::size_t* bytes,
                                 unsigned looks) noexcept;
     /// To `all`, by rank, at `root` or at kAll.
     [[nodiscard]] int gather(unsigned root, const void* own, void* all, std::size_t* bytes,
                              unsigned looks) noexcept;
     /// To `result`, at `root` or at kAll, where it has the same bits at all. `own` may be `result`.
+    /// Who has nothing to bring says Entry::kNoLength or kNobody.
     [[nodiscard]] int reduce(unsigned root, const void* own, void* result, std::size_t* bytes,
                              const Reduction& reduction, unsigned looks) noexcept;
 

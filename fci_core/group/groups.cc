@@ -17,6 +17,9 @@ namespace {
 /// who reads it for all.
 constexpr unsigned kThrong = 17;
 
+/// So many neighbours share a cache, most often, if they have a core each.
+constexpr unsigned kNeighbours = 8;
+
 std::span<std::byte> behind_pool(mp::Engine& engine) noexcept {
     const std::span<std::byte> memory = engine.device.communication_memory();
     const std::uint64_t pool = engine.limits.layout.pool_bytes;
@@ -82,26 +85,117 @@ void Groups::hear(nhi::PeerId source, const Note& note) {
     clear_away();
 }
 
-Group& Groups::begin(Members members) {
+Group& Groups::add(Members members) {
     groups_.push_back(std::make_unique<Group>(engine_, messages_.meetings(), offers_,
                                               std::move(members)));
     return *groups_.back();
 }
 
+/// A group of these members, if there is more than one; nullptr where this process is not of them.
+Group* Groups::add_part(const Members& members, const std::vector<unsigned>& ranks) {
+    const auto own = std::find(ranks.begin(), ranks.end(), members.self);
+    if (ranks.size() == 1 || own == ranks.end()) return nullptr;
+    Members part{{}, static_cast<unsigned>(own - ranks.begin()), members.key};
+    for (const unsigned rank : ranks) part.peers.push_back(members.peers[rank]);
+    return &add(std::move(part));
+}
+
+AnyGroup& Groups::begin(Members members) {
+    std::vector<std::uint32_t> addresses, eights;
+    for (const nhi::PeerId peer : members.peers) {
+        const ddi::Card* const card = engine_.device.card_of(peer);
+        addresses.push_back(card != nullptr ? card->host : 0);
+        eights.push_back(static_cast<std::uint32_t>(eights.size() / kNeighbours));
+    }
+    Parts parts(addresses);
+    const auto is_too_large = [](const auto& ranks) { return ranks.size() > kMembersMost; };
+    all_.push_back(std::make_unique<AnyGroup>());
+    AnyGroup& any = *all_.back();
+    if (parts.count() > kHostsMost ||
+        std::any_of(parts.ranks.begin(), parts.ranks.end(), is_too_large)) {
+        return any;
+    }
+    const bool is_on_one_host = parts.count() == 1;
+    Group* between = nullptr;
+    if (is_on_one_host) {
+        any.forming = any.table = &add(members);
+        if (members.size() < kThrong) return any;
+        parts = Parts(eights);
+        std::vector<unsigned> first;
+        for (const auto& ranks : parts.ranks) first.push_back(ranks.front());
+        between = add_part(members, first);
+    }
+    Group* const here = add_part(members, parts.ranks[parts.of[members.self]]);
+    if (!is_on_one_host) any.forming = here;
+    any.levels = std::make_unique<Levels>(messages_, members, std::move(parts), !is_on_one_host,
+                                          here, between);
+    return any;
+}
+
 // --- forming ---
 
-int Groups::form(Group& group, bool crowded, unsigned looks) noexcept try {
+int Groups::form(AnyGroup& group, bool crowded, unsigned looks) noexcept {
+    if (group.table != nullptr) return form_on_host(group, crowded, looks);
+    return group.levels ? form_over_hosts(group, crowded, looks) : FCI_ICL_EUNREACHABLE;
+}
+
+int Groups::form_over_hosts(AnyGroup& group, bool crowded, unsigned looks) {
+    if (group.forming != nullptr) {
+        group.formed = form_table(*group.forming, crowded, looks);
+        if (group.formed == FCI_ICL_EAGAIN) return group.formed;
+        group.forming = nullptr;
+    } else if (group.levels->here() == nullptr) {
+        group.formed = FCI_ICL_DONE;
+    }
+    return group.levels->form(group.formed, looks);
+}
+
+/// First the table of all. Where they have a core each, parts of many get theirs: or none does, and
+/// the table of all has to do.
+int Groups::form_on_host(AnyGroup& group, bool crowded, unsigned looks) {
+    if (group.forming == group.table) {
+        group.formed = form_table(*group.table, crowded, looks);
+        if (group.formed == FCI_ICL_EPEER) lose(group);
+        if (group.formed != FCI_ICL_DONE) return group.formed;
+        if (group.table->table().head().throng != 0) leave_levels(group);
+        if (!group.levels) return group.formed;
+        group.forming = group.levels->here();
+        if (group.forming == nullptr) group.forming = group.levels->between();
+    }
+    while (group.forming != nullptr) {
+        const int formed = form_table(*group.forming, crowded, looks);
+        if (formed == FCI_ICL_EAGAIN) return formed;
+        const bool is_short = formed == FCI_ICL_DONE &&
+                              group.forming->table().longest() < group.table->table().longest();
+        if (formed != FCI_ICL_DONE || is_short) group.formed = FCI_ICL_EUNREACHABLE;
+        Group* const between = group.levels->between();
+        group.forming = group.forming == between ? nullptr : between;
+    }
+    std::uint64_t is_formed = group.formed == FCI_ICL_DONE;
+    std::size_t bytes = sizeof is_formed;
+    const int answer = group.table->reduce(Group::kAll, &is_formed, &is_formed, &bytes, kLeast,
+                                           looks);
+    if (answer == FCI_ICL_DONE && is_formed == 0) leave_levels(group);
+    if (answer == FCI_ICL_EPEER) lose(group);
+    return answer;
+}
+
+int Groups::form_table(Group& group, bool crowded, unsigned looks) noexcept try {
     if (!group.table().is_there()) {
         const int found = find(group, crowded);
         if (found != FCI_ICL_DONE) return found;
     }
     const FlagTable& table = group.table();
     const int answer = group.barrier(looks);
-    if (answer == FCI_ICL_EAGAIN) return table.is_refused() ? FCI_ICL_EUNREACHABLE : answer;
-    const bool all_came = answer == FCI_ICL_DONE;
-    const auto outcome = table.decide(all_came ? FlagTable::formed : FlagTable::refused);
-    group.wake_sleepers();
-    return outcome == FlagTable::formed ? FCI_ICL_DONE : all_came ? FCI_ICL_EUNREACHABLE : answer;
+    auto outcome = table.outcome();
+    if (answer == FCI_ICL_EAGAIN && outcome <= FlagTable::formed) return answer;
+    if (answer != FCI_ICL_EAGAIN) {
+        outcome = table.decide(answer == FCI_ICL_DONE ? FlagTable::formed : FlagTable::lost);
+        group.wake_sleepers();
+    }
+    return outcome == FlagTable::formed ? FCI_ICL_DONE
+           : outcome == FlagTable::lost ? FCI_ICL_EPEER
+                                        : FCI_ICL_EUNREACHABLE;
 } catch (const std::bad_alloc&) {
     return FCI_ICL_ENOMEM;
 }
@@ -202,9 +296,33 @@ void Groups::clear_away() noexcept {
         board_.give_back(place.memory);
         return true;
     });
+    std::erase_if(all_, [](const auto& group) {
+        return group->is_left && (!group->levels || !group->levels->exchange().is_busy());
+    });
 }
 
-void Groups::leave(Group& group) noexcept {
+void Groups::leave(AnyGroup& group) noexcept {
+    leave_levels(group);
+    if (group.table != nullptr) leave_table(*group.table);
+    group.is_left = true;
+    clear_away();
+}
+
+/// Its collectives fail from now on.
+void Groups::lose(AnyGroup& group) noexcept {
+    leave_levels(group);
+    leave_table(*std::exchange(group.table, nullptr));
+}
+
+void Groups::leave_levels(AnyGroup& group) noexcept {
+    if (!group.levels) return;
+    if (group.levels->between() != nullptr) leave_table(*group.levels->between());
+    if (group.levels->here() != nullptr) leave_table(*group.levels->here());
+    if (!engine_.peers.severed()) group.levels->exchange().give_up();
+    if (!group.levels->exchange().is_busy()) group.levels.reset();
+}
+
+void Groups::leave_table(Group& group) noexcept {
     const auto at = std::find_if(groups_.begin(), groups_.end(),
                                  [&](const auto& one) { return one.get() == &group; });
     FCI_ASSERT(at != groups_.end());

@@ -1,8 +1,10 @@
 // Groups: those of a process, how they come about, and the flag tables that it keeps for them
 // (§2.6.11). One member, the owner, has the table; it tells the others where, and these join it,
-// or say that they cannot. Then all do without.
+// or say that they cannot. Then all do without. Of a group whose members are on several hosts each
+// host has a table.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -11,23 +13,57 @@
 #include "fci_core/group/board.h"
 #include "fci_core/group/flag_table.h"
 #include "fci_core/group/group.h"
+#include "fci_core/group/levels.h"
 #include "fci_core/group/offers.h"
 #include "fci_core/mp/message_passing.h"
 
 namespace fci::group {
 
+/// What its members call. Neither table nor levels: there are too many on a host, or one has gone
+/// before the table was formed.
+struct AnyGroup {
+    Group* table = nullptr;            // of all, where they share a host
+    std::unique_ptr<Levels> levels{};  // over hosts; or beside a table of many with a core each
+    Group* forming = nullptr;          // what of it is being formed; nullptr: all are
+    int formed = FCI_ICL_OK;           // the members of this part
+    bool is_left = false;
+
+    [[nodiscard]] std::array<Group*, 3> tables() const noexcept {
+        return {table, levels ? levels->here() : nullptr, levels ? levels->between() : nullptr};
+    }
+    [[nodiscard]] bool is_lost() const noexcept { return table == nullptr && !levels; }
+    /// In whose table what forming it waits for will be; nullptr: it comes by messages.
+    [[nodiscard]] Group* waiting_to_form() const noexcept {
+        if (forming != nullptr || table != nullptr) return forming != nullptr ? forming : table;
+        return levels ? levels->waiting() : nullptr;
+    }
+    [[nodiscard]] bool is_slept_over() const noexcept {
+        for (const Group* const one : tables()) {
+            if (one != nullptr && one->linked()) return true;
+        }
+        return false;
+    }
+    /// No wait for a table is slept over any more, but that one.
+    void sleep_only_over(const Group* waiting) const noexcept {
+        for (Group* const one : tables()) {
+            if (one != nullptr && one != waiting) progress::Waits::remove(*one);
+        }
+    }
+};
+
 class Groups {
 public:
     explicit Groups(mp::MessagePassing& messages);
 
-    /// A group that all members begin. Valid until leave().
-    [[nodiscard]] Group& begin(Members members);
+    /// A group that all members begin. Valid until leave(). May throw bad_alloc.
+    [[nodiscard]] AnyGroup& begin(Members members);
     /// The first that all members call, like a collective. `crowded`: they are more than the cores
-    /// that they share. FCI_ICL_EUNREACHABLE, at all: they have no memory in common.
-    [[nodiscard]] int form(Group& group, bool crowded, unsigned looks) noexcept;
-    /// Nothing of the table is touched any more.
-    void leave(Group& group) noexcept;
-    /// The memory of tables that all have left goes back.
+    /// that they share. FCI_ICL_EUNREACHABLE, at all: those of a host have no memory in common.
+    /// FCI_ICL_EPEER: one has gone before, and all collectives of the group fail.
+    [[nodiscard]] int form(AnyGroup& group, bool crowded, unsigned looks) noexcept;
+    /// Nothing of it is touched any more.
+    void leave(AnyGroup& group) noexcept;
+    /// The memory of what all have left goes back.
     void clear_away() noexcept;
 
 private:
@@ -40,6 +76,14 @@ private:
     };
     struct Note;
 
+    [[nodiscard]] Group& add(Members members);
+    [[nodiscard]] int form_on_host(AnyGroup& group, bool crowded, unsigned looks);
+    [[nodiscard]] int form_over_hosts(AnyGroup& group, bool crowded, unsigned looks);
+    [[nodiscard]] int form_table(Group& group, bool crowded, unsigned looks) noexcept;
+    [[nodiscard]] Group* add_part(const Members& members, const std::vector<unsigned>& ranks);
+    void lose(AnyGroup& group) noexcept;
+    void leave_levels(AnyGroup& group) noexcept;
+    void leave_table(Group& group) noexcept;
     void hear(nhi::PeerId source, const Note& note);
     void tell(nhi::PeerId peer, const Note& note);
     [[nodiscard]] Table offer(const Group& group, bool crowded) noexcept;
@@ -55,7 +99,8 @@ private:
     Offers offers_;
     std::uint64_t names_ = 0;    // so far
     std::vector<Place> places_;  // of this process's tables
-    std::vector<std::unique_ptr<Group>> groups_;
+    std::vector<std::unique_ptr<Group>> groups_;  // with tables
+    std::vector<std::unique_ptr<AnyGroup>> all_;  // one that was left until its messages have ended
 };
 
 }  // namespace fci::group

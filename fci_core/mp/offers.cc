@@ -93,7 +93,7 @@ bool Offers::decline(Peer& peer, std::uint8_t epoch) {
 bool Offers::on_offer(Peer& peer, const gcs::Line& line) {
     const auto record = unpack<OfferRecord>(line);
     const Pattern pattern{nhi::kSelf, Control::of(line).space(), record.match, record.ignore};
-    if (pattern.space >= kActiveSpace || record.receive == 0 || !has_way(peer, record)) {
+    if (pattern.space == kActiveSpace || record.receive == 0 || !has_way(peer, record)) {
         return false;
     }
     if (record.epoch == peer.declined_epoch) return true;

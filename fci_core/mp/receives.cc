@@ -211,7 +211,6 @@ struct Receives::Short {
 bool Receives::on_send(Peer& peer, const gcs::Line& line) {
     const Control control = Control::of(line);
     Short message{control, {peer.id, control.space(), line.word[0]}, 0, control.bytes, 0, nullptr};
-    if (control.space() > kActiveSpace) return false;
     unsigned word = 1;
     if ((control.flags & kImmediate) != 0) message.immediate = line.word[word++];
     if ((control.flags & kWantsTaken) != 0) {
@@ -282,7 +281,7 @@ bool Receives::on_announce(Peer& peer, const gcs::Line& line) {
     const Control control = Control::of(line);
     const auto record = unpack<AnnounceRecord>(line);
     const std::uint32_t space = control.space();
-    if (space > kActiveSpace || control.bytes > kHeaderMost || record.send == 0) return false;
+    if (control.bytes > kHeaderMost || record.send == 0) return false;
     if (space == kActiveSpace) {
         if ((control.flags & kInRing) == 0) return active_.take_announced(peer, record, {});
         const std::byte* const header = peer.in.ring(line, control.bytes);

@@ -47,8 +47,10 @@ inline constexpr std::uint8_t kInPool = 32;    // send, piece: the data is in th
 inline constexpr std::uint8_t kFollows = 32;   // announce: the data comes next, without being asked
 inline constexpr unsigned kSpaceShift = 6;     // two bits: the matching space
 
-/// Spaces 0 and 1 are matched; this one holds active messages, handled on arrival.
-inline constexpr std::uint32_t kActiveSpace = 2;
+/// Spaces 0 and 1 are those of icl.h. The third is matched as well, for groups; the last one holds
+/// active messages, handled on arrival.
+inline constexpr std::uint32_t kGroupSpace = 2;
+inline constexpr std::uint32_t kActiveSpace = 3;
 
 // Flags of a send.
 inline constexpr std::uint32_t kSendImmediate = 1;

@@ -19,7 +19,7 @@ mca_pml_fci_la_SOURCES = \
 	%D%/receive.c \
 	%D%/request.c \
 	%D%/send.c \
-	%D%/table.c \
+	%D%/form.c \
 	%D%/world.c
 mca_pml_fci_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENMPI_CPPFLAGS)
 # What Open MPI calls has parameters that it does not need.

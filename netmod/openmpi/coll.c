@@ -1,8 +1,6 @@
-/* What Open MPI loads for collectives: the component, and a module for each communicator whose
- * members share a host. */
+/* What Open MPI loads for collectives: the component, and a module for each communicator. */
 #include "netmod/openmpi/coll_fci.h"
 
-#include <ompi/group/group.h>
 #include <ompi/version.h>
 
 static int priority;
@@ -55,7 +53,7 @@ static void construct(coll_fci_module *module)
 
 static void destruct(coll_fci_module *module)
 {
-    coll_fci_leave_table(module);
+    coll_fci_leave_group(module);
     RELEASE(allgather);
     RELEASE(allreduce);
     RELEASE(barrier);
@@ -85,16 +83,15 @@ static int enable(mca_coll_base_module_t *module, ompi_communicator_t *comm)
         KEEP(reduce) ? OMPI_SUCCESS : OMPI_ERROR;
 }
 
-static bool is_for_table(ompi_communicator_t *comm)
+static bool is_for_group(ompi_communicator_t *comm)
 {
     return pml_fci.context != NULL && pml_fci_is_chosen() && !OMPI_COMM_IS_INTER(comm) &&
-        ompi_comm_size(comm) > 1 && ompi_comm_size(comm) <= (int) FCI_ICL_GROUP_MEMBERS &&
-        !ompi_group_have_remote_peers(comm->c_local_group);
+        ompi_comm_size(comm) > 1;
 }
 
 static mca_coll_base_module_t *comm_query(ompi_communicator_t *comm, int *its_priority)
 {
-    if (priority <= 0 || !is_for_table(comm))
+    if (priority <= 0 || !is_for_group(comm))
         return NULL;
     coll_fci_module *const module = OBJ_NEW(coll_fci_module);
     if (module == NULL)

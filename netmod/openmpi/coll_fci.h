@@ -10,7 +10,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Whom this component has before it: it does what is not for a table. */
+/* Whom this component has before it: it does what is not for a group. */
 #define COLL_FCI_BELOW(collective) \
     mca_coll_base_module_##collective##_fn_t collective; \
     mca_coll_base_module_t *collective##_module
@@ -18,9 +18,9 @@
 /* What hangs on a communicator. */
 typedef struct {
     mca_coll_base_module_t super;
-    bool asked;                     /* for a table */
+    bool asked;                     /* for a group */
     fci_icl_group *group;           /* NULL: there is none */
-    size_t longest;                 /* of the data that it takes */
+    struct fci_icl_group_limits limits;
     struct {
         COLL_FCI_BELOW(allgather);
         COLL_FCI_BELOW(allreduce);
@@ -37,22 +37,22 @@ OBJ_CLASS_DECLARATION(coll_fci_module);
 #define COLL_FCI_PASS(module, collective, ...) \
     ((module)->below.collective(__VA_ARGS__, (module)->below.collective##_module))
 
-/* The first collective asks the others for a table; without one each goes below. In a child of
- * fork(), where there is no context any more, that tells it that it cannot. */
-bool coll_fci_find_table(coll_fci_module *module, ompi_communicator_t *comm);
-void coll_fci_leave_table(coll_fci_module *module);
+/* The first collective forms the group; without one each goes below. In a child of fork(), where
+ * there is no context any more, that tells it that it cannot. */
+bool coll_fci_form_group(coll_fci_module *module, ompi_communicator_t *comm);
+void coll_fci_leave_group(coll_fci_module *module);
 
-static inline bool coll_fci_has_table(coll_fci_module *module, ompi_communicator_t *comm)
+static inline bool coll_fci_has_group(coll_fci_module *module, ompi_communicator_t *comm)
 {
     return OPAL_LIKELY(module->group != NULL && pml_fci.context != NULL) ||
-        (!module->asked && coll_fci_find_table(module, comm));
+        (!module->asked && coll_fci_form_group(module, comm));
 }
 
-/* Whether `bytes` of each member are for its table. All members come to the same answer, because
+/* Whether `bytes` of each member are for its group. All members come to the same answer, because
  * all have as many bytes, whatever their datatypes look like. */
 static inline bool coll_fci_takes(coll_fci_module *module, ompi_communicator_t *comm, size_t bytes)
 {
-    return coll_fci_has_table(module, comm) && bytes <= module->longest;
+    return coll_fci_has_group(module, comm) && bytes <= module->limits.longest;
 }
 
 int coll_fci_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module);

@@ -1,4 +1,4 @@
-/* Collectives by a table of flags (icl.h, groups), of as many bytes as that takes. What is decided
+/* Collectives by a group (icl.h), of as many bytes as that takes. What is decided
  * here all members decide alike, so it rests on the number of bytes, not on the datatype. */
 #include "netmod/openmpi/coll_fci.h"
 
@@ -104,7 +104,7 @@ int coll_fci_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
     call it = { own, comm, 0, NULL, NULL, 0, { NULL, NULL } };
-    if (!coll_fci_has_table(own, comm))
+    if (!coll_fci_has_group(own, comm))
         return COLL_FCI_PASS(own, barrier, comm);
     return run(step_barrier, &it);
 }
@@ -179,6 +179,17 @@ static size_t span_of(int count, const ompi_datatype_t *datatype)
     return (size_t) count * (size_t) (datatype->super.ub - datatype->super.lb);
 }
 
+static bool takes_reduction(coll_fci_module *module, ompi_communicator_t *comm,
+                            struct ompi_op_t *op, size_t bytes)
+{
+    int commutes = true;
+    if (!coll_fci_takes(module, comm, bytes))
+        return false;
+    if (!module->limits.keeps_order)
+        (void) PMPI_Op_commutative(op, &commutes);
+    return commutes;
+}
+
 int coll_fci_allreduce(const void *from, void *to, int count, ompi_datatype_t *datatype,
                        struct ompi_op_t *op, ompi_communicator_t *comm,
                        mca_coll_base_module_t *module)
@@ -189,7 +200,7 @@ int coll_fci_allreduce(const void *from, void *to, int count, ompi_datatype_t *d
                 { apply, &what } };
     if (count == 0)
         return OMPI_SUCCESS;
-    if (!is_array(datatype) || !coll_fci_takes(own, comm, it.bytes))
+    if (!is_array(datatype) || !takes_reduction(own, comm, op, it.bytes))
         return COLL_FCI_PASS(own, allreduce, from, to, count, datatype, op, comm);
     return run(step_reduce, &it);
 }
@@ -204,12 +215,17 @@ int coll_fci_reduce(const void *from, void *to, int count, ompi_datatype_t *data
                 span_of(count, datatype), { apply, &what } };
     if (count == 0)
         return OMPI_SUCCESS;
-    if (!is_array(datatype) || !coll_fci_takes(own, comm, it.bytes))
+    if (!is_array(datatype) || !takes_reduction(own, comm, op, it.bytes))
         return COLL_FCI_PASS(own, reduce, from, to, count, datatype, op, root, comm);
     return run(step_reduce, &it);
 }
 
 /* --- gathering --- */
+
+static bool takes_gather(coll_fci_module *module, ompi_communicator_t *comm, size_t bytes)
+{
+    return coll_fci_takes(module, comm, bytes) && module->limits.gathers;
+}
 
 /* Where bytes go to that do not lie together there: first here, then unpacked member by member. */
 static PML_FCI_APART int gather_packed(call *it, char *to, int count, ompi_datatype_t *datatype)
@@ -259,7 +275,7 @@ int coll_fci_gather(const void *from, int from_count, ompi_datatype_t *from_type
                 { NULL, NULL } };
     if (it.bytes == 0)
         return OMPI_SUCCESS;
-    if (!coll_fci_takes(own, comm, it.bytes))
+    if (!takes_gather(own, comm, it.bytes))
         return COLL_FCI_PASS(own, gather, from, from_count, from_type, to, to_count, to_type, root,
                              comm);
     if (from == MPI_IN_PLACE)
@@ -276,7 +292,7 @@ int coll_fci_allgather(const void *from, int from_count, ompi_datatype_t *from_t
     call it = { own, comm, ALL, NULL, NULL, bytes_of(to_count, to_type), { NULL, NULL } };
     if (it.bytes == 0)
         return OMPI_SUCCESS;
-    if (!coll_fci_takes(own, comm, it.bytes))
+    if (!takes_gather(own, comm, it.bytes))
         return COLL_FCI_PASS(own, allgather, from, from_count, from_type, to, to_count, to_type,
                              comm);
     if (from == MPI_IN_PLACE)

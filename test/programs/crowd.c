@@ -14,7 +14,7 @@ enum { MOST = 300, COMMS = 9 };
 static uint64_t shared_state, own_state;
 static int world_rank, world_size;
 static long done;
-static volatile long *arrived; /* of each rank of the world, in memory that all share */
+static volatile long *arrived; /* of each rank of the world, in memory that all share, if they do */
 
 static uint64_t next(uint64_t *state) {
     uint64_t x = *state += 0x9e3779b97f4a7c15ull;
@@ -101,9 +101,9 @@ static void barrier(MPI_Comm comm) {
     MPI_Comm_size(comm, &size);
     for (int i = 0; i < size; ++i) ranks[i] = i;
     MPI_Group_translate_ranks(group, size, ranks, world, all);
-    __atomic_store_n(&arrived[world_rank], done, __ATOMIC_SEQ_CST);
+    if (arrived != NULL) __atomic_store_n(&arrived[world_rank], done, __ATOMIC_SEQ_CST);
     MPI_Barrier(comm);
-    for (int i = 0; i < size; ++i) {
+    for (int i = 0; i < size && arrived != NULL; ++i) {
         const long there = __atomic_load_n(&arrived[all[i]], __ATOMIC_SEQ_CST);
         if (there < done) wrong("who has come to a barrier", there, done);
     }
@@ -143,10 +143,16 @@ int main(int argc, char **argv) {
     shared_state = strtoull(argv[1], NULL, 10);
     own_state = shared_state * 977 + (unsigned)world_rank + 1;
     const long rounds = atol(argv[2]);
-    MPI_Win_allocate_shared(world_rank == 0 ? world_size * (MPI_Aint)sizeof(long) : 0, sizeof(long),
-                            MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window);
-    MPI_Win_shared_query(window, 0, &bytes, &unit, &base);
-    arrived = base;
+    MPI_Comm near;
+    int near_size;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near);
+    MPI_Comm_size(near, &near_size);
+    if (near_size == world_size) {
+        MPI_Win_allocate_shared(world_rank == 0 ? world_size * (MPI_Aint)sizeof(long) : 0,
+                                sizeof(long), MPI_INFO_NULL, near, &base, &window);
+        MPI_Win_shared_query(window, 0, &bytes, &unit, &base);
+        arrived = base;
+    }
     for (int i = 0; i < COMMS; ++i) comms[i] = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]);
     for (long round = 0; round < rounds; ++round) {
@@ -178,7 +184,8 @@ int main(int argc, char **argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < COMMS; ++i)
         if (comms[i] != MPI_COMM_NULL) MPI_Comm_free(&comms[i]);
-    MPI_Win_free(&window);
+    if (arrived != NULL) MPI_Win_free(&window);
+    MPI_Comm_free(&near);
     if (world_rank == 0) printf("crowd: %ld rounds, all right\n", rounds);
     MPI_Finalize();
     return 0;

@@ -82,7 +82,7 @@ World::~World() = default;
 std::unique_ptr<ddi::Device> World::open(const ddi::Settings& settings, std::string* reason) {
     const auto number = static_cast<unsigned>(stations_.size());
     ddi::Card card;
-    card.host = htonl(INADDR_LOOPBACK);
+    card.host = settings.wanted.host != 0 ? settings.wanted.host : htonl(INADDR_LOOPBACK);
     card.incarnation = prng_.next() | 1;
     if (settings.incarnation != 0) card.incarnation = settings.incarnation;
     for (unsigned port = number + 1; card.port == 0; ++port) {

@@ -1,4 +1,4 @@
-/* Small collectives of processes that share a host, by a table of flags (icl.h, groups). */
+/* Small collectives, by the group of a communicator (icl.h). */
 #include "mpidimpl.h"
 #include "fci_impl.h"
 
@@ -14,9 +14,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : |-
-        How processes of one host do it
+        How processes of one host do it, or one of each host
         mpir - by MPICH's algorithms
-        fci  - by a table of flags, where there is one
+        fci  - by a table of flags, or FCI's messages, where that is possible
         auto - the same, unless MPIR_CVAR_BARRIER_INTRA_ALGORITHM names another one
 
     - name        : MPIR_CVAR_BCAST_FCI_INTRA_ALGORITHM
@@ -27,7 +27,7 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : |-
-        As MPIR_CVAR_BARRIER_FCI_INTRA_ALGORITHM; with a table of up to 1088 bytes
+        As MPIR_CVAR_BARRIER_FCI_INTRA_ALGORITHM; of up to 1088 bytes
         mpir - as there
         fci  - as there
         auto - as there
@@ -180,49 +180,55 @@ static int run(step * next, struct call *it)
     }
 }
 
-/* --- the table --- */
+/* --- the group --- */
 
-/* Of processes that started together: whether one that came later shares the host its peers may see
- * differently. */
-static bool may_share_memory(MPIR_Comm * comm, fci_icl_peer * members)
+/* Of processes that started together: of one that came later its peers may have another card. */
+static bool find_members(MPIR_Comm * comm, fci_icl_peer * members)
 {
-    if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || comm->local_size < 2 ||
-        comm->local_size > (int) FCI_ICL_GROUP_MEMBERS)
-        return false;
     for (int rank = 0; rank < comm->local_size; rank++) {
-        if (!FCI_IS_OF_WORLD(comm, rank) || !FCI_RANK_IS_LOCAL(rank, comm))
+        if (!FCI_IS_OF_WORLD(comm, rank))
             return false;
         members[rank] = rank == comm->rank ? 0 : MPIDI_FCI_COMM_TO_PEER(comm, rank);
     }
     return true;
 }
 
-bool MPIDI_FCI_find_table(MPIR_Comm * comm, size_t bytes)
+bool MPIDI_FCI_form_group(MPIR_Comm * comm)
 {
-    fci_icl_peer members[FCI_ICL_GROUP_MEMBERS];
+    const int size = comm->local_size;
+    fci_icl_peer *members = NULL;
     fci_icl_group *group = NULL;
-    const bool may_share = may_share_memory(comm, members);
-    int answer = may_share ? FCI_ICL_OK : FCI_ICL_EUNREACHABLE;
+    struct fci_icl_group_limits limits = { 0 };
+    int answer = FCI_ICL_EUNREACHABLE;
 
     MPIDI_FCI_COMM(comm).asked = true;
+    if (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && size > 1)
+        members = MPL_calloc(size, sizeof *members, MPL_MEM_COMM);
+    if (members != NULL && find_members(comm, members))
+        answer = FCI_ICL_OK;
     while (answer == FCI_ICL_OK || answer == FCI_ICL_EAGAIN) {
         MPIDI_FCI_ENTER();
         MPIDI_FCI_global.in_turn = true;
-        answer = fci_icl_group_form(MPIDI_FCI_global.context, members, comm->local_size, comm->rank,
+        answer = fci_icl_group_form(MPIDI_FCI_global.context, members, size, comm->rank,
                                     comm->context_id, &group);
         MPIDI_FCI_global.in_turn = false;
         MPIDI_FCI_EXIT();
         (void) wait(answer);
     }
+    MPL_free(members);
     MPIDI_FCI_COMM(comm).group = group;
-    if (answer != FCI_ICL_DONE)
-        MPIDI_FCI_leave_table(comm);
-    else
-        MPIDI_FCI_COMM(comm).longest = fci_icl_group_longest(group);
-    return answer == FCI_ICL_DONE && bytes <= MPIDI_FCI_COMM(comm).longest;
+    if (answer != FCI_ICL_DONE && answer != FCI_ICL_EPEER) {
+        MPIDI_FCI_leave_group(comm);
+        return false;
+    }
+    fci_icl_group_limits(group, &limits);
+    MPIDI_FCI_COMM(comm).longest = limits.longest;
+    MPIDI_FCI_COMM(comm).gathers = limits.gathers;
+    MPIDI_FCI_COMM(comm).keeps_order = limits.keeps_order;
+    return true;
 }
 
-void MPIDI_FCI_leave_table(MPIR_Comm * comm)
+void MPIDI_FCI_leave_group(MPIR_Comm * comm)
 {
     if (MPIDI_FCI_COMM(comm).group == NULL || MPIDI_FCI_global.context == NULL)
         return;

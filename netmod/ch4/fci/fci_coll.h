@@ -1,5 +1,5 @@
-/* Collectives: small ones among processes of one host go by a table of flags (icl.h, groups), all
- * others are MPICH's own algorithms over our messages. */
+/* Collectives: small ones go by a group (icl.h): a table of flags on each host, and messages
+ * between them. All others are MPICH's own algorithms over our messages. */
 #ifndef FCI_COLL_H_INCLUDED
 #define FCI_COLL_H_INCLUDED
 
@@ -26,13 +26,13 @@
      (MPIDI_FCI_CHOSEN(COLLECTIVE##_FCI_INTRA_ALGORITHM, auto) && \
       MPIDI_FCI_CHOSEN(COLLECTIVE##_INTRA_ALGORITHM, auto)))
 
-/* Whether `bytes` of each process, but for a barrier not none, are for the communicator's table.
+/* Whether `bytes` of each process, but for a barrier not none, are for the communicator's group.
  * All come to the same answer: all have as many bytes, whatever their datatypes look like. */
 MPL_STATIC_INLINE_PREFIX bool MPIDI_FCI_takes(MPIR_Comm * comm, size_t bytes)
 {
-    if (likely(MPIDI_FCI_COMM(comm).group != NULL))
-        return bytes <= MPIDI_FCI_COMM(comm).longest;
-    return !MPIDI_FCI_COMM(comm).asked && MPIDI_FCI_find_table(comm, bytes);
+    return (likely(MPIDI_FCI_COMM(comm).group != NULL) ||
+            (!MPIDI_FCI_COMM(comm).asked && MPIDI_FCI_form_group(comm))) &&
+        bytes <= MPIDI_FCI_COMM(comm).longest;
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_barrier(MPIR_Comm * comm, FCI_COLL_ATTR attr)
@@ -57,20 +57,21 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_bcast(void *buffer, MPI_Aint count, MP
 
 /* Of predefined datatypes: items lie one behind the other, and have the same length everywhere. */
 MPL_STATIC_INLINE_PREFIX bool MPIDI_FCI_takes_items(MPIR_Comm * comm, MPI_Aint count,
-                                                    MPI_Datatype datatype)
+                                                    MPI_Datatype datatype, MPI_Op op)
 {
     MPI_Aint extent;
     if (!HANDLE_IS_BUILTIN(datatype) || count == 0)
         return false;
     MPIR_Datatype_get_extent_macro(datatype, extent);
-    return MPIDI_FCI_takes(comm, (size_t) (count * extent));
+    return MPIDI_FCI_takes(comm, (size_t) (count * extent)) &&
+        (MPIDI_FCI_COMM(comm).keeps_order || MPIR_Op_is_commutative(op));
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allreduce(const void *from, void *to, MPI_Aint count,
                                                     MPI_Datatype datatype, MPI_Op op,
                                                     MPIR_Comm * comm, FCI_COLL_ATTR attr)
 {
-    if (MPIDI_FCI_IS_WANTED(ALLREDUCE) && MPIDI_FCI_takes_items(comm, count, datatype))
+    if (MPIDI_FCI_IS_WANTED(ALLREDUCE) && MPIDI_FCI_takes_items(comm, count, datatype, op))
         return MPIDI_FCI_reduce(from, to, count, datatype, op, MPIDI_FCI_ALL, comm);
     return MPIDI_FCI_mpich_allreduce(from, to, count, datatype, op, comm, attr);
 }
@@ -79,7 +80,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_reduce(const void *from, void *to, MPI
                                                  MPI_Datatype datatype, MPI_Op op, int root,
                                                  MPIR_Comm * comm, FCI_COLL_ATTR attr)
 {
-    if (MPIDI_FCI_IS_WANTED(REDUCE) && MPIDI_FCI_takes_items(comm, count, datatype))
+    if (MPIDI_FCI_IS_WANTED(REDUCE) && MPIDI_FCI_takes_items(comm, count, datatype, op))
         return MPIDI_FCI_reduce(from, to, count, datatype, op, root, comm);
     return MPIDI_FCI_mpich_reduce(from, to, count, datatype, op, root, comm, attr);
 }
@@ -91,7 +92,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_gather(const void *from, MPI_Aint from
 {
     const size_t bytes = comm->rank == root ? MPIDI_FCI_bytes_of(to_count, to_type)
         : MPIDI_FCI_bytes_of(from_count, from_type);
-    if (bytes != 0 && MPIDI_FCI_IS_WANTED(GATHER) && MPIDI_FCI_takes(comm, bytes))
+    if (bytes != 0 && MPIDI_FCI_IS_WANTED(GATHER) && MPIDI_FCI_takes(comm, bytes) &&
+        MPIDI_FCI_COMM(comm).gathers)
         return MPIDI_FCI_gather(from, from_count, from_type, to, to_count, to_type, root, comm);
     return MPIDI_FCI_mpich_gather(from, from_count, from_type, to, to_count, to_type, root, comm,
                                   attr);
@@ -103,7 +105,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allgather(const void *from, MPI_Aint f
                                                     MPIR_Comm * comm, FCI_COLL_ATTR attr)
 {
     const size_t bytes = MPIDI_FCI_bytes_of(to_count, to_type);
-    if (bytes != 0 && MPIDI_FCI_IS_WANTED(ALLGATHER) && MPIDI_FCI_takes(comm, bytes))
+    if (bytes != 0 && MPIDI_FCI_IS_WANTED(ALLGATHER) && MPIDI_FCI_takes(comm, bytes) &&
+        MPIDI_FCI_COMM(comm).gathers)
         return MPIDI_FCI_gather(from, from_count, from_type, to, to_count, to_type, MPIDI_FCI_ALL,
                                 comm);
     return MPIDI_FCI_mpich_allgather(from, from_count, from_type, to, to_count, to_type, comm,

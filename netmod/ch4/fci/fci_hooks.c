@@ -16,12 +16,13 @@ int MPIDI_FCI_mpi_comm_commit_post_hook(MPIR_Comm * comm)
     return MPI_SUCCESS;
 }
 
+#define TURNS 64
+
 /* What is here and was never received goes with the communicator: another one will get its context
  * id. What is still on its way nobody can tell from what is sent on that one. */
-#define TURNS 64
 int MPIDI_FCI_mpi_comm_free_hook(MPIR_Comm * comm)
 {
-    MPIDI_FCI_leave_table(comm);
+    MPIDI_FCI_leave_group(comm);
     if (MPIDI_FCI_global.context != NULL) {
         MPIDI_FCI_ENTER();
         for (int turns = 0; turns < TURNS && !MPIDI_FCI_global.in_turn; turns++)

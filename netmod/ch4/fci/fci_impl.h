@@ -29,8 +29,6 @@ typedef struct {
     bool broken;                /* a process that was spoken to died: */
     uint32_t dead;              /* this one was the first, */
     MPL_time_t death;           /* then */
-    unsigned cores;             /* of this host, as the one of our processes here that may use the
-                                 * fewest counts them */
     uint64_t ignored[2];        /* what receives do not compare; [1]: with MPI_ANY_TAG */
     size_t inject_bytes;        /* sends up to this length need no request */
     size_t am_eager_bytes;
@@ -119,10 +117,10 @@ int MPIDI_FCI_get_any(void *origin_addr, FCI_RMA_COUNT origin_count, MPI_Datatyp
                       int target_rank, MPI_Aint target_disp, FCI_RMA_COUNT target_count,
                       MPI_Datatype target_datatype, MPIR_Win * win);
 
-/* Collectives by the communicator's table (fci_coll.h), which the first one asks for. */
+/* Collectives by the communicator's group (fci_coll.h), which the first one forms. */
 #define MPIDI_FCI_ALL FCI_ICL_GROUP_ALL
-bool MPIDI_FCI_find_table(MPIR_Comm * comm, size_t bytes);
-void MPIDI_FCI_leave_table(MPIR_Comm * comm);
+bool MPIDI_FCI_form_group(MPIR_Comm * comm);
+void MPIDI_FCI_leave_group(MPIR_Comm * comm);
 int MPIDI_FCI_barrier(MPIR_Comm * comm);
 int MPIDI_FCI_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, size_t bytes, int root,
                     MPIR_Comm * comm);

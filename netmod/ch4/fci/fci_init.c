@@ -40,7 +40,6 @@ cvars:
  * them; strangers at a reused place are told by the incarnation in their card. */
 #define JOB UINT64_C(0x4d50494348464349)
 
-
 static int open_context(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -61,7 +60,6 @@ static int open_context(void)
     if (MPIR_ThreadInfo.thread_provided == MPI_THREAD_MULTIPLE)
         fci_icl_share(MPIDI_FCI_global.context);
     fci_icl_limits(MPIDI_FCI_global.context, &limits);
-    MPIDI_FCI_global.cores = limits.cores;
     MPIDI_FCI_global.inject_bytes = limits.inject_bytes;
     MPIDI_FCI_global.am_eager_bytes =
         MPL_MIN(limits.am_header_bytes, FCI_PACK_BUFFER_BYTES);

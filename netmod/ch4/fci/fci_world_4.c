@@ -6,22 +6,12 @@
 
 #include "mpidu_bc.h"
 
-typedef struct {
-    unsigned char card[FCI_ICL_CARD_BYTES];
-    uint32_t cores;             /* that it may use, with the others of its host */
-} rank_info;
-
-static int add_rank(int rank, const void *entry)
+static int add_rank(int rank, const void *card)
 {
     int mpi_errno = MPI_SUCCESS;
     uint32_t *const peer = &MPIDI_FCI_AV(&MPIDIU_get_av(0, rank)).peer;
-    rank_info told;
-    int answer;
+    const int answer = fci_icl_add_peer(MPIDI_FCI_global.context, card, peer);
 
-    memcpy(&told, entry, sizeof told);
-    if (MPIR_Process.node_map[rank] == MPIR_Process.node_map[MPIR_Process.rank])
-        MPIDI_FCI_global.cores = MPL_MIN(MPIDI_FCI_global.cores, told.cores);
-    answer = fci_icl_add_peer(MPIDI_FCI_global.context, told.card, peer);
     if (answer < 0)
         mpi_errno = MPIDI_FCI_error(answer, 0);
     else
@@ -32,14 +22,14 @@ static int add_rank(int rank, const void *entry)
 static int exchange_cards(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    rank_info own = {.cores = MPIDI_FCI_global.cores };
+    unsigned char own[FCI_ICL_CARD_BYTES];
     void *table = NULL;
     int length = sizeof own;    /* all have one length, so MPICH leaves it alone */
     const int size = MPIR_Process.size;
     MPIR_Comm *init_comm = NULL;
 
-    fci_icl_card(MPIDI_FCI_global.context, own.card);
-    mpi_errno = MPIDU_bc_table_create(MPIR_Process.rank, size, MPIR_Process.node_map, &own,
+    fci_icl_card(MPIDI_FCI_global.context, own);
+    mpi_errno = MPIDU_bc_table_create(MPIR_Process.rank, size, MPIR_Process.node_map, own,
                                       sizeof own, TRUE, MPIR_CVAR_CH4_ROOTS_ONLY_PMI, &table,
                                       &length);
     MPIR_ERR_CHECK(mpi_errno);
@@ -53,7 +43,7 @@ static int exchange_cards(void)
         /* The roots can talk now, and pass on the cards of their nodes. */
         mpi_errno = MPIDI_create_init_comm(&init_comm);
         MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIDU_bc_allgather(init_comm, &own, sizeof own, TRUE, &table, &rank_map,
+        mpi_errno = MPIDU_bc_allgather(init_comm, own, sizeof own, TRUE, &table, &rank_map,
                                        &length);
         MPIR_ERR_CHECK(mpi_errno);
         for (int i = 0; i < size; i++) {

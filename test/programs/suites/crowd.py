@@ -8,16 +8,17 @@ LIMIT = 120
 ROUNDS = 400
 
 
-def crowd(settings, ranks, seed):
+def collectives(settings, ranks, seed):
+    """Runs crowd.c: (how it ran, the verdict)."""
     where = settings.directory("crowd")
     binary = built(settings, HERE / "crowd.c", where / "crowd", mpi=True, against_fci=False)
-    command, env = settings.mpirun(ranks, [binary, seed, ROUNDS])
+    command, env = settings.mpirun(ranks, [binary, seed, ROUNDS], env={"FCI_STATS": "on"})
     ran = run(command, cwd=where, env=env, timeout=LIMIT)
     if ran.code or ran.left or signal_named(ran.err):
-        return failed(f"{ran.ended()}: {ran.last_line()}")
+        return ran, failed(f"{ran.ended()}: {ran.last_line()}")
     if f"crowd: {ROUNDS} rounds, all right" not in ran.out:
-        return failed(ran.last_line())
-    return passed(f"seed {seed}")
+        return ran, failed(ran.last_line())
+    return ran, passed(f"seed {seed}")
 
 
 def communicators(settings, ranks, alive, rounds):
@@ -35,7 +36,7 @@ def cases(settings):
     if not settings.over_our_build:
         return
     for ranks, seed in ((2, 1), (3, 2), (5, 3), (8, 4), (16, 5), (20, 6)):
-        yield Case(f"{ranks}-ranks", lambda ranks=ranks, seed=seed: crowd(settings, ranks, seed),
+        yield Case(f"{ranks}-ranks", lambda ranks=ranks, seed=seed: collectives(settings, ranks, seed)[1],
                    ci=ranks in (3, 8, 20))
     for ranks, alive, rounds in ((2, 200, 10), (4, 200, 3)):
         yield Case(f"communicators-{ranks}",

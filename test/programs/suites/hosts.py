@@ -11,6 +11,7 @@ import time
 
 import lab
 from harness import HERE, TAG, Case, built, failed, open_mpi_release, passed, run, skipped
+from suites import crowd
 
 HEARD = 0.1  # seconds after a death
 SILENT = 11  # seconds after a host was cut off
@@ -191,6 +192,17 @@ def shown(settings):
     return passed(f"{2 * (ranks - 1)} peers")
 
 
+def collectives(settings):
+    """Each byte of small ones, on communicators that come and go; and that they went by levels."""
+    ran, verdict = crowd.collectives(settings, 2 * settings.lab.hosts, 7)
+    if verdict.status != "pass" or not settings.over_our_build:
+        return verdict
+    between = [int(count) for count in re.findall(r"host_collectives (\d+)", ran.err + ran.out)]
+    if not any(between):
+        return failed(f"none went between hosts: {between}")
+    return passed(f"{sum(between)} between hosts, as each rank counts them")
+
+
 def killed(settings):
     """All that wait for a rank hear of its death, by name. Hydra sometimes kills who shares a host
     with the dead, whatever its option says; such an attempt says nothing."""
@@ -257,6 +269,7 @@ def cases(settings):
     yield Case("few-ports", lambda: refused(settings, ["no port of FCI_PORTS=41000 is free at 10.77."],
                                             FCI_PORTS="41000"))
     yield Case("firewall", lambda: firewall(settings))
+    yield Case("collectives", lambda: collectives(settings))
     yield Case("killed", lambda: killed(settings))
     if settings.mpi == "openmpi":  # Hydra takes a host that it does not reach for dead, and ends all
         yield Case("silent", lambda: silent(settings))

@@ -30,14 +30,15 @@ std::uint64_t Collectives::word_of(std::size_t number, unsigned process, std::si
 }
 
 std::size_t Collectives::bytes_of(const Member& member, const Collective& one) const {
-    return std::min(one.bytes, member.longest) / kWord * kWord;
+    return std::min(one.bytes, member.limits.longest) / kWord * kWord;
 }
 
 bool Collectives::begin(fci_icl_context* context, unsigned at, std::size_t number) {
     Member& member = members_[at];
     const Collective& one = all_[number];
     if (one.kind == Kind::form) leave(context, at);
-    if (one.kind != Kind::form && member.longest == 0) return false;
+    if (one.kind != Kind::form && member.limits.longest == 0) return false;
+    if (one.kind == Kind::gather && member.limits.gathers == 0) return false;
     member.bytes = bytes_of(member, one);
     const std::size_t count = words(member.bytes);
     member.own.assign(count, 0);
@@ -47,20 +48,26 @@ bool Collectives::begin(fci_icl_context* context, unsigned at, std::size_t numbe
     return true;
 }
 
+/// Where order is kept it is seen: two functions x -> times * x + plus, one after the other.
+std::uint64_t Collectives::combined(const Member& member, std::uint64_t in, std::uint64_t inout) {
+    if (member.limits.keeps_order == 0) return in + inout;
+    const auto times = static_cast<std::uint32_t>(in >> 32), plus = static_cast<std::uint32_t>(in);
+    const auto next = static_cast<std::uint32_t>(inout >> 32);
+    return std::uint64_t{times * next} << 32 |
+           (plus * next + static_cast<std::uint32_t>(inout));
+}
+
 int Collectives::call(fci_icl_context* context, unsigned at, std::size_t number) {
     Member& member = members_[at];
     const Collective& one = all_[number];
-    std::size_t count = words(member.bytes);
     const fci_icl_reduction sum{
         [](void* user, const void* in, void* inout) {
+            const auto& own = *static_cast<const Member*>(user);
             const auto* const from = static_cast<const std::uint64_t*>(in);
             auto* const to = static_cast<std::uint64_t*>(inout);
-            // No two commute, but for small differences: the order is seen.
-            for (std::size_t i = 0; i < *static_cast<std::size_t*>(user); ++i) {
-                to[i] = from[i] * 3 + to[i];
-            }
+            for (std::size_t i = 0; i < own.own.size(); ++i) to[i] = combined(own, from[i], to[i]);
         },
-        &count};
+        &member};
     switch (one.kind) {
         case Kind::form: {
             std::vector<fci_icl_peer> peers;
@@ -87,7 +94,10 @@ int Collectives::call(fci_icl_context* context, unsigned at, std::size_t number)
 bool Collectives::end(unsigned at, std::size_t number, int answer) {
     Member& member = members_[at];
     if (all_[number].kind != Kind::form) return answer != FCI_ICL_DONE || is_right(at, number);
-    member.longest = answer == FCI_ICL_DONE ? fci_icl_group_longest(member.group) : 0;
+    member.limits = {};
+    if (answer == FCI_ICL_DONE || answer == FCI_ICL_EPEER) {
+        fci_icl_group_limits(member.group, &member.limits);
+    }
     if (answer == FCI_ICL_EPEER) return true;
     // Of those who hear, all hear the same.
     int& formed = formed_[number];
@@ -111,7 +121,7 @@ bool Collectives::is_right(unsigned at, std::size_t number) const {
         std::uint64_t sum = word_of(number, processes - 1, i);
         for (unsigned process = processes; process-- > 0;) {
             const std::uint64_t word = word_of(number, process, i);
-            if (process != processes - 1) sum = word * 3 + sum;
+            if (process != processes - 1) sum = combined(member, word, sum);
             if (one.kind == Kind::gather && member.all[process * count + i] != word) return false;
         }
         if (one.kind == Kind::reduce && member.all[i] != sum) return false;
@@ -123,7 +133,7 @@ void Collectives::leave(fci_icl_context* context, unsigned at) {
     Member& member = members_[at];
     if (member.group != nullptr) fci_icl_group_leave(context, member.group);
     member.group = nullptr;
-    member.longest = 0;
+    member.limits = {};
 }
 
 }  // namespace fci::jobs

@@ -29,7 +29,7 @@ public:
 private:
     struct Member {
         fci_icl_group* group = nullptr;
-        std::size_t longest = 0;
+        struct fci_icl_group_limits limits{};
         std::size_t bytes = 0;  // of the collective that is under way, as it says
         std::vector<std::uint64_t> own, all;
     };
@@ -37,6 +37,8 @@ private:
     [[nodiscard]] std::size_t bytes_of(const Member& member, const Collective& one) const;
     [[nodiscard]] static std::uint64_t word_of(std::size_t number, unsigned process,
                                                std::size_t i);
+    [[nodiscard]] static std::uint64_t combined(const Member& member, std::uint64_t in,
+                                                std::uint64_t inout);
     [[nodiscard]] bool is_right(unsigned at, std::size_t number) const;
 
     const std::vector<Collective>& all_;

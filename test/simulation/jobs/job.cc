@@ -1,5 +1,7 @@
 #include "test/simulation/jobs/job.h"
 
+#include <netinet/in.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -25,6 +27,8 @@ Job::Job(const JobOptions& options)
         options.told_cores != 0 ? options.told_cores : options.host.cores);
     for (unsigned i = 0; i < options.processes; ++i) {
         cores_->add([this, i] { programs_[i](); }, [this, i] { return has_work(i); });
+        const unsigned per_host = options.world.per_host;
+        settings.wanted.host = htonl(INADDR_LOOPBACK + (per_host != 0 ? i / per_host : 0));
         auto device = std::make_unique<tap::FaultDevice>(world_.open(settings), options.faults);
         ends_[i].tap = device.get();
         ends_[i].card = device->card();

@@ -34,6 +34,7 @@ Plan::Plan(std::uint64_t seed, const mp::Protocol* protocol) {
     choose_host(prng);
     choose_network(prng);
     choose_limits(prng);
+    choose_many(Prng(seed ^ 0x6d616e79));
     if (protocol != nullptr) job.protocol = protocol;
     choose_messages(prng);
     choose_collectives(prng);
@@ -149,6 +150,21 @@ void Plan::choose_messages(Prng& prng) {
 }
 
 /// Several groups, one after the other, where there are any.
+/// Seldom, since each is simulated: so many that have a core each that their group has levels.
+void Plan::choose_many(Prng prng) {
+    if (!prng.chance(2)) return;
+    job.processes = drawn(prng, 17, 26);
+    job.host.cores = job.told_ranks = job.processes;
+    job.told_cores = 0;
+    job.wait = "auto";
+    told_truth = true;
+    job.world.mapped = job.world.stores = true;
+    job.world.per_host = 0;
+    long_wait = 0;
+    if (victim != kNobody) victim = drawn(prng, 0, job.processes - 1);
+    shared.assign(job.processes, false);
+}
+
 void Plan::choose_collectives(Prng& prng) {
     using Kind = Collective::Kind;
     if (prng.chance(50)) return;

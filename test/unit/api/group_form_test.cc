@@ -55,8 +55,8 @@ TEST(group, form__as_often_as_there_is_memory) {
         groups.push_back({job.members[0].group, job.members[1].group});
         if (answer == FCI_ICL_EUNREACHABLE) break;
         ASSERT_EQ(answer, FCI_ICL_DONE);
-        shorts += fci_icl_group_longest(groups.back()[0]) == group::Entry::kShort;
-        EXPECT_EQ(fci_icl_group_longest(groups.back()[0]), fci_icl_group_longest(groups.back()[1]));
+        shorts += longest_of(groups.back()[0]) == group::Entry::kShort;
+        EXPECT_EQ(longest_of(groups.back()[0]), longest_of(groups.back()[1]));
     }
     EXPECT_GT(groups.size(), 150u);
     EXPECT_GT(shorts, 0u);
@@ -66,7 +66,7 @@ TEST(group, form__as_often_as_there_is_memory) {
         }
     }
     ASSERT_EQ(job.form_all(0), FCI_ICL_DONE);
-    EXPECT_EQ(fci_icl_group_longest(job.members[0].group), group::Entry::kLong);
+    EXPECT_EQ(longest_of(job.members[0].group), group::Entry::kLong);
 }
 
 // The others hear of it, and where the table lay there may be another one.

@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fci_core/api/icl.h"
-#include "fci_core/group/group.h"
+#include "fci_core/group/groups.h"
 #include "test/unit/api/context.h"
 #include "test/unit/limit.h"
 
@@ -25,6 +26,12 @@ inline std::uint64_t sleeps(const fci_icl_context* context) {
     }
 }
 
+inline std::size_t longest_of(const fci_icl_group* group) {
+    struct fci_icl_group_limits limits{};
+    fci_icl_group_limits(group, &limits);
+    return limits.longest;
+}
+
 inline bool is_waiting(int answer) {
     return answer == FCI_ICL_OK || answer == FCI_ICL_EAGAIN;
 }
@@ -38,9 +45,12 @@ public:
         fci_icl_group* group = nullptr;
     };
 
-    explicit Job(unsigned size, std::uint32_t local_ranks = 0) {
-        for (unsigned rank = 0; rank < size; ++rank) {
-            members.push_back({open_context(kJob, local_ranks), {}, nullptr});
+    explicit Job(unsigned size, std::uint32_t local_ranks = 0)
+        : Job(open_all(size, local_ranks)) {}
+    explicit Job(std::vector<Context> contexts) {
+        const std::size_t size = contexts.size();
+        for (Context& context : contexts) {
+            members.push_back({std::move(context), {}, nullptr});
             // The others run when this one returns.
             fci_icl_set_idle(members.back().context.get(), FCI_ICL_KEEPS_CORE);
         }
@@ -56,7 +66,7 @@ public:
             }
         }
         for (Member& one : members) {
-            for (unsigned i = 1; i < size; ++i) take(one);
+            for (std::size_t i = 1; i < size; ++i) take(one);
         }
     }
 
@@ -87,9 +97,10 @@ public:
         return answers[0];
     }
     void join() { ASSERT_EQ(form_all(key_++), FCI_ICL_DONE); }
-    const group::Group& group_of(unsigned rank) const {
-        return *reinterpret_cast<const group::Group*>(members[rank].group);
+    const group::AnyGroup& any_of(unsigned rank) const {
+        return *reinterpret_cast<const group::AnyGroup*>(members[rank].group);
     }
+    const group::Group& group_of(unsigned rank) const { return *any_of(rank).table; }
     void leave() {
         for (Member& one : members) {
             if (one.context) fci_icl_group_leave(one.context.get(), one.group);
@@ -104,6 +115,11 @@ public:
 private:
     std::uint64_t key_ = 0;
 
+    static std::vector<Context> open_all(unsigned size, std::uint32_t local_ranks) {
+        std::vector<Context> contexts;
+        while (contexts.size() < size) contexts.push_back(open_context(kJob, local_ranks));
+        return contexts;
+    }
     static fci_icl_peer peer_of(const Member& from, const Member& to) {
         unsigned char card[FCI_ICL_CARD_BYTES];
         fci_icl_card(to.context.get(), card);

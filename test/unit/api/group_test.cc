@@ -33,7 +33,8 @@ constexpr std::size_t kLongest = group::Entry::kLong;
 /// is through before all have come, where that is promised.
 class Program {
 public:
-    Program(Job& job, std::uint64_t seed) : job_(job), prng_(seed), at_(job.members.size()) {
+    Program(Job& job, std::uint64_t seed, unsigned calls)
+        : job_(job), prng_(seed), calls_(calls), at_(job.members.size()) {
         for (Call& call : calls_) {
             call.kind = static_cast<Kind>(prng_.below(4));
             const bool to_all = call.kind >= Kind::gather && prng_.below(2) == 0;
@@ -44,7 +45,7 @@ public:
         }
     }
     void run() {
-        const auto behind = [](unsigned at) { return at != kCalls; };
+        const auto behind = [&](unsigned at) { return at != calls_.size(); };
         for (Limit limit("the end of all collectives"); limit.holds();) {
             if (std::none_of(at_.begin(), at_.end(), behind)) return;
             const auto rank = static_cast<unsigned>(prng_.below(at_.size()));
@@ -62,7 +63,6 @@ private:
         unsigned root;
         std::size_t bytes;
     };
-    static constexpr unsigned kCalls = 300;
     using Data = std::array<unsigned char, kLongest>;
 
     unsigned size() const { return static_cast<unsigned>(at_.size()); }
@@ -151,7 +151,7 @@ private:
 
     Job& job_;
     Prng prng_;
-    std::array<Call, kCalls> calls_{};
+    std::vector<Call> calls_;
     std::vector<unsigned> at_;  // the call that each is in
     alignas(64) Data own_{};
     std::vector<unsigned char> all_;
@@ -159,10 +159,11 @@ private:
 
 void expect_random_programs(std::span<const unsigned> sizes, std::uint32_t local_ranks) {
     for (const unsigned size : sizes) {
+        const unsigned calls = size < 8 ? 300 : 60;
         Job job(size, local_ranks);
         for (std::uint64_t seed = 1; seed <= 3; ++seed) {
             job.join();
-            Program(job, size * 100 + seed).run();
+            Program(job, size * 100 + seed, calls).run();
             ASSERT_FALSE(testing::Test::HasFailure()) << size << " members, seed " << seed;
             job.leave();
         }
@@ -176,6 +177,45 @@ TEST(group, collectives__of_random_programs_by_groups_of_all_sizes) {
 // Of more than cores: they give cores away, and from 17 on the last one reduces for all.
 TEST(group, collectives__of_random_programs_by_crowds) {
     expect_random_programs(std::array{2u, 5u, 17u}, 4096);
+}
+
+/// Whatever the host has, each member is told that it has a core.
+class GroupOfMany : public testing::Test {
+protected:
+    void SetUp() override { setenv("FCI_WAIT", "spin", 1); }
+    void TearDown() override { unsetenv("FCI_WAIT"); }
+};
+
+// From 17 on they meet eight by eight, and then one of each eight.
+TEST_F(GroupOfMany, collectives__of_random_programs) {
+    expect_random_programs(std::array{18u}, 1);
+    Job job(18);
+    job.join();
+    EXPECT_NE(job.any_of(0).levels, nullptr);
+    Job small(16);
+    small.join();
+    EXPECT_EQ(small.any_of(0).levels, nullptr);
+}
+
+// All hear of it, and nobody waits for who has given up.
+TEST_F(GroupOfMany, barrier__fails_at_all_where_one_has_gone) {
+    constexpr unsigned kMembers = 18;
+    for (const unsigned victim : {0u, 5u, 8u, 17u}) {
+        Job job(kMembers);
+        job.join();
+        fci_icl_group_leave(job.members[victim].context.get(), job.members[victim].group);
+        job.members[victim].context.reset();
+        std::vector<int> answers(kMembers, FCI_ICL_OK);
+        answers[victim] = FCI_ICL_EPEER;
+        for (Limit limit("an error at all"); limit.holds();) {
+            if (std::none_of(answers.begin(), answers.end(), is_waiting)) break;
+            for (unsigned rank = 0; rank < kMembers; ++rank) {
+                if (is_waiting(answers[rank])) answers[rank] = job.barrier(rank);
+            }
+            job.turn();
+        }
+        for (const int answer : answers) EXPECT_EQ(answer, FCI_ICL_EPEER) << victim;
+    }
 }
 
 TEST(group, barrier__nobody_is_through_before_the_last_one_has_come) {

@@ -9,38 +9,15 @@
 #include <iterator>
 #include <vector>
 
-#include "drivers/node/node.h"
 #include "fci_core/api/process.h"
 #include "test/unit/api/context.h"
+#include "test/unit/api/host_context.h"
 #include "test/unit/limit.h"
 
 namespace fci {
 namespace {
 
 constexpr std::uint64_t kMiB = 1024 * 1024;
-
-Context open_on(unsigned host) {
-    const std::uint32_t address = htonl(0x7f000002 + host);
-    const mp::Protocol& protocol = *mp::find_protocol("enhanced-mixed");
-    const mp::Limits limits = api::limits_for({}, protocol, 2, {2, {}});
-    ddi::Settings settings;
-    settings.block_bytes = limits.layout.block_bytes();
-    settings.block_first_bytes = limits.layout.block_first_bytes();
-    settings.communication_bytes = limits.layout.pool_bytes + gcs::Layout::kBoardLeast;
-    settings.communication_later = true;
-    settings.sizes = limits.layout.sizes();
-    settings.wanted.host = address;
-    const node::Host own{static_cast<host::Mark>(host + 1),
-                         [address](const ddi::Card& card) { return card.host == address; }};
-    Status status;
-    std::string error;
-    auto device = node::open_node(settings, own, &status, &error);
-    EXPECT_NE(device, nullptr) << error;
-    auto process = api::Process::make(std::move(device), "node", protocol, limits,
-                                      progress::WaitPolicy("spin", 2, 2), progress::own_host());
-    process->keep_texts();
-    return Context(reinterpret_cast<fci_icl_context*>(process.release()));
-}
 
 fci_icl_peer add(const Context& context, const Context& other) {
     unsigned char card[FCI_ICL_CARD_BYTES];

@@ -1,4 +1,4 @@
-/* The table of flags of a communicator (icl.h, groups): how its members come by it. */
+/* The group of a communicator (icl.h): how its members come by it. */
 #include "netmod/openmpi/coll_fci.h"
 
 #include <opal/runtime/opal_progress.h>
@@ -14,7 +14,7 @@ static bool find_members(ompi_communicator_t *comm, fci_icl_peer *members)
     return true;
 }
 
-void coll_fci_leave_table(coll_fci_module *module)
+void coll_fci_leave_group(coll_fci_module *module)
 {
     if (module->group == NULL || pml_fci.context == NULL)
         return;
@@ -25,14 +25,10 @@ void coll_fci_leave_table(coll_fci_module *module)
 }
 
 /* All have it, or none. */
-bool coll_fci_find_table(coll_fci_module *module, ompi_communicator_t *comm)
+static bool form(coll_fci_module *module, ompi_communicator_t *comm, const fci_icl_peer *members)
 {
-    fci_icl_peer members[FCI_ICL_GROUP_MEMBERS];
     int answer;
 
-    module->asked = true;
-    if (pml_fci.context == NULL || !find_members(comm, members))
-        return false;
     pml_fci_begin_turn();
     for (;;) {
         pml_fci_enter();
@@ -48,9 +44,24 @@ bool coll_fci_find_table(coll_fci_module *module, ompi_communicator_t *comm)
         if (answer == FCI_ICL_EAGAIN)
             opal_progress();
     }
-    if (answer != FCI_ICL_DONE)
-        coll_fci_leave_table(module);
-    else
-        module->longest = fci_icl_group_longest(module->group);
-    return answer == FCI_ICL_DONE;
+    if (answer != FCI_ICL_DONE && answer != FCI_ICL_EPEER) {
+        coll_fci_leave_group(module);
+        return false;
+    }
+    fci_icl_group_limits(module->group, &module->limits);
+    return true;
+}
+
+bool coll_fci_form_group(coll_fci_module *module, ompi_communicator_t *comm)
+{
+    fci_icl_peer *members;
+    bool formed;
+
+    module->asked = true;
+    if (pml_fci.context == NULL)
+        return false;
+    members = calloc((size_t) ompi_comm_size(comm), sizeof *members);
+    formed = members != NULL && find_members(comm, members) && form(module, comm, members);
+    free(members);
+    return formed;
 }

@@ -1,0 +1,162 @@
+#include "fci_core/group/exchange.h"
+
+#include <new>
+#include <utility>
+
+#include "fci_core/base/assert.h"
+#include "fci_core/base/result.h"
+#include "fci_core/mp/copy.h"
+
+namespace fci::group {
+
+namespace {
+
+// The immediate word of a message: what its sender lacks, as a positive number, above a length.
+constexpr unsigned kLengthBits = 32;
+
+std::uint64_t word_of(int code, std::size_t length) noexcept {
+    const auto lacks = static_cast<std::uint64_t>(code == FCI_ICL_DONE ? 0 : -code);
+    return lacks << kLengthBits | length;
+}
+
+/// FCI_ICL_DONE, or why it has no data; of a word that it should not send: that it is lost.
+int code_of(std::uint64_t word) noexcept {
+    switch (word >> kLengthBits) {
+        case 0: return FCI_ICL_DONE;
+        case -FCI_ICL_ETRUNC: return FCI_ICL_ETRUNC;
+        case -FCI_ICL_EUNREACHABLE: return FCI_ICL_EUNREACHABLE;
+        default: return FCI_ICL_EPEER;
+    }
+}
+
+std::size_t length_of(std::uint64_t word) noexcept { return word & 0xffffffff; }
+
+}  // namespace
+
+void Exchange::begin(const Steps& steps, unsigned self, std::uint64_t number, std::size_t bytes,
+                     int code, bool deaf) noexcept {
+    FCI_ASSERT(!is_busy() && bytes <= Entry::kLong);
+    steps_ = steps;
+    self_ = self;
+    number_ = number;
+    length_ = bytes;
+    code_ = code;
+    deaf_ = deaf;
+    at_ = 0;
+    has_heard_ = has_said_ = false;
+}
+
+void Exchange::fail(int code, std::size_t length) noexcept {
+    if (code_ != FCI_ICL_DONE && code != FCI_ICL_EUNREACHABLE) return;
+    code_ = code;
+    length_ = length;
+}
+
+mp::Pattern Exchange::pattern_of(nhi::PeerId peer) const noexcept {
+    return {peer, mp::kGroupSpace, match_ | (number_ & ((1u << kNumberBits) - 1)), 0};
+}
+
+/// The message is taken whenever it comes: until then its sender may need its buffer.
+void Exchange::discard(nhi::PeerId peer) {
+    mp::Outcome outcome{};
+    (void)messages_.receive(pattern_of(peer), {}, {}, nullptr, &outcome);
+    has_heard_ = true;
+}
+
+void Exchange::hear(nhi::PeerId peer) {
+    const iovec to{heard_->bytes, sizeof heard_->bytes};
+    const mp::Completion completion{[](void* user, void*, const fci_icl_status* status) {
+                                        auto& own = *static_cast<Exchange*>(user);
+                                        own.heard_of_ = *status;
+                                        own.hearing_ = false;
+                                    },
+                                    this, nullptr};
+    hearing_ = true;
+    int answer = FCI_ICL_ENOMEM;
+    try {
+        answer = messages_.receive(pattern_of(peer), {&to, 1}, completion, &receive_, &heard_of_);
+    } catch (const std::bad_alloc&) {
+        hearing_ = false;
+        throw;
+    }
+    has_heard_ = true;
+    if (answer == FCI_ICL_OK) return;
+    hearing_ = false;
+    if (answer != FCI_ICL_DONE) heard_of_.error = answer;
+}
+
+void Exchange::say(nhi::PeerId peer) {
+    const bool has_data = code_ == FCI_ICL_DONE && length_ != 0;
+    const iovec from{own_->bytes, length_};
+    const mp::SendArguments send{peer,
+                                 mp::kGroupSpace,
+                                 mp::kSendImmediate,
+                                 pattern_of(peer).match,
+                                 word_of(code_, length_),
+                                 {&from, has_data ? 1u : 0u}};
+    const mp::Completion completion{[](void* user, void*, const fci_icl_status* status) {
+                                        auto& own = *static_cast<Exchange*>(user);
+                                        own.saying_ = false;
+                                        if (status->error != FCI_ICL_OK) own.fail(FCI_ICL_EPEER, 0);
+                                    },
+                                    this, nullptr};
+    saying_ = true;
+    int answer = FCI_ICL_ENOMEM;
+    try {
+        answer = messages_.send(send, completion, &send_);
+    } catch (const std::bad_alloc&) {
+        saying_ = false;
+        throw;
+    }
+    has_said_ = true;
+    if (answer == FCI_ICL_OK) return;
+    saying_ = false;
+    if (answer != FCI_ICL_DONE) fail(FCI_ICL_EPEER, 0);
+}
+
+/// Another process has written it.
+void Exchange::take_in(const Step& step, const Reduction& reduction) noexcept {
+    const mp::Outcome& it = heard_of_;
+    const std::size_t length = length_of(it.immediate);
+    const bool is_sound = it.error == FCI_ICL_OK && (it.flags & mp::kSendImmediate) != 0;
+    const int code = is_sound ? code_of(it.immediate) : FCI_ICL_EPEER;
+    if (code != FCI_ICL_DONE) return fail(code, length);
+    if (it.received != length) return fail(FCI_ICL_EPEER, 0);
+    if (code_ != FCI_ICL_DONE) return;
+    if (step.takes) {
+        std::swap(own_, heard_);
+        length_ = length;
+        return;
+    }
+    if (length != length_) return fail(FCI_ICL_ETRUNC, length);
+    if (length == 0) return;
+    if (step.host < self_) {
+        reduction.apply(reduction.user, heard_->bytes, own_->bytes);
+    } else {
+        reduction.apply(reduction.user, own_->bytes, heard_->bytes);
+        std::swap(own_, heard_);
+    }
+}
+
+int Exchange::advance(const nhi::PeerId* speakers, const Reduction& reduction) {
+    for (; at_ < steps_.count(); ++at_, has_heard_ = has_said_ = false) {
+        const Step& step = steps_[at_];
+        // First, so that what comes finds it.
+        const nhi::PeerId other = speakers[step.host];
+        if (step.hears && !has_heard_) deaf_ ? discard(other) : hear(other);
+        if (step.sends && !has_said_) say(other);
+        if (is_busy()) return FCI_ICL_EAGAIN;
+        if (step.hears && !deaf_) take_in(step, reduction);
+    }
+    return FCI_ICL_DONE;
+}
+
+void Exchange::give_up() noexcept try {
+    if (hearing_) (void)messages_.cancel(receive_);
+    if (saying_) (void)messages_.cancel(send_);
+    (void)messages_.receives().discard_matching(
+        {mp::kAnySource, mp::kGroupSpace, match_, (1u << kNumberBits) - 1});
+} catch (const std::bad_alloc&) {  // what is under way ends with its peer
+}
+
+}  // namespace fci::group

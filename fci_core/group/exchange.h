@@ -1,0 +1,82 @@
+// Exchange: what a process says to processes of other hosts in one collective, and what it hears of
+// them (§2.6.12): short messages that are matched by the group and the number of the collective.
+// All goes on in progress; nothing waits here.
+//
+// Each goes through all its steps, whatever happens. Who lacks something, because a peer has gone,
+// or because lengths differ, says that instead of data, so that all hear of it and none waits for
+// it in vain.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "fci_core/group/flag_table.h"
+#include "fci_core/group/reduction.h"
+#include "fci_core/group/steps.h"
+#include "fci_core/mp/message_passing.h"
+
+namespace fci::group {
+
+class Exchange {
+public:
+    /// `key`: of the group, at most kKeyMost.
+    Exchange(mp::MessagePassing& messages, std::uint64_t key) noexcept
+        : messages_(messages), match_(key << kNumberBits) {}
+    Exchange(const Exchange&) = delete;
+    Exchange& operator=(const Exchange&) = delete;
+
+    static constexpr unsigned kNumberBits = 16;
+    static constexpr std::uint64_t kKeyMost = ~std::uint64_t{0} >> kNumberBits;
+
+    /// Collective `number`, of host `self`. This process brings `bytes` at data(), or, if `code` is
+    /// an error, nothing because of that. `deaf`: nor does it wait for what others say.
+    void begin(const Steps& steps, unsigned self, std::uint64_t number, std::size_t bytes, int code,
+               bool deaf) noexcept;
+    /// FCI_ICL_EAGAIN: not through all steps yet; a turn may bring the next. `speakers`: by host.
+    /// May throw bad_alloc, and goes on from there when it is called again.
+    [[nodiscard]] int advance(const nhi::PeerId* speakers, const Reduction& reduction);
+
+    /// There are no data any more; `length`: of another one's. What was lacking before says so, but
+    /// that nobody can have the group comes first.
+    void fail(int code, std::size_t length) noexcept;
+
+    /// FCI_ICL_DONE, or why there are no data.
+    [[nodiscard]] int code() const noexcept { return code_; }
+    /// What came about, or what is brought; aligned for any type.
+    [[nodiscard]] std::byte* data() noexcept { return own_->bytes; }
+    /// Of the data. After FCI_ICL_ETRUNC: of another one's, if that is known.
+    [[nodiscard]] std::size_t length() const noexcept { return length_; }
+
+    /// A message is under way in memory of this object.
+    [[nodiscard]] bool is_busy() const noexcept { return hearing_ || saying_; }
+    /// What is under way is asked back, and what has come is thrown away.
+    void give_up() noexcept;
+
+private:
+    struct alignas(64) Buffer {
+        std::byte bytes[Entry::kLong];
+    };
+
+    [[nodiscard]] mp::Pattern pattern_of(nhi::PeerId peer) const noexcept;
+    void hear(nhi::PeerId peer);
+    void discard(nhi::PeerId peer);
+    void say(nhi::PeerId peer);
+    void take_in(const Step& step, const Reduction& reduction) noexcept;
+
+    mp::MessagePassing& messages_;
+    const std::uint64_t match_;
+    Steps steps_;
+    unsigned self_ = 0, at_ = 0;
+    std::uint64_t number_ = 0;
+    std::size_t length_ = 0;
+    int code_ = FCI_ICL_DONE;
+    bool deaf_ = false;
+    bool has_heard_ = false, has_said_ = false;  // in this step; begun at least
+    bool hearing_ = false, saying_ = false;      // and not through
+    std::uint32_t receive_ = 0, send_ = 0;       // their orders
+    mp::Outcome heard_of_{};
+    Buffer buffers_[2];
+    Buffer *own_ = &buffers_[0], *heard_ = &buffers_[1];
+};
+
+}  // namespace fci::group

@@ -1,0 +1,228 @@
+#include "fci_core/group/levels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "fci_core/base/assert.h"
+#include "fci_core/base/result.h"
+
+namespace fci::group {
+
+namespace {
+
+constexpr Reduction kNothing{[](void*, const void*, void*) {}, nullptr};
+std::vector<nhi::PeerId> leaders_of(const Members& members, const Parts& parts) {
+    std::vector<nhi::PeerId> leaders;
+    for (const auto& ranks : parts.ranks) leaders.push_back(members.peers[ranks.front()]);
+    return leaders;
+}
+
+}  // namespace
+
+Levels::Levels(mp::MessagePassing& messages, const Members& members, Parts parts,
+               bool by_messages, Group* here, Group* between)
+    : counters_(messages.engine().counters),
+      parts_(std::move(parts)),
+      self_(members.self),
+      part_(parts_.of[members.self]),
+      by_messages_(by_messages),
+      here_(here),
+      between_(between),
+      leaders_(leaders_of(members, parts_)),
+      peers_(members.peers),
+      speakers_(leaders_),
+      exchange_(messages, members.key) {
+    FCI_ASSERT(parts_.count() > 1 && (here == nullptr) == (parts_.ranks[part_].size() == 1));
+}
+
+// --- parts of a collective ---
+
+/// `root` speaks for its part, or, where there is none, the first of each.
+void Levels::begin(unsigned root) noexcept {
+    ++number_;
+    speaker_ = 0;
+    speakers_[root_part_] = leaders_[root_part_];
+    if (root == Group::kAll) return;
+    root_part_ = parts_.of[root];
+    speakers_[root_part_] = peers_[root];
+    if (root_part_ == part_) speaker_ = parts_.place[root];
+}
+
+int Levels::end(int answer) noexcept {
+    if (by_messages_) ++counters_.host_collectives;
+    phase_ = Phase::none;
+    return answer;
+}
+
+/// What all of this part bring, combined, to the speaker. *bytes: likewise.
+int Levels::bring(const void* own, std::size_t* bytes, const Reduction& reduction,
+                  unsigned looks) noexcept {
+    if (is_lost_) return FCI_ICL_EPEER;
+    if (here_ != nullptr) {
+        return here_->reduce(speaker_, own, exchange_.data(), bytes, reduction, looks);
+    }
+    if (*bytes != 0) std::memcpy(exchange_.data(), own, *bytes);
+    return FCI_ICL_DONE;
+}
+
+void Levels::begin_across(const Steps& steps, std::size_t bytes, int code) noexcept {
+    // What another one says of its data may be anything.
+    exchange_.begin(steps, part_, number_, std::min(bytes, Entry::kLong), code, is_lost_);
+    phase_ = Phase::across;
+}
+
+/// What a table is told of what there is here.
+std::size_t Levels::length_or_lack() const noexcept {
+    if (exchange_.code() == FCI_ICL_DONE) return exchange_.length();
+    return exchange_.code() == FCI_ICL_EPEER ? Entry::kNobody : Entry::kNoLength;
+}
+
+/// In the table of those who speak. One who has nothing to bring says that there.
+bool Levels::meet_between(const Reduction& reduction, unsigned looks) noexcept {
+    std::size_t length = length_or_lack();
+    const int answer = between_->reduce(Group::kAll, exchange_.data(), exchange_.data(), &length,
+                                        reduction, looks);
+    if (answer == FCI_ICL_EAGAIN) return false;
+    if (answer == FCI_ICL_ETRUNC) {
+        exchange_.fail(length == Entry::kNobody ? FCI_ICL_EPEER : answer, length);
+    } else if (answer != FCI_ICL_DONE) {
+        exchange_.fail(answer, 0);
+    }
+    return true;
+}
+
+/// Whether it is across, or need not go there.
+bool Levels::go_across(const Reduction& reduction, unsigned looks) noexcept try {
+    if (phase_ != Phase::across) return true;
+    const bool is_across =
+        by_messages_ ? exchange_.advance(speakers_.data(), reduction) == FCI_ICL_DONE
+                     : meet_between(reduction, looks);
+    if (is_across) phase_ = Phase::down;
+    return is_across;
+} catch (const std::bad_alloc&) {  // there may be memory again
+    return false;
+}
+
+/// What came about, to all of this part.
+int Levels::tell(unsigned looks) noexcept {
+    if (here_ == nullptr || is_lost_) return FCI_ICL_DONE;
+    std::size_t length = length_or_lack();
+    return here_->broadcast(speaker_, exchange_.data(), &length, looks);
+}
+
+/// The same, from the speaker. *bytes: what there is room for, and what came.
+int Levels::hear(void* data, std::size_t* bytes, unsigned looks) noexcept {
+    if (is_lost_) return FCI_ICL_EPEER;
+    std::size_t length = *bytes;
+    const int answer = here_->broadcast(speaker_, data, &length, looks);
+    if (answer != FCI_ICL_DONE) return answer;
+    const bool is_there = length < Entry::kNobody;
+    *bytes = is_there ? length : 0;
+    if (is_there) return FCI_ICL_DONE;
+    return length == Entry::kNoLength ? FCI_ICL_ETRUNC : FCI_ICL_EPEER;
+}
+
+// --- collectives ---
+
+int Levels::form(int formed, unsigned looks) noexcept {
+    if (phase_ == Phase::none) {
+        begin(Group::kAll);
+        is_lost_ = formed == FCI_ICL_EPEER;
+        const bool has_table = here_ != nullptr && formed == FCI_ICL_DONE;
+        if (has_table) longest_ = here_->table().longest();
+        if (formed != FCI_ICL_DONE && !is_lost_) formed = FCI_ICL_EUNREACHABLE;
+        if (speaks()) {
+            std::memcpy(exchange_.data(), &longest_, sizeof longest_);
+            begin_across(Steps::all(parts_.count(), part_), sizeof longest_, formed);
+        } else if (formed == FCI_ICL_EUNREACHABLE) {
+            return end(formed);
+        } else {
+            phase_ = Phase::down;
+        }
+    }
+    if (!go_across(kLeast, looks)) return FCI_ICL_EAGAIN;
+    int answer = exchange_.code();
+    if (!speaks()) {
+        std::size_t bytes = sizeof longest_;
+        answer = hear(&longest_, &bytes, looks);
+    } else if (formed == FCI_ICL_DONE) {
+        const int told = tell(looks);
+        if (told != FCI_ICL_DONE) answer = told;
+        std::memcpy(&longest_, exchange_.data(), sizeof longest_);
+    }
+    if (answer == FCI_ICL_EAGAIN) return answer;
+    is_lost_ = answer == FCI_ICL_EPEER;
+    return end(answer == FCI_ICL_ETRUNC ? FCI_ICL_EUNREACHABLE : answer);
+}
+
+int Levels::barrier(unsigned looks) noexcept {
+    std::size_t none = 0;
+    return reduce(Group::kAll, nullptr, nullptr, &none, kNothing, looks);
+}
+
+int Levels::reduce(unsigned root, const void* own, void* result, std::size_t* bytes,
+                   const Reduction& reduction, unsigned looks) noexcept {
+    const bool is_for_all = root == Group::kAll;
+    if (phase_ == Phase::none) {
+        begin(root);
+        phase_ = Phase::up;
+    }
+    if (phase_ == Phase::up) {
+        std::size_t length = *bytes;
+        const int came = bring(own, &length, reduction, looks);
+        if (came == FCI_ICL_EAGAIN) return came;
+        if (speaks()) {
+            begin_across(!by_messages_ ? Steps{}
+                         : is_for_all  ? Steps::all(parts_.count(), part_)
+                                       : Steps::up(parts_.count(), part_, root_part_),
+                         length, came);
+        } else if (is_for_all) {
+            phase_ = Phase::down;  // also who lacks something: the speaker says what became of it
+        } else {
+            return end(came);
+        }
+    }
+    if (!go_across(reduction, looks)) return FCI_ICL_EAGAIN;
+    if (!speaks()) {
+        std::size_t length = *bytes;
+        const int answer = hear(result, &length, looks);
+        if (answer == FCI_ICL_EAGAIN) return answer;
+        const bool is_other = std::exchange(*bytes, length) != length;
+        return end(answer == FCI_ICL_DONE && is_other ? FCI_ICL_ETRUNC : answer);
+    }
+    const int told = is_for_all ? tell(looks) : FCI_ICL_DONE;
+    if (told != FCI_ICL_DONE) return told == FCI_ICL_EAGAIN ? told : end(told);
+    const bool takes = exchange_.code() == FCI_ICL_DONE && (is_for_all || root == self_);
+    if (takes && *bytes != 0) std::memcpy(result, exchange_.data(), *bytes);
+    *bytes = exchange_.length();
+    return end(exchange_.code());
+}
+
+int Levels::broadcast(unsigned root, void* data, std::size_t* bytes, unsigned looks) noexcept {
+    if (phase_ == Phase::none) {
+        begin(root);
+        phase_ = Phase::down;
+        if (speaks()) {
+            const std::size_t length = root == self_ ? *bytes : 0;
+            if (length != 0) std::memcpy(exchange_.data(), data, length);
+            begin_across(Steps::down(parts_.count(), part_, root_part_), length,
+                         is_lost_ ? FCI_ICL_EPEER : FCI_ICL_DONE);
+        }
+    }
+    if (!go_across(kNothing, looks)) return FCI_ICL_EAGAIN;
+    if (!speaks()) {
+        const int answer = hear(data, bytes, looks);
+        return answer == FCI_ICL_EAGAIN ? answer : end(answer);
+    }
+    const int told = tell(looks);
+    if (told != FCI_ICL_DONE) return told == FCI_ICL_EAGAIN ? told : end(told);
+    const std::size_t length = exchange_.length();
+    const bool fits = exchange_.code() == FCI_ICL_DONE && length <= *bytes;
+    if (fits && length != 0 && root != self_) std::memcpy(data, exchange_.data(), length);
+    *bytes = length;
+    return end(exchange_.code());
+}
+
+}  // namespace fci::group

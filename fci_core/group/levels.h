@@ -1,0 +1,83 @@
+// Levels: a group in parts (§2.6.12): the members of each host, or eight neighbours of many on one
+// host. A part is a group with a table, and one member speaks for it to the others: by messages to
+// other hosts, else in a table of those who speak. So a collective goes up in each part, across
+// between them, and down again.
+//
+// The calls are those of Group. Who speaks is the first of a part, or the root.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "fci_core/group/exchange.h"
+#include "fci_core/group/group.h"
+#include "fci_core/group/parts.h"
+
+namespace fci::group {
+
+class Levels {
+public:
+    /// `here`: the members of this part; nullptr where there is one only. `between`: the first of
+    /// each part, for these, and where no messages go between parts.
+    Levels(mp::MessagePassing& messages, const Members& members, Parts parts, bool by_messages,
+           Group* here, Group* between);
+
+    /// The first collective over messages: `formed` is how `here` was. FCI_ICL_EUNREACHABLE, at
+    /// all: there is none. FCI_ICL_EPEER: one has gone before all could tell that they have it; then
+    /// all collectives fail here, and others that call them hear of it.
+    [[nodiscard]] int form(int formed, unsigned looks) noexcept;
+
+    [[nodiscard]] int barrier(unsigned looks) noexcept;
+    [[nodiscard]] int broadcast(unsigned root, void* data, std::size_t* bytes,
+                                unsigned looks) noexcept;
+    /// Of operations that commute, but where parts are neighbours. Without messages: to all only.
+    [[nodiscard]] int reduce(unsigned root, const void* own, void* result, std::size_t* bytes,
+                             const Reduction& reduction, unsigned looks) noexcept;
+
+    [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(parts_.of.size()); }
+    [[nodiscard]] unsigned self() const noexcept { return self_; }
+    [[nodiscard]] Group* here() const noexcept { return here_; }
+    [[nodiscard]] Group* between() const noexcept { return between_; }
+    /// Of data, in all parts alike.
+    [[nodiscard]] std::size_t longest() const noexcept { return longest_; }
+    /// In whose table what is waited for will be; nullptr: it comes by messages.
+    [[nodiscard]] Group* waiting() const noexcept {
+        return phase_ == Phase::across ? between_ : here_;
+    }
+    [[nodiscard]] Exchange& exchange() noexcept { return exchange_; }
+
+private:
+    /// Of the collective that is under way.
+    enum class Phase : std::uint8_t { none, up, across, down };
+
+    [[nodiscard]] bool speaks() const noexcept { return speaker_ == parts_.place[self_]; }
+    void begin(unsigned root) noexcept;
+    [[nodiscard]] int end(int answer) noexcept;
+    [[nodiscard]] int bring(const void* own, std::size_t* bytes, const Reduction& reduction,
+                            unsigned looks) noexcept;
+    void begin_across(const Steps& steps, std::size_t bytes, int code) noexcept;
+    [[nodiscard]] bool go_across(const Reduction& reduction, unsigned looks) noexcept;
+    [[nodiscard]] bool meet_between(const Reduction& reduction, unsigned looks) noexcept;
+    [[nodiscard]] std::size_t length_or_lack() const noexcept;
+    [[nodiscard]] int tell(unsigned looks) noexcept;
+    [[nodiscard]] int hear(void* data, std::size_t* bytes, unsigned looks) noexcept;
+
+    Counters& counters_;
+    const Parts parts_;
+    const unsigned self_, part_;
+    const bool by_messages_;  // between parts
+    Group *const here_, *const between_;
+    const std::vector<nhi::PeerId> leaders_;  // by part
+    const std::vector<nhi::PeerId> peers_;    // by rank
+    std::vector<nhi::PeerId> speakers_;       // by part, in this collective
+    bool is_lost_ = false;  // see form()
+    unsigned root_part_ = 0;                  // where that is not its first
+    unsigned speaker_ = 0;                    // of this part: its place there
+    Phase phase_ = Phase::none;
+    std::uint64_t number_ = 0;  // of the collective
+    std::uint64_t longest_ = Entry::kLong;
+    Exchange exchange_;  // also where there are no messages: it has what is on its way
+};
+
+}  // namespace fci::group

@@ -1,0 +1,86 @@
+// Steps: whom one host speaks to in a collective, in which order, and whom it hears: the algorithms
+// (§2.6.12). Hosts are numbered from 0, and all of them come to the same steps.
+#pragma once
+
+#include <array>
+#include <bit>
+
+#include "fci_core/base/assert.h"
+
+namespace fci::group {
+
+inline constexpr unsigned kHostsMost = 4096;
+
+struct Step {
+    unsigned host;  // the other one
+    bool sends, hears;
+    bool takes;  // what is heard is what counts from here on; else both are combined
+};
+
+class Steps {
+public:
+    /// From `root` to all, down a binomial tree: each sends to the one with most below it first.
+    [[nodiscard]] static Steps down(unsigned hosts, unsigned self, unsigned root) noexcept {
+        Steps steps;
+        const unsigned own = (self + hosts - root) % hosts;
+        const auto host = [&](unsigned relative) { return (relative + root) % hosts; };
+        if (own != 0) steps.add({host(own & (own - 1)), false, true, true});
+        for (unsigned bit = below(own, hosts); (bit >>= 1) != 0;) {
+            if (own + bit < hosts) steps.add({host(own + bit), true, false, false});
+        }
+        return steps;
+    }
+    /// From all to `root`, up the same tree.
+    [[nodiscard]] static Steps up(unsigned hosts, unsigned self, unsigned root) noexcept {
+        Steps steps;
+        const unsigned own = (self + hosts - root) % hosts;
+        const auto host = [&](unsigned relative) { return (relative + root) % hosts; };
+        for (unsigned bit = 1; bit < below(own, hosts); bit <<= 1) {
+            if (own + bit < hosts) steps.add({host(own + bit), false, true, false});
+        }
+        if (own != 0) steps.add({host(own & (own - 1)), true, false, false});
+        return steps;
+    }
+    /// From all to all, by recursive doubling: two that have combined the same number of hosts tell
+    /// each other. Hosts beyond a power of two speak to a neighbour before, and hear it behind.
+    [[nodiscard]] static Steps all(unsigned hosts, unsigned self) noexcept {
+        Steps steps;
+        const unsigned most = std::bit_floor(hosts), pairs = hosts - most;
+        if (self < 2 * pairs && self % 2 != 0) {
+            steps.add({self - 1, true, false, false});
+            steps.add({self - 1, false, true, true});
+            return steps;
+        }
+        if (self < 2 * pairs) steps.add({self + 1, false, true, false});
+        const unsigned own = self < 2 * pairs ? self / 2 : self - pairs;
+        for (unsigned bit = 1; bit < most; bit <<= 1) {
+            const unsigned other = own ^ bit;
+            steps.add({other < pairs ? 2 * other : other + pairs, true, true, false});
+        }
+        if (self < 2 * pairs) steps.add({self + 1, true, false, false});
+        return steps;
+    }
+
+    [[nodiscard]] unsigned count() const noexcept { return count_; }
+    [[nodiscard]] const Step& operator[](unsigned at) const noexcept {
+        FCI_ASSERT(at < count_);
+        return steps_[at];
+    }
+
+private:
+    static constexpr unsigned kMost = std::bit_width(kHostsMost) + 1;
+
+    /// A power of two: as many of the tree are below it as there are, or it and the next ones.
+    [[nodiscard]] static unsigned below(unsigned own, unsigned hosts) noexcept {
+        return own != 0 ? own & (0u - own) : std::bit_ceil(hosts);
+    }
+    void add(const Step& step) noexcept {
+        FCI_ASSERT(count_ < kMost);
+        steps_[count_++] = step;
+    }
+
+    std::array<Step, kMost> steps_{};
+    unsigned count_ = 0;
+};
+
+}  // namespace fci::group

@@ -1,0 +1,107 @@
+// Who speaks to whom among hosts: whether all data get where they should, of any number of hosts.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "fci_core/group/steps.h"
+
+namespace fci::group {
+namespace {
+
+/// Which hosts' data each of them has.
+using Shares = std::vector<std::map<unsigned, unsigned>>;
+
+/// All hosts go through their steps; messages of a pair come in order. Nobody is left waiting.
+Shares run(const std::vector<Steps>& all) {
+    const auto hosts = static_cast<unsigned>(all.size());
+    Shares shares(hosts);
+    for (unsigned host = 0; host < hosts; ++host) shares[host][host] = 1;
+    std::map<std::pair<unsigned, unsigned>, std::deque<std::map<unsigned, unsigned>>> under_way;
+    std::vector<unsigned> at(hosts);
+    std::vector<bool> said(hosts);
+    for (bool goes_on = true; goes_on;) {
+        goes_on = false;
+        for (unsigned host = 0; host < hosts; ++host) {
+            while (at[host] < all[host].count()) {
+                const Step& step = all[host][at[host]];
+                EXPECT_NE(step.host, host);
+                if (step.sends && !said[host]) under_way[{host, step.host}].push_back(shares[host]);
+                said[host] = true;
+                if (step.hears) {
+                    auto& messages = under_way[{step.host, host}];
+                    if (messages.empty()) break;
+                    if (step.takes) shares[host].clear();
+                    for (const auto& [of, times] : messages.front()) shares[host][of] += times;
+                    messages.pop_front();
+                }
+                ++at[host];
+                said[host] = false;
+                goes_on = true;
+            }
+        }
+    }
+    for (unsigned host = 0; host < hosts; ++host) {
+        EXPECT_EQ(at[host], all[host].count()) << host << " of " << hosts << " waits in vain";
+    }
+    for (const auto& [pair, messages] : under_way) EXPECT_TRUE(messages.empty());
+    return shares;
+}
+
+bool has_each_once(const std::map<unsigned, unsigned>& shares, unsigned hosts) {
+    for (const auto& [of, times] : shares) {
+        if (times != 1) return false;
+    }
+    return shares.size() == hosts;
+}
+
+template <class Make>
+Shares run_of(unsigned hosts, const Make& make) {
+    std::vector<Steps> all;
+    for (unsigned host = 0; host < hosts; ++host) all.push_back(make(host));
+    return run(all);
+}
+
+TEST(Steps, all__each_has_the_data_of_each_once) {
+    for (unsigned hosts = 1; hosts <= 70; ++hosts) {
+        const Shares shares = run_of(hosts, [&](unsigned host) { return Steps::all(hosts, host); });
+        for (const auto& one : shares) ASSERT_TRUE(has_each_once(one, hosts)) << hosts;
+    }
+}
+
+TEST(Steps, up__the_root_has_the_data_of_each_once) {
+    for (unsigned hosts = 1; hosts <= 40; ++hosts) {
+        for (unsigned root = 0; root < hosts; ++root) {
+            const Shares shares =
+                run_of(hosts, [&](unsigned host) { return Steps::up(hosts, host, root); });
+            ASSERT_TRUE(has_each_once(shares[root], hosts)) << hosts << ", root " << root;
+        }
+    }
+}
+
+TEST(Steps, down__all_have_the_data_of_the_root) {
+    const std::map<unsigned, unsigned>::mapped_type once = 1;
+    for (unsigned hosts = 1; hosts <= 40; ++hosts) {
+        for (unsigned root = 0; root < hosts; ++root) {
+            const Shares shares =
+                run_of(hosts, [&](unsigned host) { return Steps::down(hosts, host, root); });
+            for (const auto& one : shares) {
+                ASSERT_EQ(one.size(), 1u) << hosts << ", root " << root;
+                ASSERT_EQ(one.begin()->first, root);
+                ASSERT_EQ(one.begin()->second, once);
+            }
+        }
+    }
+}
+
+TEST(Steps, all__as_many_as_hosts_have_binary_digits) {
+    EXPECT_EQ(Steps::all(kHostsMost, 0).count(), 12u);
+    EXPECT_EQ(Steps::all(8, 5).count(), 3u);
+    EXPECT_EQ(Steps::down(kHostsMost, 0, 0).count(), 12u);
+    EXPECT_EQ(Steps::all(kHostsMost - 1, 0).count(), 13u);
+}
+
+}  // namespace
+}  // namespace fci::group
