@@ -142,6 +142,7 @@ int Exchange::advance(const nhi::PeerId* speakers, const Reduction& reduction) {
     for (; at_ < steps_.count(); ++at_, has_heard_ = has_said_ = false) {
         const Step& step = steps_[at_];
         // First, so that what comes finds it.
+        FCI_ASSERT(step.host != self_);
         const nhi::PeerId other = speakers[step.host];
         if (step.hears && !has_heard_) deaf_ ? discard(other) : hear(other);
         if (step.sends && !has_said_) say(other);

@@ -41,6 +41,7 @@ Levels::Levels(mp::MessagePassing& messages, const Members& members, Parts parts
 
 /// `root` speaks for its part, or, where there is none, the first of each.
 void Levels::begin(unsigned root) noexcept {
+    FCI_ASSERT(phase_ == Phase::none && (root == Group::kAll || root < size()));
     ++number_;
     speaker_ = 0;
     speakers_[root_part_] = leaders_[root_part_];
@@ -51,6 +52,7 @@ void Levels::begin(unsigned root) noexcept {
 }
 
 int Levels::end(int answer) noexcept {
+    FCI_ASSERT(!exchange_.is_busy());
     if (by_messages_) ++counters_.host_collectives;
     phase_ = Phase::none;
     return answer;
@@ -81,6 +83,7 @@ std::size_t Levels::length_or_lack() const noexcept {
 
 /// In the table of those who speak. One who has nothing to bring says that there.
 bool Levels::meet_between(const Reduction& reduction, unsigned looks) noexcept {
+    FCI_ASSERT(between_ != nullptr && speaks());
     std::size_t length = length_or_lack();
     const int answer = between_->reduce(Group::kAll, exchange_.data(), exchange_.data(), &length,
                                         reduction, looks);
@@ -107,6 +110,7 @@ bool Levels::go_across(const Reduction& reduction, unsigned looks) noexcept try 
 
 /// What came about, to all of this part.
 int Levels::tell(unsigned looks) noexcept {
+    FCI_ASSERT(speaks());
     if (here_ == nullptr || is_lost_) return FCI_ICL_DONE;
     std::size_t length = length_or_lack();
     return here_->broadcast(speaker_, exchange_.data(), &length, looks);
@@ -114,6 +118,7 @@ int Levels::tell(unsigned looks) noexcept {
 
 /// The same, from the speaker. *bytes: what there is room for, and what came.
 int Levels::hear(void* data, std::size_t* bytes, unsigned looks) noexcept {
+    FCI_ASSERT(here_ != nullptr && !speaks());
     if (is_lost_) return FCI_ICL_EPEER;
     std::size_t length = *bytes;
     const int answer = here_->broadcast(speaker_, data, &length, looks);

@@ -24,8 +24,8 @@ public:
            Group* here, Group* between);
 
     /// The first collective over messages: `formed` is how `here` was. FCI_ICL_EUNREACHABLE, at
-    /// all: there is none. FCI_ICL_EPEER: one has gone before all could tell that they have it; then
-    /// all collectives fail here, and others that call them hear of it.
+    /// all: there is none. FCI_ICL_EPEER: one has gone before all could tell that they have it;
+    /// then all collectives fail here, and others that call them hear of it.
     [[nodiscard]] int form(int formed, unsigned looks) noexcept;
 
     [[nodiscard]] int barrier(unsigned looks) noexcept;

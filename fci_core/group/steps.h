@@ -21,6 +21,7 @@ class Steps {
 public:
     /// From `root` to all, down a binomial tree: each sends to the one with most below it first.
     [[nodiscard]] static Steps down(unsigned hosts, unsigned self, unsigned root) noexcept {
+        FCI_ASSERT(self < hosts && root < hosts && hosts <= kHostsMost);
         Steps steps;
         const unsigned own = (self + hosts - root) % hosts;
         const auto host = [&](unsigned relative) { return (relative + root) % hosts; };
@@ -32,6 +33,7 @@ public:
     }
     /// From all to `root`, up the same tree.
     [[nodiscard]] static Steps up(unsigned hosts, unsigned self, unsigned root) noexcept {
+        FCI_ASSERT(self < hosts && root < hosts && hosts <= kHostsMost);
         Steps steps;
         const unsigned own = (self + hosts - root) % hosts;
         const auto host = [&](unsigned relative) { return (relative + root) % hosts; };
@@ -44,6 +46,7 @@ public:
     /// From all to all, by recursive doubling: two that have combined the same number of hosts tell
     /// each other. Hosts beyond a power of two speak to a neighbour before, and hear it behind.
     [[nodiscard]] static Steps all(unsigned hosts, unsigned self) noexcept {
+        FCI_ASSERT(self < hosts && hosts <= kHostsMost);
         Steps steps;
         const unsigned most = std::bit_floor(hosts), pairs = hosts - most;
         if (self < 2 * pairs && self % 2 != 0) {
