@@ -9,6 +9,7 @@ using fci::group::AnyGroup;
 using fci::group::Group;
 using fci::group::Reduction;
 using fci::progress::Step;
+using fci::progress::Wait;
 using fci::progress::Waits;
 
 namespace {
@@ -48,21 +49,19 @@ constexpr std::uint64_t kTurnEvery = 256;
 
 /// It is not here yet: a step of the wait for it, and the next call of it where that is over.
 template <class Call>
-[[gnu::noinline]] int go_on(Process& process, AnyGroup& group, Group* waiting,
+[[gnu::noinline]] int go_on(Process& process, AnyGroup& group, Wait* waiting,
                             const Call& call) noexcept {
     group.sleep_only_over(waiting);
-    if (waiting != nullptr) {
-        const Step step = process.step(*waiting);
-        if (step != Step::over) return step == Step::again ? FCI_ICL_OK : FCI_ICL_EAGAIN;
-    } else if (process.progress() <= 0) {
-        return FCI_ICL_EAGAIN;
+    if (waiting == nullptr) {
+        if (process.progress() <= 0) return FCI_ICL_EAGAIN;
+    } else if (const Step step = process.step(*waiting); step != Step::over) {
+        return step == Step::again ? FCI_ICL_OK : FCI_ICL_EAGAIN;
     }
     const int answer = call();
     return answer == FCI_ICL_EAGAIN ? FCI_ICL_OK : answer;  // the next part of it
 }
 
-/// call(), and while that is not through a step of the wait for it. waiting(): in whose table;
-/// nullptr where it comes by messages.
+/// call(), and while that is not through a step of the wait for it. waiting(): for what.
 template <class Call, class Waiting>
 int collective(fci_icl_context* context, AnyGroup& group, const Call& call,
                const Waiting& waiting) noexcept {
@@ -83,7 +82,7 @@ template <class Call>
 int in_table(fci_icl_context* context, AnyGroup& any, const Call& call) noexcept {
     const unsigned looks = process_of(context).looks();
     return collective(context, any, [&] { return call(*any.table, looks); },
-                      [&] { return any.table; });
+                      [&]() -> Wait* { return any.table; });
 }
 
 template <class Call>

@@ -5,24 +5,23 @@
 
 #include "fci_core/base/assert.h"
 #include "fci_core/base/result.h"
-#include "fci_core/mp/copy.h"
+#include "fci_core/mp/fast_path.h"
 
 namespace fci::group {
 
 namespace {
 
-// The immediate word of a message: what its sender lacks, as a positive number, above a length.
+// A message has data, or an immediate word: what its sender lacks, as a positive number, above the
+// length of another one's data.
 constexpr unsigned kLengthBits = 32;
 
 std::uint64_t word_of(int code, std::size_t length) noexcept {
-    const auto lacks = static_cast<std::uint64_t>(code == FCI_ICL_DONE ? 0 : -code);
-    return lacks << kLengthBits | length;
+    return static_cast<std::uint64_t>(-code) << kLengthBits | length;
 }
 
-/// FCI_ICL_DONE, or why it has no data; of a word that it should not send: that it is lost.
+/// Why there are no data; of a word that nobody should send: that its sender is lost.
 int code_of(std::uint64_t word) noexcept {
     switch (word >> kLengthBits) {
-        case 0: return FCI_ICL_DONE;
         case -FCI_ICL_ETRUNC: return FCI_ICL_ETRUNC;
         case -FCI_ICL_EUNREACHABLE: return FCI_ICL_EUNREACHABLE;
         default: return FCI_ICL_EPEER;
@@ -44,6 +43,7 @@ void Exchange::begin(const Steps& steps, unsigned self, std::uint64_t number, st
     deaf_ = deaf;
     at_ = 0;
     has_heard_ = has_said_ = false;
+    Wait::begin(0);
 }
 
 void Exchange::fail(int code, std::size_t length) noexcept {
@@ -86,13 +86,20 @@ void Exchange::hear(nhi::PeerId peer) {
 }
 
 void Exchange::say(nhi::PeerId peer) {
-    const bool has_data = code_ == FCI_ICL_DONE && length_ != 0;
+    const bool lacks = code_ != FCI_ICL_DONE;
+    const std::uint64_t match = pattern_of(peer).match;
+    if (!lacks && mp::fast::send_far(messages_.engine(), peer, mp::kGroupSpace, 0, match, 0,
+                                     own_->bytes, length_)) {
+        has_said_ = true;
+        return;
+    }
     const iovec from{own_->bytes, length_};
+    const bool has_data = !lacks && length_ != 0;
     const mp::SendArguments send{peer,
                                  mp::kGroupSpace,
-                                 mp::kSendImmediate,
-                                 pattern_of(peer).match,
-                                 word_of(code_, length_),
+                                 lacks ? mp::kSendImmediate : 0,
+                                 match,
+                                 lacks ? word_of(code_, length_) : 0,
                                  {&from, has_data ? 1u : 0u}};
     const mp::Completion completion{[](void* user, void*, const fci_icl_status* status) {
                                         auto& own = *static_cast<Exchange*>(user);
@@ -117,12 +124,12 @@ void Exchange::say(nhi::PeerId peer) {
 /// Another process has written it.
 void Exchange::take_in(const Step& step, const Reduction& reduction) noexcept {
     const mp::Outcome& it = heard_of_;
-    const std::size_t length = length_of(it.immediate);
-    const bool is_sound = it.error == FCI_ICL_OK && (it.flags & mp::kSendImmediate) != 0;
-    const int code = is_sound ? code_of(it.immediate) : FCI_ICL_EPEER;
-    if (code != FCI_ICL_DONE) return fail(code, length);
-    if (it.received != length) return fail(FCI_ICL_EPEER, 0);
+    if (it.error != FCI_ICL_OK) return fail(FCI_ICL_EPEER, 0);
+    if ((it.flags & mp::kSendImmediate) != 0) {
+        return fail(code_of(it.immediate), length_of(it.immediate));
+    }
     if (code_ != FCI_ICL_DONE) return;
+    const std::size_t length = it.received;
     if (step.takes) {
         std::swap(own_, heard_);
         length_ = length;
@@ -139,14 +146,17 @@ void Exchange::take_in(const Step& step, const Reduction& reduction) noexcept {
 }
 
 int Exchange::advance(const nhi::PeerId* speakers, const Reduction& reduction) {
-    for (; at_ < steps_.count(); ++at_, has_heard_ = has_said_ = false) {
+    for (; at_ < steps_.count(); ++at_, has_heard_ = has_said_ = false, Wait::begin(0)) {
         const Step& step = steps_[at_];
         // First, so that what comes finds it.
         FCI_ASSERT(step.host != self_);
         const nhi::PeerId other = speakers[step.host];
         if (step.hears && !has_heard_) deaf_ ? discard(other) : hear(other);
         if (step.sends && !has_said_) say(other);
-        if (is_busy()) return FCI_ICL_EAGAIN;
+        if (is_busy()) {
+            if (since() == 0) Wait::begin(messages_.engine().device.now());
+            return FCI_ICL_EAGAIN;
+        }
         if (step.hears && !deaf_) take_in(step, reduction);
     }
     return FCI_ICL_DONE;

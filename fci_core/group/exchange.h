@@ -14,17 +14,15 @@
 #include "fci_core/group/reduction.h"
 #include "fci_core/group/steps.h"
 #include "fci_core/mp/message_passing.h"
+#include "fci_core/progress/wait.h"
 
 namespace fci::group {
 
-class Exchange {
+class Exchange final : public progress::Wait {
 public:
     /// `key`: of the group, at most kKeyMost.
     Exchange(mp::MessagePassing& messages, std::uint64_t key) noexcept
         : messages_(messages), match_(key << kNumberBits) {}
-    Exchange(const Exchange&) = delete;
-    Exchange& operator=(const Exchange&) = delete;
-
     static constexpr unsigned kNumberBits = 16;
     static constexpr std::uint64_t kKeyMost = ~std::uint64_t{0} >> kNumberBits;
 
@@ -47,12 +45,22 @@ public:
     /// Of the data. After FCI_ICL_ETRUNC: of another one's, if that is known.
     [[nodiscard]] std::size_t length() const noexcept { return length_; }
 
+    /// Nobody has heard of this process in this collective: no other one can wait for what it does
+    /// with what it waits for, but those below it in a tree.
+    [[nodiscard]] bool is_only_told() const noexcept { return at_ == 0 && !steps_[0].sends; }
     /// A message is under way in memory of this object.
     [[nodiscard]] bool is_busy() const noexcept { return hearing_ || saying_; }
     /// What is under way is asked back, and what has come is thrown away.
     void give_up() noexcept;
 
 private:
+    [[nodiscard]] bool is_over() noexcept override { return !is_busy(); }
+    /// What runs on other hosts may share this core all the same, if it is one of those that must
+    /// be given away.
+    [[nodiscard]] bool needs(unsigned) noexcept override { return true; }
+    void want_wake(bool) noexcept override {}  // a message wakes by itself
+    [[nodiscard]] bool may_be_woken() const noexcept override { return true; }
+
     struct alignas(64) Buffer {
         std::byte bytes[Entry::kLong];
     };

@@ -28,24 +28,26 @@ struct AnyGroup {
     int formed = FCI_ICL_OK;           // the members of this part
     bool is_left = false;
 
-    [[nodiscard]] std::array<Group*, 3> tables() const noexcept {
-        return {table, levels ? levels->here() : nullptr, levels ? levels->between() : nullptr};
-    }
     [[nodiscard]] bool is_lost() const noexcept { return table == nullptr && !levels; }
-    /// In whose table what forming it waits for will be; nullptr: it comes by messages.
-    [[nodiscard]] Group* waiting_to_form() const noexcept {
-        if (forming != nullptr || table != nullptr) return forming != nullptr ? forming : table;
-        return levels ? levels->waiting() : nullptr;
+    /// What forming it waits for.
+    [[nodiscard]] progress::Wait* waiting_to_form() const noexcept {
+        if (forming != nullptr) return forming;
+        return table != nullptr ? table : levels->waiting();
+    }
+    /// All that its collectives wait for.
+    [[nodiscard]] std::array<progress::Wait*, 4> waits() const noexcept {
+        if (!levels) return {table};
+        return {table, levels->here(), levels->between(), &levels->exchange()};
     }
     [[nodiscard]] bool is_slept_over() const noexcept {
-        for (const Group* const one : tables()) {
+        for (const progress::Wait* const one : waits()) {
             if (one != nullptr && one->linked()) return true;
         }
         return false;
     }
-    /// No wait for a table is slept over any more, but that one.
-    void sleep_only_over(const Group* waiting) const noexcept {
-        for (Group* const one : tables()) {
+    /// No wait is slept over any more, but that one.
+    void sleep_only_over(const progress::Wait* waiting) const noexcept {
+        for (progress::Wait* const one : waits()) {
             if (one != nullptr && one != waiting) progress::Waits::remove(*one);
         }
     }

@@ -41,9 +41,11 @@ public:
     [[nodiscard]] Group* between() const noexcept { return between_; }
     /// Of data, in all parts alike.
     [[nodiscard]] std::size_t longest() const noexcept { return longest_; }
-    /// In whose table what is waited for will be; nullptr: it comes by messages.
-    [[nodiscard]] Group* waiting() const noexcept {
-        return phase_ == Phase::across ? between_ : here_;
+    /// For what, in the collective that is under way. nullptr: for one message, like a receive.
+    [[nodiscard]] progress::Wait* waiting() noexcept {
+        if (phase_ != Phase::across) return here_;
+        if (!by_messages_) return between_;
+        return exchange_.is_only_told() ? nullptr : &exchange_;
     }
     [[nodiscard]] Exchange& exchange() noexcept { return exchange_; }
 
