@@ -59,6 +59,7 @@ bool Process::give_core_to_others(progress::Wait& wait) {
         follow({progress::WaitAction::yield, 0}, 0);
         wait.count_yield();
         if (wait.is_over()) return true;
+        if (wait.is_for_network()) until_poll_ = 1;
         (void)turn_apart();
     }
     return wait.is_over();

@@ -60,6 +60,7 @@ private:
     [[nodiscard]] bool needs(unsigned) noexcept override { return true; }
     void want_wake(bool) noexcept override {}  // a message wakes by itself
     [[nodiscard]] bool may_be_woken() const noexcept override { return true; }
+    [[nodiscard]] bool is_for_network() const noexcept override { return true; }
 
     struct alignas(64) Buffer {
         std::byte bytes[Entry::kLong];

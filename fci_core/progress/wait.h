@@ -28,6 +28,9 @@ public:
     /// Whoever may end it is able to raise that event.
     [[nodiscard]] virtual bool may_be_woken() const noexcept = 0;
 
+    /// It is ended by the network's own work, which is to be done in each turn of it.
+    [[nodiscard]] virtual bool is_for_network() const noexcept { return false; }
+
     /// Since when, and how often the core was given away meanwhile.
     [[nodiscard]] Nanoseconds since() const noexcept { return since_; }
     [[nodiscard]] unsigned yields() const noexcept { return yields_; }
