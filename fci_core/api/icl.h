@@ -7,8 +7,8 @@
  *
  * Threads: a context is used by one thread at a time; the caller locks where several share it.
  *   Different contexts are independent, also within a process.
- * Callbacks: run only inside fci_icl_progress() and fci_icl_wait(). They may post sends and
- *   receives; they must not call progress, wait, or close.
+ * Callbacks: run only inside fci_icl_progress(), fci_icl_wait() and the collectives of a group.
+ *   They may post sends and receives; they must not call one of these, or close.
  * Ownership: buffers belong to the caller and must stay until the operation completes. Everything
  *   passed by pointer to a call is read before it returns.
  * Results: FCI_ICL_OK (0), FCI_ICL_DONE (1), or a negative FCI_ICL_E... code. What each of them
@@ -258,9 +258,9 @@ FCI_ICL_API void fci_icl_disarm(fci_icl_context *context);
  * members call the same ones in the same order, and all data of one have the same length, at most
  * what fci_icl_group_limits() says.
  *
- * A collective answers FCI_ICL_DONE; FCI_ICL_EPEER: a member that is waited for has gone; or
- * FCI_ICL_ETRUNC: lengths differ, and *bytes is that of another member. While it answers FCI_ICL_OK
- * or FCI_ICL_EAGAIN it is called again with the same arguments. FCI_ICL_OK: not yet; other threads
+ * A collective answers FCI_ICL_DONE; FCI_ICL_EPEER: a member has gone; or FCI_ICL_ETRUNC: lengths
+ * differ, and *bytes is that of another member, or 0. While it answers FCI_ICL_OK or
+ * FCI_ICL_EAGAIN it is called again with the same arguments. FCI_ICL_OK: not yet; other threads
  * may be let in before. FCI_ICL_EAGAIN: not for a while; make progress before, by all that the
  * caller has to make progress with. A call may sleep for up to 50 ms, half a one in a context that
  * threads share, and is woken. */
@@ -271,7 +271,7 @@ typedef struct fci_icl_group fci_icl_group;
 #define FCI_ICL_GROUP_ALL UINT32_MAX /* instead of a root: all */
 
 /* *inout = *in `op` *inout, of data of one member each; both are aligned for any type, but where
- * they are the caller's. `in` is of lower ranks. */
+ * they are the caller's. `in` is of lower ranks, where the group keeps their order. */
 struct fci_icl_reduction {
     void (*apply)(void *user, const void *in, void *inout);
     void *user;
