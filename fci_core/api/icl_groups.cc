@@ -42,7 +42,10 @@ std::size_t longest_of(const AnyGroup& group) noexcept {
 }
 
 /// Of one that need not wait: others may want to speak to a process that does nothing else.
-constexpr std::uint64_t kTurnEvery = 256;
+constexpr unsigned kTurnEvery = 8;  // two to the power of this; the parts of one count as well
+std::uint64_t turns_due(const fci::Counters& counters) noexcept {
+    return (counters.table_collectives + counters.host_collectives) >> kTurnEvery;
+}
 [[gnu::noinline]] void take_turn(Process& process) noexcept {
     (void)guarded([&] { return process.turn_apart(); });
 }
@@ -67,13 +70,13 @@ int collective(fci_icl_context* context, AnyGroup& group, const Call& call,
                const Waiting& waiting) noexcept {
     Process& process = process_of(context);
     if (process.in_fork_child()) [[unlikely]] return FCI_ICL_EUNREACHABLE;
+    const fci::Counters& counters = process.messages().engine().counters;
+    const std::uint64_t due = turns_due(counters);
     const int answer = call();
     if (answer == FCI_ICL_EAGAIN) [[unlikely]] return go_on(process, group, waiting(), call);
     // What it slept over came while the caller made progress.
     if (group.is_slept_over()) [[unlikely]] group.sleep_only_over(nullptr);
-    const fci::Counters& counters = process.messages().engine().counters;
-    const std::uint64_t so_far = counters.table_collectives + counters.host_collectives;
-    if (so_far % kTurnEvery == 0) [[unlikely]] take_turn(process);
+    if (turns_due(counters) != due) [[unlikely]] take_turn(process);
     return answer;
 }
 
