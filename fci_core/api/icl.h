@@ -281,8 +281,8 @@ struct fci_icl_reduction {
  * them has as long as there is this one. *group is NULL at first; what is there then is valid until
  * it is left, or close. FCI_ICL_DONE at all members; or at none, and then they do without, and
  * leave it: FCI_ICL_EUNREACHABLE where those of a host have no memory in common, or are too many,
- * or one has none left. FCI_ICL_EPEER: one has gone before all could tell. There is a group, and
- * all its collectives answer that. */
+ * or one has none left. FCI_ICL_EPEER: one on another host has gone before all could tell. There
+ * is a group, and all its collectives answer that. */
 FCI_ICL_API int fci_icl_group_form(fci_icl_context *context, const fci_icl_peer *members,
                                    uint32_t count, uint32_t self, uint64_t key,
                                    fci_icl_group **group);

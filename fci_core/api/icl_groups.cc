@@ -37,7 +37,6 @@ bool is_root(const AnyGroup& group, std::uint32_t root) noexcept {
 }
 
 std::size_t longest_of(const AnyGroup& group) noexcept {
-    if (group.is_lost()) return fci::group::Entry::kLong;
     return group.table != nullptr ? group.table->table().longest() : group.levels->longest();
 }
 
@@ -99,7 +98,6 @@ int in_levels(fci_icl_context* context, AnyGroup& any, const Call& call) noexcep
 template <class Call>
 int among_all(fci_icl_context* context, fci_icl_group* group, const Call& call) noexcept {
     AnyGroup& any = group_of(group);
-    if (any.is_lost()) [[unlikely]] return FCI_ICL_EPEER;
     return any.levels ? in_levels(context, any, call) : in_table(context, any, call);
 }
 
@@ -143,7 +141,7 @@ void fci_icl_group_leave(fci_icl_context* context, fci_icl_group* group) {
 }
 
 void fci_icl_group_limits(const fci_icl_group* group, struct fci_icl_group_limits* limits) {
-    const bool is_on_one_host = !group_of(group).levels || group_of(group).table != nullptr;
+    const bool is_on_one_host = group_of(group).table != nullptr;
     *limits = {longest_of(group_of(group)), is_on_one_host, is_on_one_host};
 }
 
@@ -154,7 +152,6 @@ int fci_icl_group_barrier(fci_icl_context* context, fci_icl_group* group) {
 int fci_icl_group_broadcast(fci_icl_context* context, fci_icl_group* group, uint32_t root,
                             void* data, size_t* bytes) {
     const AnyGroup& any = group_of(group);
-    if (any.is_lost()) [[unlikely]] return FCI_ICL_EPEER;
     if (root >= size_of(any) || (root == self_of(any) && *bytes > longest_of(any))) {
         return FCI_ICL_EINVAL;
     }
@@ -166,7 +163,6 @@ int fci_icl_group_broadcast(fci_icl_context* context, fci_icl_group* group, uint
 int fci_icl_group_gather(fci_icl_context* context, fci_icl_group* group, uint32_t root,
                          const void* own, void* all, size_t* bytes) {
     AnyGroup& any = group_of(group);
-    if (any.is_lost()) [[unlikely]] return FCI_ICL_EPEER;
     if (!is_root(any, root) || *bytes > longest_of(any)) return FCI_ICL_EINVAL;
     if (any.table == nullptr) return FCI_ICL_EUNSUPPORTED;
     return in_table(context, any, [=](Group& it, unsigned looks) {
@@ -178,7 +174,6 @@ int fci_icl_group_reduce(fci_icl_context* context, fci_icl_group* group, uint32_
                          const void* own, void* result, size_t* bytes,
                          const fci_icl_reduction* reduction) {
     const AnyGroup& any = group_of(group);
-    if (any.is_lost()) [[unlikely]] return FCI_ICL_EPEER;
     if (!is_root(any, root) || *bytes > longest_of(any)) return FCI_ICL_EINVAL;
     const Reduction how{reduction->apply, reduction->user};
     const auto call = [=](auto& it, unsigned looks) {

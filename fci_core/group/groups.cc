@@ -155,7 +155,8 @@ int Groups::form_over_hosts(AnyGroup& group, bool crowded, unsigned looks) {
 int Groups::form_on_host(AnyGroup& group, bool crowded, unsigned looks) {
     if (group.forming == group.table) {
         group.formed = form_table(*group.table, crowded, looks);
-        if (group.formed == FCI_ICL_EPEER) lose(group);
+        // Without one who has gone there is no group, and whoever speaks to him hears who it was.
+        if (group.formed == FCI_ICL_EPEER) group.formed = FCI_ICL_EUNREACHABLE;
         if (group.formed != FCI_ICL_DONE) return group.formed;
         if (group.table->table().head().throng != 0) leave_levels(group);
         if (!group.levels) return group.formed;
@@ -176,8 +177,7 @@ int Groups::form_on_host(AnyGroup& group, bool crowded, unsigned looks) {
     const int answer = group.table->reduce(Group::kAll, &is_formed, &is_formed, &bytes, kLeast,
                                            looks);
     if (answer == FCI_ICL_DONE && is_formed == 0) leave_levels(group);
-    if (answer == FCI_ICL_EPEER) lose(group);
-    return answer;
+    return answer == FCI_ICL_EPEER ? FCI_ICL_EUNREACHABLE : answer;
 }
 
 int Groups::form_table(Group& group, bool crowded, unsigned looks) noexcept try {
@@ -306,12 +306,6 @@ void Groups::leave(AnyGroup& group) noexcept {
     if (group.table != nullptr) leave_table(*group.table);
     group.is_left = true;
     clear_away();
-}
-
-/// Its collectives fail from now on.
-void Groups::lose(AnyGroup& group) noexcept {
-    leave_levels(group);
-    leave_table(*std::exchange(group.table, nullptr));
 }
 
 void Groups::leave_levels(AnyGroup& group) noexcept {

@@ -19,8 +19,7 @@
 
 namespace fci::group {
 
-/// What its members call. Neither table nor levels: there are too many on a host, or one has gone
-/// before the table was formed.
+/// What its members call. Neither table nor levels: there are too many on a host.
 struct AnyGroup {
     Group* table = nullptr;            // of all, where they share a host
     std::unique_ptr<Levels> levels{};  // over hosts; or beside a table of many with a core each
@@ -28,7 +27,6 @@ struct AnyGroup {
     int formed = FCI_ICL_OK;           // the members of this part
     bool is_left = false;
 
-    [[nodiscard]] bool is_lost() const noexcept { return table == nullptr && !levels; }
     /// What forming it waits for.
     [[nodiscard]] progress::Wait* waiting_to_form() const noexcept {
         if (forming != nullptr) return forming;
@@ -61,7 +59,7 @@ public:
     [[nodiscard]] AnyGroup& begin(Members members);
     /// The first that all members call, like a collective. `crowded`: they are more than the cores
     /// that they share. FCI_ICL_EUNREACHABLE, at all: those of a host have no memory in common.
-    /// FCI_ICL_EPEER: one has gone before, and all collectives of the group fail.
+    /// FCI_ICL_EPEER: one on another host has gone before all could tell, and all collectives fail.
     [[nodiscard]] int form(AnyGroup& group, bool crowded, unsigned looks) noexcept;
     /// Nothing of it is touched any more.
     void leave(AnyGroup& group) noexcept;
@@ -83,7 +81,6 @@ private:
     [[nodiscard]] int form_over_hosts(AnyGroup& group, bool crowded, unsigned looks);
     [[nodiscard]] int form_table(Group& group, bool crowded, unsigned looks) noexcept;
     [[nodiscard]] Group* add_part(const Members& members, const std::vector<unsigned>& ranks);
-    void lose(AnyGroup& group) noexcept;
     void leave_levels(AnyGroup& group) noexcept;
     void leave_table(Group& group) noexcept;
     void hear(nhi::PeerId source, const Note& note);
