@@ -193,11 +193,22 @@ int Groups::form_table(Group& group, bool crowded, unsigned looks) noexcept try 
         outcome = table.decide(answer == FCI_ICL_DONE ? FlagTable::formed : FlagTable::lost);
         group.wake_sleepers();
     }
+    if (outcome == FlagTable::formed) meet_some(group);
     return outcome == FlagTable::formed ? FCI_ICL_DONE
            : outcome == FlagTable::lost ? FCI_ICL_EPEER
                                         : FCI_ICL_EUNREACHABLE;
 } catch (const std::bad_alloc&) {
     return FCI_ICL_ENOMEM;
+}
+
+/// Those whom a barrier by messages would meet: who has met a process hears of its death, also while
+/// it waits for anybody, and can say who it was.
+void Groups::meet_some(const Group& group) noexcept try {
+    const Members& members = group.members();
+    for (unsigned apart = 1; apart < members.size(); apart <<= 1) {
+        (void)messages_.meetings().connected(members.peers[(members.self + apart) % members.size()]);
+    }
+} catch (const std::bad_alloc&) {  // it is a kindness only
 }
 
 /// The table, at its owner; elsewhere where the owner has said that it is.

@@ -81,6 +81,7 @@ private:
     [[nodiscard]] int form_over_hosts(AnyGroup& group, bool crowded, unsigned looks);
     [[nodiscard]] int form_table(Group& group, bool crowded, unsigned looks) noexcept;
     [[nodiscard]] Group* add_part(const Members& members, const std::vector<unsigned>& ranks);
+    void meet_some(const Group& group) noexcept;
     void leave_levels(AnyGroup& group) noexcept;
     void leave_table(Group& group) noexcept;
     void hear(nhi::PeerId source, const Note& note);
