@@ -161,7 +161,9 @@ void Plan::choose_many(Prng prng) {
     job.world.mapped = job.world.stores = true;
     job.world.per_host = 0;
     long_wait = 0;
-    if (victim != kNobody) victim = drawn(prng, 0, job.processes - 1);
+    // With a core each they look on for a second before they meet who is missing: too many looks.
+    victim = kNobody;
+    forks = false;
     shared.assign(job.processes, false);
 }
 
