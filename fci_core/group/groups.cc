@@ -201,12 +201,13 @@ int Groups::form_table(Group& group, bool crowded, unsigned looks) noexcept try 
     return FCI_ICL_ENOMEM;
 }
 
-/// Those whom a barrier by messages would meet: who has met a process hears of its death, also while
-/// it waits for anybody, and can say who it was.
+/// Those whom a barrier by messages would meet: who has met a process hears of its death, also
+/// while it waits for anybody, and can say who it was.
 void Groups::meet_some(const Group& group) noexcept try {
     const Members& members = group.members();
     for (unsigned apart = 1; apart < members.size(); apart <<= 1) {
-        (void)messages_.meetings().connected(members.peers[(members.self + apart) % members.size()]);
+        const unsigned rank = (members.self + apart) % members.size();
+        (void)messages_.meetings().connected(members.peers[rank]);
     }
 } catch (const std::bad_alloc&) {  // it is a kindness only
 }
