@@ -10,7 +10,6 @@ using fci::group::Group;
 using fci::group::Reduction;
 using fci::progress::Step;
 using fci::progress::Wait;
-using fci::progress::Waits;
 
 namespace {
 

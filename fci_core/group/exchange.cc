@@ -71,18 +71,11 @@ void Exchange::hear(nhi::PeerId peer) {
                                         own.hearing_ = false;
                                     },
                                     this, nullptr};
-    hearing_ = true;
-    int answer = FCI_ICL_ENOMEM;
-    try {
-        answer = messages_.receive(pattern_of(peer), {&to, 1}, completion, &receive_, &heard_of_);
-    } catch (const std::bad_alloc&) {
-        hearing_ = false;
-        throw;
-    }
+    const int answer =
+        messages_.receive(pattern_of(peer), {&to, 1}, completion, &receive_, &heard_of_);
     has_heard_ = true;
-    if (answer == FCI_ICL_OK) return;
-    hearing_ = false;
-    if (answer != FCI_ICL_DONE) heard_of_.error = answer;
+    hearing_ = answer == FCI_ICL_OK;  // its completion comes from a later turn
+    if (answer < 0) heard_of_.error = answer;
 }
 
 void Exchange::say(nhi::PeerId peer) {
@@ -107,18 +100,10 @@ void Exchange::say(nhi::PeerId peer) {
                                         if (status->error != FCI_ICL_OK) own.fail(FCI_ICL_EPEER, 0);
                                     },
                                     this, nullptr};
-    saying_ = true;
-    int answer = FCI_ICL_ENOMEM;
-    try {
-        answer = messages_.send(send, completion, &send_);
-    } catch (const std::bad_alloc&) {
-        saying_ = false;
-        throw;
-    }
+    const int answer = messages_.send(send, completion, &send_);
     has_said_ = true;
-    if (answer == FCI_ICL_OK) return;
-    saying_ = false;
-    if (answer != FCI_ICL_DONE) fail(FCI_ICL_EPEER, 0);
+    saying_ = answer == FCI_ICL_OK;
+    if (answer < 0) fail(FCI_ICL_EPEER, 0);
 }
 
 /// Another process has written it.

@@ -20,11 +20,10 @@ namespace fci::group {
 
 class Exchange final : public progress::Wait {
 public:
-    /// `key`: of the group, at most kKeyMost.
+    /// `key`: of the group, less than 2 to the power of 64 - kNumberBits.
     Exchange(mp::MessagePassing& messages, std::uint64_t key) noexcept
         : messages_(messages), match_(key << kNumberBits) {}
     static constexpr unsigned kNumberBits = 16;
-    static constexpr std::uint64_t kKeyMost = ~std::uint64_t{0} >> kNumberBits;
 
     /// Collective `number`, of host `self`. This process brings `bytes` at data(), or, if `code` is
     /// an error, nothing because of that. `deaf`: nor does it wait for what others say.
