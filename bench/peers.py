@@ -154,7 +154,7 @@ def command(peer, ranks, prefix, program, lab=None):
         line += ["-bind-to", "core"]
     line += shlex.split(entry.get("options", "").replace(";", r"\;"))
     if entry.get("fci_env"):
-        line += fci_options(prefix, [*entry["fci_env"], "--here", *entry.get("fci", [])])
+        line += fci_options(prefix, [*entry["fci_env"], *entry.get("fci", [])])
     return line + ["-np", str(ranks), *program]
 
 
