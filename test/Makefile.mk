@@ -216,6 +216,7 @@ test_api_SOURCES = \
 	test/unit/api/group_test.cc \
 	test/unit/api/host_context.h \
 	test/unit/api/levels_test.cc \
+	test/unit/api/outstanding_test.cc \
 	test/unit/api/steps_test.cc \
 	test/unit/api/network_test.cc \
 	test/unit/api/limits_test.cc \

@@ -33,7 +33,7 @@ extern "C" {
 #define FCI_ICL_API
 #endif
 
-#define FCI_ICL_VERSION 7u
+#define FCI_ICL_VERSION 8u
 
 typedef struct fci_icl_context fci_icl_context;
 typedef uint64_t fci_icl_order; /* a pending operation; 0 is never one */
@@ -246,43 +246,34 @@ FCI_ICL_API int fci_icl_wait(fci_icl_context *context, int64_t timeout_ns);
  * The next progress switches the descriptor off again. Not so in a context that threads share: it
  * stays on until fci_icl_disarm. But any call of another thread may find and take what the
  * descriptor told of, or leave work behind; so while one sleeps, the others call fci_icl_arm before
- * they let go of their lock, and wake the sleeper where it answers FCI_ICL_EAGAIN. */
+ * they let go of their lock, and wake the sleeper where it answers FCI_ICL_EAGAIN.
+ * While a collective goes on nobody may be able to tell of its end by the descriptor: sleep for
+ * 50 ms at most then. */
 FCI_ICL_API int fci_icl_wait_fd(const fci_icl_context *context);
 FCI_ICL_API int fci_icl_arm(fci_icl_context *context);
 FCI_ICL_API void fci_icl_disarm(fci_icl_context *context);
 
 /* --- groups --- */
 
-/* Collectives of processes. Those of one host do them by a table of flags at one of them (section
- * 2.6.11), which all load and store; one of each host speaks to the other hosts by messages. All
- * members call the same ones in the same order, and all data of one have the same length, at most
- * what fci_icl_group_limits() says.
+/* Collectives of processes (result.h). Those of one host do them by a table of flags at one of them
+ * (section 2.6.11), which all load and store; one of each host speaks to the other hosts by
+ * messages. All members call the same ones in the same order, and all data of one have the same
+ * length, at most what fci_icl_group_limits() says.
  *
- * A collective answers FCI_ICL_DONE; FCI_ICL_EPEER: a member has gone; or FCI_ICL_ETRUNC: lengths
- * differ, and *bytes is that of another member, or 0. While it answers FCI_ICL_OK or
- * FCI_ICL_EAGAIN it is called again with the same arguments. FCI_ICL_OK: not yet; other threads
- * may be let in before. FCI_ICL_EAGAIN: not for a while; make progress before, by all that the
- * caller has to make progress with. A call may sleep for up to 50 ms, half a one in a context that
- * threads share, and is woken. */
+ * One ends with FCI_ICL_DONE; FCI_ICL_EPEER: a member has gone; or FCI_ICL_ETRUNC: lengths
+ * differ. */
 typedef struct fci_icl_group fci_icl_group;
 #define FCI_ICL_GROUP_MEMBERS 64u /* of one host */
 #define FCI_ICL_GROUP_HOSTS 4096u
 #define FCI_ICL_GROUP_KEY_BITS 48u
-#define FCI_ICL_GROUP_ALL UINT32_MAX /* instead of a root: all */
 
-/* *inout = *in `op` *inout, of data of one member each; both are aligned for any type, but where
- * they are the caller's. `in` is of lower ranks, where the group keeps their order. */
-struct fci_icl_reduction {
-    void (*apply)(void *user, const void *in, void *inout);
-    void *user;
-};
 /* The first collective of a group: it gets its tables. All members call it, with the same `members`
  * by rank, but that each has 0 at `self`, and with the same key, which no other group with two of
  * them has as long as there is this one. *group is NULL at first; what is there then is valid until
  * it is left, or close. FCI_ICL_DONE at all members; or at none, and then they do without, and
  * leave it: FCI_ICL_EUNREACHABLE where those of a host have no memory in common, or are too many,
  * or one has none left. FCI_ICL_EPEER: one on another host has gone before all could tell. There
- * is a group, and all its collectives answer that. */
+ * is a group, and all its collectives answer that. Called again and again, as the next one. */
 FCI_ICL_API int fci_icl_group_form(fci_icl_context *context, const fci_icl_peer *members,
                                    uint32_t count, uint32_t self, uint64_t key,
                                    fci_icl_group **group);
@@ -296,19 +287,16 @@ struct fci_icl_group_limits {
 FCI_ICL_API void fci_icl_group_limits(const fci_icl_group *group,
                                       struct fci_icl_group_limits *limits);
 
-FCI_ICL_API int fci_icl_group_barrier(fci_icl_context *context, fci_icl_group *group);
-/* *bytes: of the data, at the root; elsewhere what there is room for, and in the end what came.
- * What does not fit is not copied. */
-FCI_ICL_API int fci_icl_group_broadcast(fci_icl_context *context, fci_icl_group *group,
-                                        uint32_t root, void *data, size_t *bytes);
-/* Of *bytes of each to `all`, by rank, at the root. `own` may be where it goes to. */
-FCI_ICL_API int fci_icl_group_gather(fci_icl_context *context, fci_icl_group *group, uint32_t root,
-                                     const void *own, void *all, size_t *bytes);
-/* Of *bytes of each to `result`, at the root; to the same bits where all are. `own` may be
- * `result`. */
-FCI_ICL_API int fci_icl_group_reduce(fci_icl_context *context, fci_icl_group *group, uint32_t root,
-                                     const void *own, void *result, size_t *bytes,
-                                     const struct fci_icl_reduction *reduction);
+/* While it answers FCI_ICL_OK or FCI_ICL_EAGAIN it is called again, with the same collective.
+ * FCI_ICL_OK: not yet; other threads may be let in before. FCI_ICL_EAGAIN: not for a while; make
+ * progress before, by all that the caller has to make progress with. A call may sleep for up to
+ * 50 ms, half a one in a context that threads share, and is woken. */
+FCI_ICL_API int fci_icl_group_call(fci_icl_context *context, fci_icl_group *group,
+                                   struct fci_icl_collective *collective);
+/* Begins it. FCI_ICL_OK: it goes on in progress, after those of this group that were begun before,
+ * and its completion says how it ended. Later ones of the group, of either way, come after it. */
+FCI_ICL_API int fci_icl_group_start(fci_icl_context *context, fci_icl_group *group,
+                                    struct fci_icl_collective *collective);
 
 /* --- observation --- */
 

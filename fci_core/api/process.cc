@@ -149,11 +149,20 @@ void Process::plan_idle() noexcept {
         host_.set_slice(crowded ? progress::kShortSlice : 0);
     }
     oversubscribed_ = crowded;
-    alert_ = wake_ != Wake::off || oversubscribed_ || busy_polls_.by_time() ? kAlways : 0;
+    const bool is_alert = wake_ != Wake::off || oversubscribed_ || busy_polls_.by_time();
+    alert_ = is_alert || groups_->outstanding().any() ? kAlways : 0;
     row_ = oversubscribed_ && idle_ != FCI_ICL_KEEPS_CORE ? spins + 1 : ~0u;
     const unsigned left = row_ == ~0u ? ~0u : row_ > empty_turns_ ? row_ - empty_turns_ : 1;
-    until_idle_ = planned_ = wake_ == Wake::armed ? 1 : std::min(until_poll_, left);
+    const bool at_once = wake_ == Wake::armed || groups_->outstanding().any();
+    until_idle_ = planned_ = at_once ? 1 : std::min(until_poll_, left);
     FCI_ASSERT(planned_ != 0);  // it is counted down to 0
+}
+
+/// Of those planned the next turn is the last, and one that finds work is not without more.
+void Process::look_at_each_turn() noexcept {
+    alert_ |= kAlways;
+    planned_ -= until_idle_ - 1;
+    until_idle_ = 1;
 }
 
 /// The row of empty turns is broken.
@@ -167,6 +176,7 @@ void Process::worked() noexcept {
     until_poll_ = passed < until_poll_ ? until_poll_ - passed : 1;
     empty_turns_ = 0;
     until_idle_ = planned_ = std::min(until_poll_, row_);
+    if (groups_->outstanding().any()) [[unlikely]] look_at_each_turn();
     if (busy_polls_.count_turn()) alert_ |= kLookUp;
 }
 
@@ -174,7 +184,7 @@ int Process::take_alerted(mp::Peer& peer, const gcs::Line& line) noexcept {
     worked();
     const int work = messages_.take_arrivals(peer, line);
     if ((alert_ & kLookUp) != 0) look_up();
-    return work;
+    return groups_->outstanding().any() ? groups_->outstanding().advance(work) : work;
 }
 
 /// A turn that found nothing of the peer that sent last, and something else to do.
@@ -183,7 +193,7 @@ int Process::take_alerted(mp::Peer& peer, const gcs::Line& line) noexcept {
     if (work == 0) return count_idle();
     if (alert_ != 0) worked();
     if ((alert_ & kLookUp) != 0) look_up();
-    return work;
+    return groups_->outstanding().any() ? groups_->outstanding().advance(work) : work;
 }
 
 /// An empty turn: now and then the network's own work, and the wait policy's advice.
@@ -197,6 +207,9 @@ int Process::idle() noexcept try {
     until_poll_ -= std::min(planned_, until_poll_);
     unsigned work = 0;
     if (until_poll_ == 0) work = poll_network();
+    if (groups_->outstanding().any()) {
+        work += static_cast<unsigned>(groups_->outstanding().advance(0));
+    }
     if (work != 0) {
         empty_turns_ = 0;
     } else if (oversubscribed_ && went_on()) {
@@ -209,8 +222,15 @@ int Process::idle() noexcept try {
         policy_.set_expected(messages_.engine().peers.expected());
         if (policy_.wants_used_time()) policy_.used_time(host_.used_time());
         progress::WaitStep step = policy_.turn(empty_turns_, device_->now());
-        const bool sleeps = step.action == progress::WaitAction::sleep;
-        if (sleeps && !is_woken()) step.action = progress::WaitAction::yield;
+        if (step.action == progress::WaitAction::sleep) {
+            // Whoever waits for what is not known here, a lock in shared memory say, is not woken.
+            // Asked only now: the answer counts what was probed for since it was asked before.
+            const bool is_woken = shared_ || !waits_.empty() || groups_->outstanding().any() ||
+                                  (idle_ == FCI_ICL_MAY_SLEEP && messages_.is_waited_for());
+            if (idle_ != FCI_ICL_MAY_SLEEP || !is_woken) {
+                step.action = progress::WaitAction::yield;
+            }
+        }
         follow(step, shared_ ? progress::kShortSleep : -1);
         policy_.resumed(device_->now());
     }
@@ -249,26 +269,37 @@ void Process::follow(const progress::WaitStep& step, Nanoseconds most) {
     }
 }
 
-void Process::sleep(Nanoseconds timeout) {
-    if (!begin_sleep()) return;
+void Process::sleep(Nanoseconds timeout, progress::Wait* over) {
+    if (!begin_sleep(over)) return;
+    if (!groups_->outstanding().may_be_woken()) {
+        timeout = std::min(timeout, policy_.kStrangerSleepMost);
+    }
     ++messages_.engine().counters.sleeps;
     device_->sleep(timeout);
     wake_ = Wake::left_on;
     until_poll_ = 1;  // it may have been an arrival or a departure that woke us
 }
 
-bool Process::begin_sleep() {
+/// Who may end `over`, or what goes on in progress, wakes this process. A sleep that others prepared
+/// has made nobody pass a barrier since such a wait has said so.
+bool Process::begin_sleep(progress::Wait* over) {
     if (in_fork_child_) return false;
     FCI_ASSERT(until_idle_ <= planned_);
+    const bool is_armed = wake_ != Wake::off || others_sleep_;
+    bool is_told = true;
+    const auto add = [&](progress::Wait& wait) { is_told = !waits_.add(wait) && is_told; };
+    if (over != nullptr) add(*over);
+    groups_->outstanding().for_each_wait(add);
+    if (is_armed && !is_told) {
+        (void)device_->network().configure_event(gcs::kWakeEvent, {false, true});
+    }
     wake_ = Wake::armed;
     (void)device_->network().mask_event_interrupt(gcs::kWakeEvent, false);
-    if (messages_.ready() || waits_.any_over()) {
+    if (messages_.ready() || waits_.any_over() || groups_->outstanding().is_due()) {
         end_sleep();
         return false;
     }
-    alert_ |= kAlways;
-    planned_ -= until_idle_ - 1;  // the next turn, with or without work, ends it
-    until_idle_ = 1;
+    look_at_each_turn();  // the next one, with or without work, ends it
     return true;
 }
 
@@ -281,6 +312,7 @@ void Process::end_sleep() noexcept {
 int Process::turn_apart() {
     int work = messages_.turn();
     if (work == 0 && in_fork_child_) [[unlikely]] return kOfParent;
+    if (groups_->outstanding().any()) [[unlikely]] work = groups_->outstanding().advance(work);
     if (work == 0 && --until_poll_ == 0) work = static_cast<int>(poll_network());
     if (work != 0) {
         worked();

@@ -96,6 +96,8 @@ public:
     int wait(Nanoseconds timeout);
     /// A turn that counts as none: it is in no row of empty ones, over which a caller falls asleep.
     int turn_apart();
+    /// Something was begun that only a turn finds to be over.
+    void look_at_each_turn() noexcept;
     /// One step of a wait, to be repeated until it is over. Where cores are short it gives the core
     /// to whom it waits for, and after some time sleeps.
     progress::Step step(progress::Wait& wait) noexcept;
@@ -167,15 +169,9 @@ private:
     void look_up() noexcept;
     void look_for_strangers();
     bool went_on() noexcept;
-    /// Whoever waits for what is not known here, a lock in shared memory say, is not woken. Asked
-    /// only before a sleep: the answer counts what was probed for since it was asked before.
-    bool is_woken() noexcept {
-        return idle_ == FCI_ICL_MAY_SLEEP &&
-               (shared_ || !waits_.empty() || messages_.is_waited_for());
-    }
     void follow(const progress::WaitStep& step, Nanoseconds most);
-    void sleep(Nanoseconds timeout);
-    bool begin_sleep();
+    void sleep(Nanoseconds timeout, progress::Wait* over = nullptr);
+    bool begin_sleep(progress::Wait* over = nullptr);
     void end_sleep() noexcept;
     void update_report() noexcept;
 

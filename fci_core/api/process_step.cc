@@ -5,7 +5,6 @@
 #include "fci_core/api/process.h"
 #include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
-#include "fci_core/gcs/line.h"
 
 namespace fci::api {
 
@@ -67,17 +66,10 @@ bool Process::give_core_to_others(progress::Wait& wait) {
 
 void Process::sleep_over(progress::Wait& wait) {
     FCI_ASSERT(wait.since() != 0 && !in_fork_child_);
-    if (!wait.linked()) {
-        // A sleep that others prepared has made nobody pass a barrier since this one has said that
-        // it sleeps.
-        const bool is_armed = wake_ != Wake::off || others_sleep_;
-        waits_.add(wait);
-        if (is_armed) (void)device_->network().configure_event(gcs::kWakeEvent, {false, true});
-    }
     const Nanoseconds most = shared_                ? progress::kShortSleep
                              : wait.may_be_woken() ? policy_.kWaitSleepMost
                                                    : policy_.kStrangerSleepMost;
-    sleep(std::min(policy_.sleep_of_wait(device_->now() - wait.since()), most));
+    sleep(std::min(policy_.sleep_of_wait(device_->now() - wait.since()), most), &wait);
 }
 
 }  // namespace fci::api

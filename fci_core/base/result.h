@@ -50,6 +50,36 @@ struct fci_icl_completion {
     void *user, *owner;   /* handed to `done` */
 };
 
+/* --- collectives --- */
+
+/* *inout = *in `op` *inout, of data of one member each; both are aligned for any type, but where
+ * they are the caller's. `in` is of lower ranks, where the group keeps their order. */
+struct fci_icl_reduction {
+    void (*apply)(void *user, const void *in, void *inout);
+    void *user;
+};
+
+enum { FCI_ICL_BARRIER, FCI_ICL_BROADCAST, FCI_ICL_GATHER, FCI_ICL_REDUCE };
+#define FCI_ICL_GROUP_ALL UINT32_MAX /* instead of a root: all */
+#define FCI_ICL_NO_RANK UINT32_MAX   /* it is not known which one */
+
+/* One collective, and all that it is about. It is the caller's, and stays where and as it is until
+ * it has ended; then it may be the next one. */
+struct fci_icl_collective {
+    int kind;        /* FCI_ICL_BARRIER and so on */
+    uint32_t root;   /* but of a barrier; of the last two kinds FCI_ICL_GROUP_ALL, too */
+    const void *own; /* of the last two: what this member brings. It may be where the result goes */
+    void *data;      /* of a broadcast, or where the result goes, at the root or at all: by rank,
+                        of a gathering; of a reduction the same bits at all */
+    size_t bytes;    /* of a member. Where a broadcast is heard what there is room for, and in the
+                        end what came: what does not fit is not copied. After FCI_ICL_ETRUNC that
+                        of another member, or 0 */
+    uint32_t lost;   /* after FCI_ICL_EPEER: the rank of who has gone, or FCI_ICL_NO_RANK */
+    struct fci_icl_reduction reduction;
+    struct fci_icl_completion completion; /* of one that goes on in progress */
+    struct fci_icl_collective *next;      /* FCI's own, while it does */
+};
+
 /* --- active messages --- */
 
 struct fci_icl_am_landing {   /* filled by the handler of a message that is still to come */

@@ -1,6 +1,8 @@
 # group: collectives by flag tables, section 2.6.11.
 noinst_LTLIBRARIES += libfci_group.la
 libfci_group_la_SOURCES = \
+	%D%/any_group.cc \
+	%D%/any_group.h \
 	%D%/board.cc \
 	%D%/board.h \
 	%D%/exchange.cc \
@@ -13,6 +15,8 @@ libfci_group_la_SOURCES = \
 	%D%/levels.cc \
 	%D%/levels.h \
 	%D%/offers.h \
+	%D%/outstanding.cc \
+	%D%/outstanding.h \
 	%D%/parts.h \
 	%D%/reduction.h \
 	%D%/steps.h

@@ -11,30 +11,29 @@ namespace fci::group {
 
 namespace {
 
-// A message has data, or an immediate word: what its sender lacks, as a positive number, above the
-// length of another one's data.
-constexpr unsigned kLengthBits = 32;
+// A message has data, or an immediate word: what its sender lacks, as a positive number, above why.
+constexpr unsigned kWhyBits = 32;
 
-std::uint64_t word_of(int code, std::size_t length) noexcept {
-    return static_cast<std::uint64_t>(-code) << kLengthBits | length;
+std::uint64_t word_of(int code, std::size_t why) noexcept {
+    return static_cast<std::uint64_t>(-code) << kWhyBits | why;
 }
 
 /// Why there are no data; of a word that nobody should send: that its sender is lost.
 int code_of(std::uint64_t word) noexcept {
-    switch (word >> kLengthBits) {
+    switch (word >> kWhyBits) {
         case -FCI_ICL_ETRUNC: return FCI_ICL_ETRUNC;
         case -FCI_ICL_EUNREACHABLE: return FCI_ICL_EUNREACHABLE;
         default: return FCI_ICL_EPEER;
     }
 }
 
-std::size_t length_of(std::uint64_t word) noexcept { return word & 0xffffffff; }
+std::size_t why_of(std::uint64_t word) noexcept { return word & 0xffffffff; }
 
 }  // namespace
 
 void Exchange::begin(const Steps& steps, unsigned self, std::uint64_t number, std::size_t bytes,
                      int code, bool deaf) noexcept {
-    FCI_ASSERT(!is_busy() && bytes <= Entry::kLong);
+    FCI_ASSERT(!is_busy() && (bytes <= Entry::kLong || code != FCI_ICL_DONE));
     steps_ = steps;
     self_ = self;
     number_ = number;
@@ -46,10 +45,10 @@ void Exchange::begin(const Steps& steps, unsigned self, std::uint64_t number, st
     Wait::begin(0);
 }
 
-void Exchange::fail(int code, std::size_t length) noexcept {
+void Exchange::fail(int code, std::size_t why) noexcept {
     if (code_ != FCI_ICL_DONE && code != FCI_ICL_EUNREACHABLE) return;
     code_ = code;
-    length_ = length;
+    length_ = why;
 }
 
 mp::Pattern Exchange::pattern_of(nhi::PeerId peer) const noexcept {
@@ -78,40 +77,45 @@ void Exchange::hear(nhi::PeerId peer) {
     if (answer < 0) heard_of_.error = answer;
 }
 
-void Exchange::say(nhi::PeerId peer) {
-    const bool lacks = code_ != FCI_ICL_DONE;
+/// What is lacking is said to whoever may hear it, and nobody waits for that: the other one may have
+/// given the group up, and hold all the messages that it will.
+void Exchange::say(nhi::PeerId peer, unsigned rank) {
     const std::uint64_t match = pattern_of(peer).match;
-    if (!lacks && mp::fast::send_far(messages_.engine(), peer, mp::kGroupSpace, 0, match, 0,
-                                     own_->bytes, length_)) {
+    if (code_ != FCI_ICL_DONE) {
+        const std::uint64_t word = word_of(code_, length_);
+        (void)messages_.send({peer, mp::kGroupSpace, mp::kSendImmediate, match, word, {}}, {},
+                             nullptr);
+        has_said_ = true;
+        return;
+    }
+    if (mp::fast::send_far(messages_.engine(), peer, mp::kGroupSpace, 0, match, 0, own_->bytes,
+                           length_)) {
         has_said_ = true;
         return;
     }
     const iovec from{own_->bytes, length_};
-    const bool has_data = !lacks && length_ != 0;
-    const mp::SendArguments send{peer,
-                                 mp::kGroupSpace,
-                                 lacks ? mp::kSendImmediate : 0,
-                                 match,
-                                 lacks ? word_of(code_, length_) : 0,
-                                 {&from, has_data ? 1u : 0u}};
     const mp::Completion completion{[](void* user, void*, const fci_icl_status* status) {
                                         auto& own = *static_cast<Exchange*>(user);
                                         own.saying_ = false;
-                                        if (status->error != FCI_ICL_OK) own.fail(FCI_ICL_EPEER, 0);
+                                        if (status->error != FCI_ICL_OK) {
+                                            own.fail(FCI_ICL_EPEER, own.told_);
+                                        }
                                     },
                                     this, nullptr};
-    const int answer = messages_.send(send, completion, &send_);
+    told_ = rank;
+    const int answer = messages_.send(
+        {peer, mp::kGroupSpace, 0, match, 0, {&from, length_ != 0 ? 1u : 0u}}, completion, &send_);
     has_said_ = true;
     saying_ = answer == FCI_ICL_OK;
-    if (answer < 0) fail(FCI_ICL_EPEER, 0);
+    if (answer < 0) fail(FCI_ICL_EPEER, rank);
 }
 
 /// Another process has written it.
-void Exchange::take_in(const Step& step, const Reduction& reduction) noexcept {
+void Exchange::take_in(const Step& step, unsigned rank, const Reduction& reduction) noexcept {
     const mp::Outcome& it = heard_of_;
-    if (it.error != FCI_ICL_OK) return fail(FCI_ICL_EPEER, 0);
+    if (it.error != FCI_ICL_OK) return fail(FCI_ICL_EPEER, rank);
     if ((it.flags & mp::kSendImmediate) != 0) {
-        return fail(code_of(it.immediate), length_of(it.immediate));
+        return fail(code_of(it.immediate), why_of(it.immediate));
     }
     if (code_ != FCI_ICL_DONE) return;
     const std::size_t length = it.received;
@@ -130,19 +134,21 @@ void Exchange::take_in(const Step& step, const Reduction& reduction) noexcept {
     }
 }
 
-int Exchange::advance(const nhi::PeerId* speakers, const Reduction& reduction) {
+int Exchange::advance(const unsigned* speakers, const nhi::PeerId* peers,
+                      const Reduction& reduction) {
     for (; at_ < steps_.count(); ++at_, has_heard_ = has_said_ = false, Wait::begin(0)) {
         const Step& step = steps_[at_];
         // First, so that what comes finds it.
         FCI_ASSERT(step.host != self_);
-        const nhi::PeerId other = speakers[step.host];
+        const unsigned rank = speakers[step.host];
+        const nhi::PeerId other = peers[rank];
         if (step.hears && !has_heard_) deaf_ ? discard(other) : hear(other);
-        if (step.sends && !has_said_) say(other);
+        if (step.sends && !has_said_) say(other, rank);
         if (is_busy()) {
             if (since() == 0) Wait::begin(messages_.engine().device.now());
             return FCI_ICL_EAGAIN;
         }
-        if (step.hears && !deaf_) take_in(step, reduction);
+        if (step.hears && !deaf_) take_in(step, rank, reduction);
     }
     return FCI_ICL_DONE;
 }

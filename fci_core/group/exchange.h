@@ -26,23 +26,31 @@ public:
     static constexpr unsigned kNumberBits = 16;
 
     /// Collective `number`, of host `self`. This process brings `bytes` at data(), or, if `code` is
-    /// an error, nothing because of that. `deaf`: nor does it wait for what others say.
+    /// an error, nothing because of that, and `bytes` is as in fail(). `deaf`: nor does it wait for what others say.
     void begin(const Steps& steps, unsigned self, std::uint64_t number, std::size_t bytes, int code,
                bool deaf) noexcept;
-    /// FCI_ICL_EAGAIN: not through all steps yet; a turn may bring the next. `speakers`: by host.
-    /// May throw bad_alloc, and goes on from there when it is called again.
-    [[nodiscard]] int advance(const nhi::PeerId* speakers, const Reduction& reduction);
+    /// FCI_ICL_EAGAIN: not through all steps yet; a turn may bring the next. `speakers`: ranks, by
+    /// host; `peers`: by rank. May throw bad_alloc, and goes on from there when it is called again.
+    [[nodiscard]] int advance(const unsigned* speakers, const nhi::PeerId* peers,
+                              const Reduction& reduction);
 
-    /// There are no data any more; `length`: of another one's. What was lacking before says so, but
-    /// that nobody can have the group comes first.
-    void fail(int code, std::size_t length) noexcept;
+    /// There are no data any more; `why`: of FCI_ICL_EPEER the rank of who has gone, else the
+    /// length of another one's. What was lacking before says so, but that nobody can have the group
+    /// comes first.
+    void fail(int code, std::size_t why) noexcept;
 
     /// FCI_ICL_DONE, or why there are no data.
     [[nodiscard]] int code() const noexcept { return code_; }
     /// What came about, or what is brought; aligned for any type.
     [[nodiscard]] std::byte* data() noexcept { return own_->bytes; }
     /// Of the data. After FCI_ICL_ETRUNC: of another one's, if that is known.
-    [[nodiscard]] std::size_t length() const noexcept { return length_; }
+    [[nodiscard]] std::size_t length() const noexcept {
+        return code_ == FCI_ICL_EPEER ? 0 : length_;
+    }
+    /// After FCI_ICL_EPEER: the rank of who has gone.
+    [[nodiscard]] unsigned lost() const noexcept {
+        return code_ == FCI_ICL_EPEER ? static_cast<unsigned>(length_) : FCI_ICL_NO_RANK;
+    }
 
     /// Nobody has heard of this process in this collective: no other one can wait for what it does
     /// with what it waits for, but those below it in a tree.
@@ -68,19 +76,20 @@ private:
     [[nodiscard]] mp::Pattern pattern_of(nhi::PeerId peer) const noexcept;
     void hear(nhi::PeerId peer);
     void discard(nhi::PeerId peer);
-    void say(nhi::PeerId peer);
-    void take_in(const Step& step, const Reduction& reduction) noexcept;
+    void say(nhi::PeerId peer, unsigned rank);
+    void take_in(const Step& step, unsigned rank, const Reduction& reduction) noexcept;
 
     mp::MessagePassing& messages_;
     const std::uint64_t match_;
     Steps steps_;
     unsigned self_ = 0, at_ = 0;
     std::uint64_t number_ = 0;
-    std::size_t length_ = 0;
+    std::size_t length_ = 0;  // or the rank of who has gone
     int code_ = FCI_ICL_DONE;
     bool deaf_ = false;
     bool has_heard_ = false, has_said_ = false;  // in this step; begun at least
     bool hearing_ = false, saying_ = false;      // and not through
+    unsigned told_ = 0;                          // the rank of who is told
     std::uint32_t receive_ = 0, send_ = 0;       // their orders
     mp::Outcome heard_of_{};
     Buffer buffers_[2];

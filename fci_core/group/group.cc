@@ -1,6 +1,7 @@
 #include "fci_core/group/group.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -21,6 +22,22 @@ void copy_data(void* to, const void* from, std::size_t bytes) noexcept {
     mp::copy(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
 }
 
+/// Data, or why there are none; who is gone lies where data would.
+void say(Entry& entry, std::uint64_t number, const void* data, std::size_t bytes) noexcept {
+    if (bytes >= Entry::kNobody) [[unlikely]] {
+        if (bytes == Entry::kNobody) std::memcpy(entry.line, data, sizeof(unsigned));
+    } else if (bytes != 0) {
+        copy_data(entry.data(bytes), data, bytes);
+    }
+    entry.publish(number, bytes);
+}
+
+unsigned who_is_gone_by(const Entry& entry) noexcept {
+    unsigned rank;
+    std::memcpy(&rank, entry.line, sizeof rank);
+    return rank;
+}
+
 bool is_gone(const mp::Engine& engine, nhi::PeerId peer) noexcept {
     return *engine.peers.reason(peer) != '\0';
 }
@@ -29,8 +46,8 @@ bool is_gone(const mp::Engine& engine, nhi::PeerId peer) noexcept {
 
 Group::Group(mp::Engine& engine, mp::Meetings& meetings, const Offers& offers, Members members)
     : engine_(engine), meetings_(meetings), offers_(offers), members_(std::move(members)) {
-    FCI_ASSERT(size() != 0 && size() <= kMembersMost);
-    FCI_ASSERT(members_.self < size() && members_.peers[members_.self] == nhi::kSelf);
+    FCI_ASSERT(members_.size() != 0 && members_.size() <= kMembersMost);
+    FCI_ASSERT(members_.self < members_.size() && members_.peers[members_.self] == nhi::kSelf);
 }
 
 // --- telling ---
@@ -50,7 +67,7 @@ void Group::wake_sleepers() noexcept {
 }
 
 [[gnu::noinline]] void Group::wake(std::uint64_t asleep) noexcept {
-    for (unsigned rank = 0; rank < size(); ++rank) {
+    for (unsigned rank = 0; rank < members_.size(); ++rank) {
         if (rank == members_.self || (asleep >> rank & 1) == 0) continue;
         nhi::Transfer transfer(members_.peers[rank]);
         (void)engine_.network.initiate_transfer(transfer.raise(gcs::kWakeEvent));
@@ -87,7 +104,7 @@ inline bool Group::look(unsigned looks) noexcept {
         const Entry& entry =
             wanted_ == Wanted::said ? table_.said(broadcast_.slot) : table_.result();
         // Of two members the one that hears speaks next, more often than not, and in this line.
-        const bool is_next = size() == 2;
+        const bool is_next = members_.size() == 2;
         for (;;) {
             if (is_next) flag::prefetch_to_write(entry.word);
             if (entry.number() == number_) return true;
@@ -98,7 +115,7 @@ inline bool Group::look(unsigned looks) noexcept {
     if (wanted_ == Wanted::offer) [[unlikely]] {
         return offers_.has(members_.peers[members_.owner()], members_.key);
     }
-    for (; next_ < size(); ++next_) {
+    for (; next_ < members_.size(); ++next_) {
         if (next_ == members_.self) continue;
         while (lacks(next_)) {
             if (--looks == 0) return false;
@@ -108,22 +125,22 @@ inline bool Group::look(unsigned looks) noexcept {
     return true;
 }
 
-/// One that is waited for is gone; or, of a group that is only forming, the owner, and then some
-/// may never hear of its table.
-bool Group::is_in_vain() const noexcept {
-    for (unsigned rank = 0; rank < size(); ++rank) {
+/// One that is waited for; or, of a group that is only forming, the owner: then some may never hear
+/// of its table. FCI_ICL_NO_RANK: all of them are there.
+unsigned Group::who_is_gone() const noexcept {
+    for (unsigned rank = 0; rank < members_.size(); ++rank) {
         const bool is_needed = lacks(rank) || (meeting_ == 1 && rank == members_.owner());
         if (rank != members_.self && is_needed && is_gone(engine_, members_.peers[rank])) {
-            return true;
+            return rank;
         }
     }
-    return false;
+    return FCI_ICL_NO_RANK;
 }
 
 /// Only who has met a process hears of its death, and is woken by it.
 void Group::meet_those_that_lack() noexcept try {
     met_those_ = true;
-    for (unsigned rank = 0; rank < size(); ++rank) {
+    for (unsigned rank = 0; rank < members_.size(); ++rank) {
         if (rank != members_.self && lacks(rank)) (void)meetings_.connected(members_.peers[rank]);
     }
 } catch (const std::bad_alloc&) {
@@ -139,8 +156,10 @@ int Group::not_yet() noexcept {
         return FCI_ICL_EAGAIN;
     }
     if (!met_those_ && (asleep_ || now - since() > kPatience)) meet_those_that_lack();
+    const unsigned gone = who_is_gone();
     // Whoever is gone may have come first.
-    if (!is_in_vain() || look(1)) return FCI_ICL_EAGAIN;
+    if (gone == FCI_ICL_NO_RANK || look(1)) return FCI_ICL_EAGAIN;
+    lost_ = gone;
     wanted_ = Wanted::nothing;
     return FCI_ICL_EPEER;
 }
@@ -148,7 +167,7 @@ int Group::not_yet() noexcept {
 /// Who sleeps asks for the dead as well: a death is no flag.
 bool Group::is_over() noexcept {
     if (wanted_ == Wanted::nothing || look(1)) return true;
-    return (table_.is_there() && table_.is_refused()) || (asleep_ && is_in_vain());
+    return (table_.is_there() && table_.is_refused()) || (asleep_ && who_is_gone() != FCI_ICL_NO_RANK);
 }
 
 bool Group::needs(unsigned core) noexcept {
@@ -157,7 +176,7 @@ bool Group::needs(unsigned core) noexcept {
     const auto here = static_cast<std::uint8_t>(core + 1);
     std::uint8_t& own = head.core[members_.self];
     if (flag::load_relaxed(own) != here) flag::store_relaxed(own, here);
-    for (unsigned rank = next_; rank < size(); ++rank) {
+    for (unsigned rank = next_; rank < members_.size(); ++rank) {
         const std::uint8_t its = flag::load_relaxed(head.core[rank]);
         if (rank != members_.self && (its == here || its == 0) && lacks(rank)) return true;
     }
@@ -177,7 +196,7 @@ void Group::want_wake(bool wanted) noexcept {
 }
 
 bool Group::may_be_woken() const noexcept {
-    for (unsigned rank = 0; rank < size(); ++rank) {
+    for (unsigned rank = 0; rank < members_.size(); ++rank) {
         const bool is_stranger = !engine_.peers.find(members_.peers[rank]).attached;
         if (rank != members_.self && is_stranger && lacks(rank)) return false;
     }
@@ -200,15 +219,13 @@ int Group::hear_offer() noexcept {
 inline int Group::come(const void* own, std::size_t bytes, unsigned looks) noexcept {
     if (wanted_ == Wanted::nothing) {
         want(Wanted::meeting, meeting_++);
-        if (met_ == number_) next_ = size();
+        if (met_ == number_) next_ = members_.size();
     } else if (number_ == meeting_) {
         return FCI_ICL_OK;
     }
     if (!look(looks)) [[unlikely]] return not_yet();
     met_ = number_;
-    Entry& entry = table_.entry(members_.self, meeting_);
-    if (bytes != 0 && bytes <= table_.longest()) copy_data(entry.data(bytes), own, bytes);
-    entry.publish(meeting_, bytes);
+    say(table_.entry(members_.self, meeting_), meeting_, own, bytes);
     want(Wanted::meeting, meeting_);
     return FCI_ICL_DONE;
 }
@@ -241,11 +258,13 @@ inline int Group::meet(unsigned root, const void* own, std::size_t bytes,
 int Group::barrier(unsigned looks) noexcept { return meet(kAll, nullptr, 0, looks); }
 
 /// *bytes: that which is not like it.
-inline bool Group::has_other_length(std::size_t* bytes) const noexcept {
-    for (unsigned rank = 0; rank < size(); ++rank) {
+inline bool Group::has_other_length(std::size_t* bytes) noexcept {
+    for (unsigned rank = 0; rank < members_.size(); ++rank) {
         if (rank == members_.self) continue;  // that line is another one's by now
-        const std::size_t length = table_.entry(rank, meeting_).length();
+        const Entry& entry = table_.entry(rank, meeting_);
+        const std::size_t length = entry.length();
         if (length == *bytes) continue;
+        if (length == Entry::kNobody) lost_ = who_is_gone_by(entry);
         *bytes = length;
         return true;
     }
@@ -257,7 +276,7 @@ int Group::gather(unsigned root, const void* own, void* all, std::size_t* bytes,
     const int answer = meet(root, own, *bytes, looks);
     if (answer != FCI_ICL_DONE || (root != kAll && root != members_.self)) return answer;
     if (has_other_length(bytes)) return FCI_ICL_ETRUNC;
-    for (unsigned rank = 0; rank < size(); ++rank) {
+    for (unsigned rank = 0; rank < members_.size(); ++rank) {
         std::byte* const to = static_cast<std::byte*>(all) + rank * *bytes;
         if (rank != members_.self) {
             copy_data(to, table_.entry(rank, meeting_).data(*bytes), *bytes);
@@ -273,7 +292,7 @@ int Group::gather(unsigned root, const void* own, void* all, std::size_t* bytes,
 void Group::fold(const void* own, void* result, std::size_t bytes,
                  const Reduction& reduction) const noexcept {
     alignas(64) std::byte kept[Entry::kLong];
-    const unsigned last = size() - 1;
+    const unsigned last = members_.size() - 1;
     if (own == result && members_.self != last) {
         copy_data(kept, own, bytes);
         own = kept;
@@ -308,7 +327,7 @@ int Group::reduce_in_throng(const void* own, void* result, std::size_t* bytes,
         wanted_ = Wanted::nothing;
         want(Wanted::result, meeting_);
         const std::uint64_t mine = flag::fetch_add(table_.head().gathered, std::uint64_t{1}) + 1;
-        if (mine == ++throngs_ * size()) {
+        if (mine == ++throngs_ * members_.size()) {
             std::size_t length = *bytes;
             if (has_other_length(&length) || length > table_.longest()) {
                 length = Entry::kNoLength;
@@ -335,7 +354,7 @@ int Group::reduce_in_throng(const void* own, void* result, std::size_t* bytes,
 inline void Group::begin_broadcast(unsigned root) noexcept {
     auto& broadcast = broadcast_;
     ++broadcast.number;
-    const bool answers = size() == 2 && root != broadcast.root && broadcast.is_short;
+    const bool answers = members_.size() == 2 && root != broadcast.root && broadcast.is_short;
     if (!answers) broadcast.slot = (broadcast.slot + 1) % kSlots;
     broadcast.root = root;
     if (root != members_.self) {
@@ -344,7 +363,7 @@ inline void Group::begin_broadcast(unsigned root) noexcept {
         want(Wanted::room, broadcast.number - kSlots);
     } else {
         want(Wanted::room, 0);
-        next_ = size();
+        next_ = members_.size();
     }
 }
 
@@ -352,7 +371,7 @@ inline void Group::end_broadcast(bool is_short) noexcept {
     auto& broadcast = broadcast_;
     if (wanted_ == Wanted::room && number_ != 0) {
         std::uint64_t least = broadcast.number;
-        for (unsigned rank = 0; rank < size(); ++rank) {
+        for (unsigned rank = 0; rank < members_.size(); ++rank) {
             if (rank == members_.self) continue;
             least = std::min(least, flag::load_relaxed(table_.past(rank)));
         }
@@ -368,22 +387,21 @@ inline void Group::end_broadcast(bool is_short) noexcept {
 }
 
 int Group::broadcast(unsigned root, void* data, std::size_t* bytes, unsigned looks) noexcept {
-    FCI_ASSERT(root < size());
+    FCI_ASSERT(root < members_.size());
     if (wanted_ == Wanted::nothing) begin_broadcast(root);
     FCI_ASSERT(root == broadcast_.root);
     if (!look(looks)) [[unlikely]] return not_yet();
     Entry& said = table_.said(broadcast_.slot);
     if (root == members_.self) {
-        const bool has_data = *bytes <= table_.longest();
-        FCI_ASSERT(has_data || *bytes >= Entry::kNobody);
-        if (has_data) copy_data(said.data(*bytes), data, *bytes);
-        said.publish(broadcast_.number, *bytes);
+        FCI_ASSERT(*bytes <= table_.longest() || *bytes >= Entry::kNobody);
+        say(said, broadcast_.number, data, *bytes);
         end_broadcast(*bytes <= Entry::kShort);
         return FCI_ICL_DONE;
     }
     const std::size_t came = said.length();
     // Another member has written it.
     if (came <= *bytes && came <= table_.longest()) copy_data(data, said.data(came), came);
+    if (came == Entry::kNobody) [[unlikely]] lost_ = who_is_gone_by(said);
     *bytes = came;
     end_broadcast(came <= Entry::kShort);
     return FCI_ICL_DONE;

@@ -38,7 +38,7 @@ public:
     /// Without a table, so far.
     Group(mp::Engine& engine, mp::Meetings& meetings, const Offers& offers, Members members);
 
-    static constexpr unsigned kAll = ~0u;
+    static constexpr unsigned kAll = FCI_ICL_GROUP_ALL;
 
     /// FCI_ICL_DONE: the owner has told of its table, or that it has none.
     [[nodiscard]] int hear_offer() noexcept;
@@ -51,18 +51,19 @@ public:
     [[nodiscard]] int barrier(unsigned looks) noexcept;
     /// *bytes: of the data, at the root; elsewhere what there is room for, and in the end what
     /// came. What does not fit is not copied. A root that has nothing to say says Entry::kNoLength
-    /// or kNobody instead.
+    /// instead, or kNobody, and at `data` who is gone, an unsigned.
     [[nodiscard]] int broadcast(unsigned root, void* data, std::size_t* bytes,
                                 unsigned looks) noexcept;
     /// To `all`, by rank, at `root` or at kAll.
     [[nodiscard]] int gather(unsigned root, const void* own, void* all, std::size_t* bytes,
                              unsigned looks) noexcept;
     /// To `result`, at `root` or at kAll, where it has the same bits at all. `own` may be `result`.
-    /// Who has nothing to bring says Entry::kNoLength or kNobody.
+    /// Who has nothing to bring says Entry::kNoLength or kNobody, as there.
     [[nodiscard]] int reduce(unsigned root, const void* own, void* result, std::size_t* bytes,
                              const Reduction& reduction, unsigned looks) noexcept;
 
-    [[nodiscard]] unsigned size() const noexcept { return members_.size(); }
+    /// After FCI_ICL_EPEER: the rank of who has gone. After kNobody: what was said of it.
+    [[nodiscard]] unsigned lost() const noexcept { return lost_; }
     [[nodiscard]] const Members& members() const noexcept { return members_; }
     [[nodiscard]] const FlagTable& table() const noexcept { return table_; }
 
@@ -85,7 +86,7 @@ private:
     void want(Wanted wanted, std::uint64_t number) noexcept;
     [[nodiscard]] bool lacks(unsigned rank) const noexcept;
     [[nodiscard]] bool look(unsigned looks) noexcept;
-    [[nodiscard]] bool is_in_vain() const noexcept;
+    [[nodiscard]] unsigned who_is_gone() const noexcept;
     [[nodiscard]] int not_yet() noexcept;
     void meet_those_that_lack() noexcept;
     void wake(std::uint64_t asleep) noexcept;
@@ -94,7 +95,7 @@ private:
     [[nodiscard]] int meet(unsigned root, const void* own, std::size_t bytes,
                            unsigned looks) noexcept;
     void have_met() noexcept;
-    [[nodiscard]] bool has_other_length(std::size_t* bytes) const noexcept;
+    [[nodiscard]] bool has_other_length(std::size_t* bytes) noexcept;
     void fold(const void* own, void* result, std::size_t bytes,
               const Reduction& reduction) const noexcept;
     [[nodiscard]] int reduce_in_throng(const void* own, void* result, std::size_t* bytes,
@@ -112,6 +113,7 @@ private:
     bool asleep_ = false;
     bool met_those_ = false;      // that lack, in this wait
     unsigned next_ = 0;           // ranks below are not waited for any more
+    unsigned lost_ = FCI_ICL_NO_RANK;
     std::uint64_t number_ = 0;    // see Wanted
     std::uint64_t meeting_ = 0;   // the last one of this process
     std::uint64_t met_ = 0;       // the last to which all are known to have come

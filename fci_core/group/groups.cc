@@ -109,7 +109,7 @@ AnyGroup& Groups::begin(Members members) {
     }
     Parts parts(addresses);
     const auto is_too_large = [](const auto& ranks) { return ranks.size() > kMembersMost; };
-    all_.push_back(std::make_unique<AnyGroup>());
+    all_.push_back(std::make_unique<AnyGroup>(members));
     AnyGroup& any = *all_.back();
     if (parts.count() > kHostsMost ||
         std::any_of(parts.ranks.begin(), parts.ranks.end(), is_too_large)) {
@@ -234,7 +234,7 @@ int Groups::find(Group& group, bool crowded) {
 
 Table Groups::offer(const Group& group, bool crowded) noexcept try {
     clear_away();
-    const unsigned members = group.size();
+    const unsigned members = group.members().size();
     places_.reserve(places_.size() + 1);
     Place place{names_ + 1, {}, group.members().peers, 0, true};
     std::size_t longest = Entry::kLong;
@@ -274,11 +274,11 @@ bool Groups::join(Group& group, const Table& table) noexcept {
     std::byte* memory = map(owner, table, sizeof(TableHead));
     if (memory == nullptr) return false;
     const TableHead& told = *reinterpret_cast<const TableHead*>(memory);
-    if (told.name != table.name || told.members != group.size()) return false;
+    if (told.name != table.name || told.members != group.members().size()) return false;
     const std::size_t longest = told.longest == Entry::kLong ? Entry::kLong : Entry::kShort;
-    memory = map(owner, table, FlagTable::bytes(group.size(), longest));
+    memory = map(owner, table, FlagTable::bytes(group.members().size(), longest));
     if (memory == nullptr) return false;
-    group.open(FlagTable(memory, group.size(), longest));
+    group.open(FlagTable(memory, group.members().size(), longest));
     TableHead& head = group.table().head();
     if (engine_.network.ordering() == nhi::Ordering::by_all) flag::store_relaxed(head.fenced, 1u);
     flag::set_bits(head.inside, bit_of(group.members().self));
@@ -314,6 +314,7 @@ void Groups::clear_away() noexcept {
 }
 
 void Groups::leave(AnyGroup& group) noexcept {
+    outstanding_.drop(group);
     leave_levels(group);
     if (group.table != nullptr) leave_table(*group.table);
     group.is_left = true;

@@ -4,52 +4,20 @@
 // host has a table.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "fci_core/group/any_group.h"
 #include "fci_core/group/board.h"
 #include "fci_core/group/flag_table.h"
 #include "fci_core/group/group.h"
-#include "fci_core/group/levels.h"
 #include "fci_core/group/offers.h"
+#include "fci_core/group/outstanding.h"
 #include "fci_core/mp/message_passing.h"
 
 namespace fci::group {
-
-/// What its members call. Neither table nor levels: there are too many on a host.
-struct AnyGroup {
-    Group* table = nullptr;            // of all, where they share a host
-    std::unique_ptr<Levels> levels{};  // over hosts; or beside a table of many with a core each
-    Group* forming = nullptr;          // what of it is being formed; nullptr: all are
-    int formed = FCI_ICL_OK;           // the members of this part
-    bool is_left = false;
-
-    /// What forming it waits for.
-    [[nodiscard]] progress::Wait* waiting_to_form() const noexcept {
-        if (forming != nullptr) return forming;
-        return table != nullptr ? table : levels->waiting();
-    }
-    /// All that its collectives wait for.
-    [[nodiscard]] std::array<progress::Wait*, 4> waits() const noexcept {
-        if (!levels) return {table};
-        return {table, levels->here(), levels->between(), &levels->exchange()};
-    }
-    [[nodiscard]] bool is_slept_over() const noexcept {
-        for (const progress::Wait* const one : waits()) {
-            if (one != nullptr && one->linked()) return true;
-        }
-        return false;
-    }
-    /// No wait is slept over any more, but that one.
-    void sleep_only_over(const progress::Wait* waiting) const noexcept {
-        for (progress::Wait* const one : waits()) {
-            if (one != nullptr && one != waiting) progress::Waits::remove(*one);
-        }
-    }
-};
 
 class Groups {
 public:
@@ -65,6 +33,7 @@ public:
     void leave(AnyGroup& group) noexcept;
     /// The memory of what all have left goes back.
     void clear_away() noexcept;
+    [[nodiscard]] Outstanding& outstanding() noexcept { return outstanding_; }
 
 private:
     struct Place {
@@ -101,6 +70,7 @@ private:
     std::vector<Place> places_;  // of this process's tables
     std::vector<std::unique_ptr<Group>> groups_;  // with tables
     std::vector<std::unique_ptr<AnyGroup>> all_;  // one that was left until its messages have ended
+    Outstanding outstanding_;  // of these
 };
 
 }  // namespace fci::group

@@ -13,9 +13,10 @@ namespace fci::group {
 namespace {
 
 constexpr Reduction kNothing{[](void*, const void*, void*) {}, nullptr};
-std::vector<nhi::PeerId> leaders_of(const Members& members, const Parts& parts) {
-    std::vector<nhi::PeerId> leaders;
-    for (const auto& ranks : parts.ranks) leaders.push_back(members.peers[ranks.front()]);
+
+std::vector<unsigned> leaders_of(const Parts& parts) {
+    std::vector<unsigned> leaders;
+    for (const auto& ranks : parts.ranks) leaders.push_back(ranks.front());
     return leaders;
 }
 
@@ -30,7 +31,7 @@ Levels::Levels(mp::MessagePassing& messages, const Members& members, Parts parts
       by_messages_(by_messages),
       here_(here),
       between_(between),
-      leaders_(leaders_of(members, parts_)),
+      leaders_(leaders_of(parts_)),
       peers_(members.peers),
       speakers_(leaders_),
       exchange_(messages, members.key) {
@@ -47,15 +48,28 @@ void Levels::begin(unsigned root) noexcept {
     speakers_[root_part_] = leaders_[root_part_];
     if (root == Group::kAll) return;
     root_part_ = parts_.of[root];
-    speakers_[root_part_] = peers_[root];
+    speakers_[root_part_] = root;
     if (root_part_ == part_) speaker_ = parts_.place[root];
 }
 
 int Levels::end(int answer) noexcept {
     FCI_ASSERT(!exchange_.is_busy());
+    if (answer == FCI_ICL_EPEER && speaks() && !is_lost_) lost_ = exchange_.lost();
     if (by_messages_) ++counters_.host_collectives;
     phase_ = Phase::none;
     return answer;
+}
+
+/// Of who has this place in that table.
+unsigned Levels::rank_of(const Group& part, unsigned place) const noexcept {
+    FCI_ASSERT(&part == here_ || &part == between_);
+    if (place >= part.members().size()) return FCI_ICL_NO_RANK;
+    return &part == between_ ? leaders_[place] : parts_.ranks[part_][place];
+}
+
+int Levels::lose(unsigned rank) noexcept {
+    lost_ = rank;
+    return FCI_ICL_EPEER;
 }
 
 /// What all of this part bring, combined, to the speaker. *bytes: likewise.
@@ -63,7 +77,9 @@ int Levels::bring(const void* own, std::size_t* bytes, const Reduction& reductio
                   unsigned looks) noexcept {
     if (is_lost_) return FCI_ICL_EPEER;
     if (here_ != nullptr) {
-        return here_->reduce(speaker_, own, exchange_.data(), bytes, reduction, looks);
+        const int answer =
+            here_->reduce(speaker_, own, exchange_.data(), bytes, reduction, looks);
+        return answer == FCI_ICL_EPEER ? lose(rank_of(*here_, here_->lost())) : answer;
     }
     if (*bytes != 0) std::memcpy(exchange_.data(), own, *bytes);
     return FCI_ICL_DONE;
@@ -71,7 +87,8 @@ int Levels::bring(const void* own, std::size_t* bytes, const Reduction& reductio
 
 void Levels::begin_across(const Steps& steps, std::size_t bytes, int code) noexcept {
     // What another one says of its data may be anything.
-    exchange_.begin(steps, part_, number_, std::min(bytes, Entry::kLong), code, is_lost_);
+    const std::size_t why = code == FCI_ICL_EPEER ? lost_ : std::min(bytes, Entry::kLong);
+    exchange_.begin(steps, part_, number_, why, code, is_lost_);
     phase_ = Phase::across;
 }
 
@@ -85,13 +102,17 @@ std::size_t Levels::length_or_lack() const noexcept {
 bool Levels::meet_between(const Reduction& reduction, unsigned looks) noexcept {
     FCI_ASSERT(between_ != nullptr && speaks());
     std::size_t length = length_or_lack();
-    const int answer = between_->reduce(Group::kAll, exchange_.data(), exchange_.data(), &length,
-                                        reduction, looks);
+    unsigned gone = exchange_.lost();
+    void* const share = length == Entry::kNobody ? static_cast<void*>(&gone) : exchange_.data();
+    const int answer =
+        between_->reduce(Group::kAll, share, exchange_.data(), &length, reduction, looks);
     if (answer == FCI_ICL_EAGAIN) return false;
-    if (answer == FCI_ICL_ETRUNC) {
-        exchange_.fail(length == Entry::kNobody ? FCI_ICL_EPEER : answer, length);
+    if (answer == FCI_ICL_EPEER) {
+        exchange_.fail(answer, rank_of(*between_, between_->lost()));
+    } else if (answer == FCI_ICL_ETRUNC && length == Entry::kNobody) {
+        exchange_.fail(FCI_ICL_EPEER, between_->lost());
     } else if (answer != FCI_ICL_DONE) {
-        exchange_.fail(answer, 0);
+        exchange_.fail(answer, length);
     }
     return true;
 }
@@ -100,7 +121,7 @@ bool Levels::meet_between(const Reduction& reduction, unsigned looks) noexcept {
 bool Levels::go_across(const Reduction& reduction, unsigned looks) noexcept try {
     if (phase_ != Phase::across) return true;
     const bool is_across =
-        by_messages_ ? exchange_.advance(speakers_.data(), reduction) == FCI_ICL_DONE
+        by_messages_ ? exchange_.advance(speakers_.data(), peers_.data(), reduction) == FCI_ICL_DONE
                      : meet_between(reduction, looks);
     if (is_across) phase_ = Phase::down;
     return is_across;
@@ -113,7 +134,9 @@ int Levels::tell(unsigned looks) noexcept {
     FCI_ASSERT(speaks());
     if (here_ == nullptr || is_lost_) return FCI_ICL_DONE;
     std::size_t length = length_or_lack();
-    return here_->broadcast(speaker_, exchange_.data(), &length, looks);
+    unsigned gone = exchange_.lost();
+    void* const told = length == Entry::kNobody ? static_cast<void*>(&gone) : exchange_.data();
+    return here_->broadcast(speaker_, told, &length, looks);
 }
 
 /// The same, from the speaker. *bytes: what there is room for, and what came.
@@ -122,11 +145,12 @@ int Levels::hear(void* data, std::size_t* bytes, unsigned looks) noexcept {
     if (is_lost_) return FCI_ICL_EPEER;
     std::size_t length = *bytes;
     const int answer = here_->broadcast(speaker_, data, &length, looks);
+    if (answer == FCI_ICL_EPEER) return lose(rank_of(*here_, here_->lost()));
     if (answer != FCI_ICL_DONE) return answer;
     const bool is_there = length < Entry::kNobody;
     *bytes = is_there ? length : 0;
     if (is_there) return FCI_ICL_DONE;
-    return length == Entry::kNoLength ? FCI_ICL_ETRUNC : FCI_ICL_EPEER;
+    return length == Entry::kNoLength ? FCI_ICL_ETRUNC : lose(here_->lost());
 }
 
 // --- collectives ---

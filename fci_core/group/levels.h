@@ -39,6 +39,8 @@ public:
     [[nodiscard]] unsigned self() const noexcept { return self_; }
     [[nodiscard]] Group* here() const noexcept { return here_; }
     [[nodiscard]] Group* between() const noexcept { return between_; }
+    /// After FCI_ICL_EPEER: the rank of who has gone.
+    [[nodiscard]] unsigned lost() const noexcept { return lost_; }
     /// Of data, in all parts alike.
     [[nodiscard]] std::size_t longest() const noexcept { return longest_; }
     /// For what, in the collective that is under way. nullptr: for one message, like a receive.
@@ -59,6 +61,8 @@ private:
     [[nodiscard]] int bring(const void* own, std::size_t* bytes, const Reduction& reduction,
                             unsigned looks) noexcept;
     void begin_across(const Steps& steps, std::size_t bytes, int code) noexcept;
+    [[nodiscard]] unsigned rank_of(const Group& part, unsigned place) const noexcept;
+    [[nodiscard]] int lose(unsigned rank) noexcept;
     [[nodiscard]] bool go_across(const Reduction& reduction, unsigned looks) noexcept;
     [[nodiscard]] bool meet_between(const Reduction& reduction, unsigned looks) noexcept;
     [[nodiscard]] std::size_t length_or_lack() const noexcept;
@@ -70,10 +74,11 @@ private:
     const unsigned self_, part_;
     const bool by_messages_;  // between parts
     Group *const here_, *const between_;
-    const std::vector<nhi::PeerId> leaders_;  // by part
-    const std::vector<nhi::PeerId> peers_;    // by rank
-    std::vector<nhi::PeerId> speakers_;       // by part, in this collective
+    const std::vector<unsigned> leaders_;   // by part: the rank of its first
+    const std::vector<nhi::PeerId> peers_;  // by rank
+    std::vector<unsigned> speakers_;        // by part, in this collective
     bool is_lost_ = false;  // see form()
+    unsigned lost_ = FCI_ICL_NO_RANK;
     unsigned root_part_ = 0;                  // where that is not its first
     unsigned speaker_ = 0;                    // of this part: its place there
     Phase phase_ = Phase::none;

@@ -1,16 +1,15 @@
-// Reduction: what a collective does with the data of its members (§2.6.12).
+// Collective and Reduction (§2.6.12), under the names that they have here.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
+#include "fci_core/base/result.h"
+
 namespace fci::group {
 
-/// Combines data of two members: *inout = *in `op` *inout. `in` is of the lower ranks.
-struct Reduction {
-    void (*apply)(void* user, const void* in, void* inout);
-    void* user;
-};
+using Reduction = ::fci_icl_reduction;
+using Collective = ::fci_icl_collective;
 
 /// The least of two words.
 inline constexpr Reduction kLeast{[](void*, const void* in, void* inout) {

@@ -61,10 +61,12 @@ public:
         waits_.for_each([&](Wait& wait) { over = over || wait.is_over(); });
         return over;
     }
-    void add(Wait& wait) noexcept {
-        if (wait.linked()) return;
+    /// False: it is one of them already.
+    bool add(Wait& wait) noexcept {
+        if (wait.linked()) return false;
         waits_.push_back(wait);
         wait.want_wake(true);
+        return true;
     }
     static void remove(Wait& wait) noexcept {
         if (!wait.linked()) return;

@@ -14,6 +14,7 @@ mca_pml_fci_la_SOURCES = \
 	%D%/data.c \
 	%D%/fork.c \
 	%D%/looks.c \
+	%D%/nonblocking.c \
 	%D%/pml_fci.h \
 	%D%/probe.c \
 	%D%/receive.c \

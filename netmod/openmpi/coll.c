@@ -59,6 +59,10 @@ static void destruct(coll_fci_module *module)
     RELEASE(barrier);
     RELEASE(bcast);
     RELEASE(gather);
+    RELEASE(iallreduce);
+    RELEASE(ibarrier);
+    RELEASE(ibcast);
+    RELEASE(ireduce);
     RELEASE(reduce);
 }
 
@@ -80,6 +84,7 @@ static int enable(mca_coll_base_module_t *module, ompi_communicator_t *comm)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
     return KEEP(allgather) && KEEP(allreduce) && KEEP(barrier) && KEEP(bcast) && KEEP(gather) &&
+        KEEP(iallreduce) && KEEP(ibarrier) && KEEP(ibcast) && KEEP(ireduce) &&
         KEEP(reduce) ? OMPI_SUCCESS : OMPI_ERROR;
 }
 
@@ -103,6 +108,10 @@ static mca_coll_base_module_t *comm_query(ompi_communicator_t *comm, int *its_pr
     module->super.coll_barrier = coll_fci_barrier;
     module->super.coll_bcast = coll_fci_bcast;
     module->super.coll_gather = coll_fci_gather;
+    module->super.coll_iallreduce = coll_fci_iallreduce;
+    module->super.coll_ibarrier = coll_fci_ibarrier;
+    module->super.coll_ibcast = coll_fci_ibcast;
+    module->super.coll_ireduce = coll_fci_ireduce;
     module->super.coll_reduce = coll_fci_reduce;
     return &module->super;
 }

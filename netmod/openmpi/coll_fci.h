@@ -1,4 +1,4 @@
-/* The collective component: what its two files share. It is the other half of the component for
+/* The collective component: what its files share. It is the other half of the component for
  * messages, in the same file, because both need its context. */
 #ifndef COLL_FCI_H_INCLUDED
 #define COLL_FCI_H_INCLUDED
@@ -27,6 +27,10 @@ typedef struct {
         COLL_FCI_BELOW(barrier);
         COLL_FCI_BELOW(bcast);
         COLL_FCI_BELOW(gather);
+        COLL_FCI_BELOW(iallreduce);
+        COLL_FCI_BELOW(ibarrier);
+        COLL_FCI_BELOW(ibcast);
+        COLL_FCI_BELOW(ireduce);
         COLL_FCI_BELOW(reduce);
     } below;
 } coll_fci_module;
@@ -55,6 +59,28 @@ static inline bool coll_fci_takes(coll_fci_module *module, ompi_communicator_t *
     return coll_fci_has_group(module, comm) && bytes <= module->limits.longest;
 }
 
+static inline size_t coll_fci_bytes_of(int count, const ompi_datatype_t *datatype)
+{
+    return (size_t) count * datatype->super.size;
+}
+
+/* One collective of a communicator. */
+typedef struct {
+    struct fci_icl_collective what;
+    coll_fci_module *module;
+    ompi_communicator_t *comm;
+    int count;                      /* of items, where they are combined, */
+    ompi_datatype_t *datatype;      /* like this, */
+    struct ompi_op_t *op;           /* and how */
+} coll_fci_call;
+
+bool coll_fci_takes_reduction(coll_fci_module *module, ompi_communicator_t *comm,
+                              struct ompi_op_t *op, int count, const ompi_datatype_t *datatype);
+/* Count, datatype and operation are there. */
+void coll_fci_set_reduction(coll_fci_call *it, uint32_t root, const void *from, void *to);
+/* MPI's code for what a collective of icl.h answered; says who was lost. */
+int coll_fci_fail(const coll_fci_call *it, int answer);
+
 int coll_fci_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int coll_fci_bcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
                    ompi_communicator_t *comm, mca_coll_base_module_t *module);
@@ -70,6 +96,20 @@ int coll_fci_gather(const void *from, int from_count, ompi_datatype_t *from_type
 int coll_fci_allgather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
                        int to_count, ompi_datatype_t *to_type, ompi_communicator_t *comm,
                        mca_coll_base_module_t *module);
+
+/* Nonblocking ones go on in progress. They take no part in forming the group: where the first
+ * collective is one of them it goes below, at all members. */
+int coll_fci_ibarrier(ompi_communicator_t *comm, ompi_request_t **request,
+                      mca_coll_base_module_t *module);
+int coll_fci_ibcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
+                    ompi_communicator_t *comm, ompi_request_t **request,
+                    mca_coll_base_module_t *module);
+int coll_fci_iallreduce(const void *from, void *to, int count, ompi_datatype_t *datatype,
+                        struct ompi_op_t *op, ompi_communicator_t *comm,
+                        ompi_request_t **request, mca_coll_base_module_t *module);
+int coll_fci_ireduce(const void *from, void *to, int count, ompi_datatype_t *datatype,
+                     struct ompi_op_t *op, int root, ompi_communicator_t *comm,
+                     ompi_request_t **request, mca_coll_base_module_t *module);
 
 #pragma GCC visibility pop
 

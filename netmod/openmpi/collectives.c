@@ -6,96 +6,46 @@
 
 #define ALL FCI_ICL_GROUP_ALL
 
-/* One collective, as it is called again and again. */
-typedef struct {
-    coll_fci_module *module;
-    ompi_communicator_t *comm;
-    uint32_t root;
-    const void *from;
-    void *to;
-    size_t bytes;
-    struct fci_icl_reduction reduction;
-} call;
-
-typedef int step(call *it);
-
-static int step_barrier(call *it)
+int coll_fci_fail(const coll_fci_call *it, int answer)
 {
-    return fci_icl_group_barrier(pml_fci.context, it->module->group);
-}
-
-static int step_broadcast(call *it)
-{
-    return fci_icl_group_broadcast(pml_fci.context, it->module->group, it->root, it->to,
-                                   &it->bytes);
-}
-
-static int step_gather(call *it)
-{
-    return fci_icl_group_gather(pml_fci.context, it->module->group, it->root, it->from, it->to,
-                                &it->bytes);
-}
-
-static int step_reduce(call *it)
-{
-    return fci_icl_group_reduce(pml_fci.context, it->module->group, it->root, it->from, it->to,
-                                &it->bytes, &it->reduction);
-}
-
-/* The first member that is known to be gone. */
-static int name_lost(ompi_communicator_t *comm)
-{
-    for (int rank = 0; rank < ompi_comm_size(comm); rank++) {
-        const uint32_t peer = pml_fci_comm_of(comm)->peers[rank];
-        if (rank == ompi_comm_rank(comm) || peer == PML_FCI_UNKNOWN)
-            continue;
-        const char *const reason = fci_icl_peer_reason(pml_fci.context, peer);
-        if (reason != NULL && *reason != '\0')
-            return pml_fci_error(FCI_ICL_EPEER, peer);
-    }
-    return PML_FCI_PEER_LOST;
-}
-
-static PML_FCI_APART int fail(const call *it, int answer)
-{
-    if (answer == FCI_ICL_EPEER)
-        return name_lost(it->comm);
-    return answer == FCI_ICL_ETRUNC ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
+    const uint32_t lost = it->what.lost;
+    uint32_t peer;
+    if (answer == FCI_ICL_ETRUNC)
+        return MPI_ERR_TRUNCATE;
+    if (answer != FCI_ICL_EPEER)
+        return MPI_ERR_OTHER;
+    return lost != FCI_ICL_NO_RANK && pml_fci_peer_of(it->comm, (int) lost, &peer) == OMPI_SUCCESS
+        ? pml_fci_error(answer, peer) : PML_FCI_PEER_LOST;
 }
 
 /* There may be turns in it. */
-static inline int call_once(step *next, call *it)
+static inline int call_once(coll_fci_call *it)
 {
     pml_fci_enter();
     pml_fci.in_turn = true;
-    const int answer = next(it);
+    const int answer = fci_icl_group_call(pml_fci.context, it->module->group, &it->what);
     pml_fci.in_turn = false;
     pml_fci_exit();
     return answer;
 }
 
-static PML_FCI_APART int wait_for(step *next, call *it, int answer)
+static PML_FCI_APART int wait_for(coll_fci_call *it, int answer)
 {
     pml_fci_begin_turn();
     while (answer == FCI_ICL_OK || answer == FCI_ICL_EAGAIN) {
         pml_fci_call();
         if (answer == FCI_ICL_EAGAIN)
             opal_progress();
-        answer = call_once(next, it);
+        answer = call_once(it);
     }
     pml_fci_call();
-    return answer == FCI_ICL_DONE ? OMPI_SUCCESS : fail(it, answer);
+    return answer == FCI_ICL_DONE ? OMPI_SUCCESS : coll_fci_fail(it, answer);
 }
 
-static inline int run(step *next, call *it)
+static inline int run(coll_fci_call *it)
 {
-    const int answer = call_once(next, it);
-    return OPAL_LIKELY(answer == FCI_ICL_DONE) ? OMPI_SUCCESS : wait_for(next, it, answer);
-}
-
-static size_t bytes_of(int count, const ompi_datatype_t *datatype)
-{
-    return (size_t) count * datatype->super.size;
+    const int answer = call_once(it);
+    return OPAL_LIKELY(answer == FCI_ICL_DONE) ? OMPI_SUCCESS : wait_for(it, answer);
 }
 
 /* --- barrier and broadcast --- */
@@ -103,64 +53,61 @@ static size_t bytes_of(int count, const ompi_datatype_t *datatype)
 int coll_fci_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
-    call it = { own, comm, 0, NULL, NULL, 0, { NULL, NULL } };
+    coll_fci_call it = { .what = { .kind = FCI_ICL_BARRIER }, .module = own, .comm = comm };
     if (!coll_fci_has_group(own, comm))
         return COLL_FCI_PASS(own, barrier, comm);
-    return run(step_barrier, &it);
+    return run(&it);
 }
 
-static int broadcast(call *it)
+static int broadcast(coll_fci_call *it)
 {
-    const size_t bytes = it->bytes;
-    const int error = run(step_broadcast, it);
-    return error == OMPI_SUCCESS && it->bytes != bytes ? MPI_ERR_TRUNCATE : error;
+    const size_t bytes = it->what.bytes;
+    const int error = run(it);
+    return error == OMPI_SUCCESS && it->what.bytes != bytes ? MPI_ERR_TRUNCATE : error;
 }
 
 /* Data that do not lie together are packed at the root, and unpacked elsewhere. */
-static PML_FCI_APART int broadcast_packed(call *it, void *buffer, size_t count,
+static PML_FCI_APART int broadcast_packed(coll_fci_call *it, void *buffer, size_t count,
                                           ompi_datatype_t *datatype)
 {
-    char packed[it->bytes];
-    const bool is_root = it->root == (uint32_t) ompi_comm_rank(it->comm);
+    const size_t bytes = it->what.bytes;
+    char packed[bytes];
+    const bool is_root = it->what.root == (uint32_t) ompi_comm_rank(it->comm);
     int error = OMPI_SUCCESS;
     if (is_root)
-        error = pml_fci_pack(buffer, count, datatype, packed, it->bytes);
-    it->to = packed;
+        error = pml_fci_pack(buffer, count, datatype, packed, bytes);
+    it->what.data = packed;
     if (error == OMPI_SUCCESS)
         error = broadcast(it);
     return error != OMPI_SUCCESS || is_root ? error
-        : pml_fci_unpack_from(packed, it->bytes, buffer, count, datatype);
+        : pml_fci_unpack_from(packed, bytes, buffer, count, datatype);
 }
 
 int coll_fci_bcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
                    ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
-    call it = { own, comm, (uint32_t) root, NULL, buffer, bytes_of(count, datatype),
-                { NULL, NULL } };
+    coll_fci_call it = {
+        .what = { .kind = FCI_ICL_BROADCAST, .root = (uint32_t) root,
+                  .bytes = coll_fci_bytes_of(count, datatype) },
+        .module = own, .comm = comm
+    };
     struct iovec where;
-    if (it.bytes == 0)
+    if (it.what.bytes == 0)
         return OMPI_SUCCESS;
-    if (!coll_fci_takes(own, comm, it.bytes))
+    if (!coll_fci_takes(own, comm, it.what.bytes))
         return COLL_FCI_PASS(own, bcast, buffer, count, datatype, root, comm);
     if (!pml_fci_is_contiguous(buffer, (size_t) count, datatype, &where))
         return broadcast_packed(&it, buffer, (size_t) count, datatype);
-    it.to = where.iov_base;
+    it.what.data = where.iov_base;
     return broadcast(&it);
 }
 
 /* --- reductions --- */
 
-typedef struct {
-    ompi_communicator_t *comm;
-    int count;
-    ompi_datatype_t *datatype;
-    struct ompi_op_t *op;
-} operation;
-
 static void apply(void *user, const void *in, void *inout)
 {
-    const operation *const it = user;
+    const coll_fci_call *const it = user;
     const mca_coll_base_comm_coll_t *const coll = it->comm->c_coll;
     (void) coll->coll_reduce_local(in, inout, it->count, it->datatype, it->op,
                                    coll->coll_reduce_local_module);
@@ -179,15 +126,25 @@ static size_t span_of(int count, const ompi_datatype_t *datatype)
     return (size_t) count * (size_t) (datatype->super.ub - datatype->super.lb);
 }
 
-static bool takes_reduction(coll_fci_module *module, ompi_communicator_t *comm,
-                            struct ompi_op_t *op, size_t bytes)
+bool coll_fci_takes_reduction(coll_fci_module *module, ompi_communicator_t *comm,
+                              struct ompi_op_t *op, int count, const ompi_datatype_t *datatype)
 {
     int commutes = true;
-    if (!coll_fci_takes(module, comm, bytes))
+    if (!is_array(datatype) || !coll_fci_takes(module, comm, span_of(count, datatype)))
         return false;
     if (!module->limits.keeps_order)
         (void) PMPI_Op_commutative(op, &commutes);
     return commutes;
+}
+
+void coll_fci_set_reduction(coll_fci_call *it, uint32_t root, const void *from, void *to)
+{
+    it->what.kind = FCI_ICL_REDUCE;
+    it->what.root = root;
+    it->what.own = from == MPI_IN_PLACE ? to : from;
+    it->what.data = to;
+    it->what.bytes = span_of(it->count, it->datatype);
+    it->what.reduction = (struct fci_icl_reduction) { apply, it };
 }
 
 int coll_fci_allreduce(const void *from, void *to, int count, ompi_datatype_t *datatype,
@@ -195,14 +152,14 @@ int coll_fci_allreduce(const void *from, void *to, int count, ompi_datatype_t *d
                        mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
-    operation what = { comm, count, datatype, op };
-    call it = { own, comm, ALL, from == MPI_IN_PLACE ? to : from, to, span_of(count, datatype),
-                { apply, &what } };
+    coll_fci_call it = { .module = own, .comm = comm, .count = count, .datatype = datatype,
+                         .op = op };
     if (count == 0)
         return OMPI_SUCCESS;
-    if (!is_array(datatype) || !takes_reduction(own, comm, op, it.bytes))
+    if (!coll_fci_takes_reduction(own, comm, op, count, datatype))
         return COLL_FCI_PASS(own, allreduce, from, to, count, datatype, op, comm);
-    return run(step_reduce, &it);
+    coll_fci_set_reduction(&it, ALL, from, to);
+    return run(&it);
 }
 
 int coll_fci_reduce(const void *from, void *to, int count, ompi_datatype_t *datatype,
@@ -210,14 +167,14 @@ int coll_fci_reduce(const void *from, void *to, int count, ompi_datatype_t *data
                     mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
-    operation what = { comm, count, datatype, op };
-    call it = { own, comm, (uint32_t) root, from == MPI_IN_PLACE ? to : from, to,
-                span_of(count, datatype), { apply, &what } };
+    coll_fci_call it = { .module = own, .comm = comm, .count = count, .datatype = datatype,
+                         .op = op };
     if (count == 0)
         return OMPI_SUCCESS;
-    if (!is_array(datatype) || !takes_reduction(own, comm, op, it.bytes))
+    if (!coll_fci_takes_reduction(own, comm, op, count, datatype))
         return COLL_FCI_PASS(own, reduce, from, to, count, datatype, op, root, comm);
-    return run(step_reduce, &it);
+    coll_fci_set_reduction(&it, (uint32_t) root, from, to);
+    return run(&it);
 }
 
 /* --- gathering --- */
@@ -228,15 +185,15 @@ static bool takes_gather(coll_fci_module *module, ompi_communicator_t *comm, siz
 }
 
 /* Where bytes go to that do not lie together there: first here, then unpacked member by member. */
-static PML_FCI_APART int gather_packed(call *it, char *to, int count, ompi_datatype_t *datatype)
+static PML_FCI_APART int gather_packed(coll_fci_call *it, char *to, int count, ompi_datatype_t *datatype)
 {
     const int size = ompi_comm_size(it->comm);
-    const size_t bytes = it->bytes;
+    const size_t bytes = it->what.bytes;
     char *const all = malloc(bytes * (size_t) size);
     int error = all == NULL ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
-    it->to = all;
+    it->what.data = all;
     if (error == OMPI_SUCCESS)
-        error = run(step_gather, it);
+        error = run(it);
     for (int rank = 0; rank < size && error == OMPI_SUCCESS; rank++)
         error = pml_fci_unpack_from(all + (size_t) rank * bytes, bytes,
                                     to + rank * (ptrdiff_t) span_of(count, datatype),
@@ -245,23 +202,24 @@ static PML_FCI_APART int gather_packed(call *it, char *to, int count, ompi_datat
     return error;
 }
 
-/* What this process brings, in one piece: it->from. */
-static int gather(call *it, const void *from, int from_count, ompi_datatype_t *from_type, void *to,
+static int gather(coll_fci_call *it, const void *from, int from_count, ompi_datatype_t *from_type, void *to,
                   int to_count, ompi_datatype_t *to_type)
 {
-    char packed[it->bytes];
+    struct fci_icl_collective *const what = &it->what;
+    char packed[what->bytes];
     struct iovec own, all;
-    const bool takes = it->root == ALL || it->root == (uint32_t) ompi_comm_rank(it->comm);
-    it->from = packed;
+    const bool takes = what->root == ALL || what->root == (uint32_t) ompi_comm_rank(it->comm);
+    what->own = packed;
     if (pml_fci_is_contiguous(from, (size_t) from_count, from_type, &own))
-        it->from = own.iov_base;
-    else if (pml_fci_pack(from, (size_t) from_count, from_type, packed, it->bytes) != OMPI_SUCCESS)
+        what->own = own.iov_base;
+    else if (pml_fci_pack(from, (size_t) from_count, from_type, packed, what->bytes) !=
+             OMPI_SUCCESS)
         return OMPI_ERROR;
     if (takes && !pml_fci_is_contiguous(to, (size_t) (to_count * ompi_comm_size(it->comm)),
                                         to_type, &all))
         return gather_packed(it, to, to_count, to_type);
-    it->to = takes ? all.iov_base : NULL;
-    return run(step_gather, it);
+    what->data = takes ? all.iov_base : NULL;
+    return run(it);
 }
 
 int coll_fci_gather(const void *from, int from_count, ompi_datatype_t *from_type, void *to,
@@ -270,12 +228,15 @@ int coll_fci_gather(const void *from, int from_count, ompi_datatype_t *from_type
 {
     coll_fci_module *const own = (coll_fci_module *) module;
     const bool is_root = ompi_comm_rank(comm) == root;
-    call it = { own, comm, (uint32_t) root, NULL, NULL,
-                is_root ? bytes_of(to_count, to_type) : bytes_of(from_count, from_type),
-                { NULL, NULL } };
-    if (it.bytes == 0)
+    coll_fci_call it = {
+        .what = { .kind = FCI_ICL_GATHER, .root = (uint32_t) root,
+                  .bytes = is_root ? coll_fci_bytes_of(to_count, to_type)
+                      : coll_fci_bytes_of(from_count, from_type) },
+        .module = own, .comm = comm
+    };
+    if (it.what.bytes == 0)
         return OMPI_SUCCESS;
-    if (!takes_gather(own, comm, it.bytes))
+    if (!takes_gather(own, comm, it.what.bytes))
         return COLL_FCI_PASS(own, gather, from, from_count, from_type, to, to_count, to_type, root,
                              comm);
     if (from == MPI_IN_PLACE)
@@ -289,10 +250,14 @@ int coll_fci_allgather(const void *from, int from_count, ompi_datatype_t *from_t
                        mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
-    call it = { own, comm, ALL, NULL, NULL, bytes_of(to_count, to_type), { NULL, NULL } };
-    if (it.bytes == 0)
+    coll_fci_call it = {
+        .what = { .kind = FCI_ICL_GATHER, .root = ALL,
+                  .bytes = coll_fci_bytes_of(to_count, to_type) },
+        .module = own, .comm = comm
+    };
+    if (it.what.bytes == 0)
         return OMPI_SUCCESS;
-    if (!takes_gather(own, comm, it.bytes))
+    if (!takes_gather(own, comm, it.what.bytes))
         return COLL_FCI_PASS(own, allgather, from, from_count, from_type, to, to_count, to_type,
                              comm);
     if (from == MPI_IN_PLACE)

@@ -87,48 +87,10 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-/* One collective, as it is called again and again. */
-struct call {
-    MPIR_Comm *comm;
-    uint32_t root;
-    const void *from;
-    void *to;
-    size_t bytes;
-    struct fci_icl_reduction reduction;
-};
-
-typedef int step(fci_icl_context * context, fci_icl_group * group, struct call *it);
-
-static int step_barrier(fci_icl_context * context, fci_icl_group * group, struct call *it)
+static int name_lost(MPIR_Comm * comm, uint32_t rank)
 {
-    return fci_icl_group_barrier(context, group);
-}
-
-static int step_bcast(fci_icl_context * context, fci_icl_group * group, struct call *it)
-{
-    return fci_icl_group_broadcast(context, group, it->root, it->to, &it->bytes);
-}
-
-static int step_gather(fci_icl_context * context, fci_icl_group * group, struct call *it)
-{
-    return fci_icl_group_gather(context, group, it->root, it->from, it->to, &it->bytes);
-}
-
-static int step_reduce(fci_icl_context * context, fci_icl_group * group, struct call *it)
-{
-    return fci_icl_group_reduce(context, group, it->root, it->from, it->to, &it->bytes,
-                                &it->reduction);
-}
-
-/* The first member that is known to be gone. */
-static int name_lost(MPIR_Comm * comm)
-{
-    for (int rank = 0; rank < comm->local_size; rank++) {
-        const uint32_t peer = MPIDI_FCI_COMM_TO_PEER(comm, rank);
-        if (rank != comm->rank && *fci_icl_peer_reason(MPIDI_FCI_global.context, peer) != '\0')
-            return MPIDI_FCI_error(FCI_ICL_EPEER, peer);
-    }
-    return MPIDI_FCI_error(FCI_ICL_EPEER, MPIDI_FCI_global.dead);
+    return MPIDI_FCI_error(FCI_ICL_EPEER, rank == FCI_ICL_NO_RANK ? MPIDI_FCI_global.dead
+                           : MPIDI_FCI_COMM_TO_PEER(comm, rank));
 }
 
 static int wrong_length(size_t came, size_t bytes)
@@ -154,16 +116,16 @@ static int wait(int answer)
     return mpi_errno;
 }
 
-static int run(step * next, struct call *it)
+static int run(MPIR_Comm * comm, struct fci_icl_collective *it)
 {
-    fci_icl_group *const group = MPIDI_FCI_COMM(it->comm).group;
     const size_t bytes = it->bytes;
     int first = MPI_SUCCESS;
 
     for (;;) {
         MPIDI_FCI_ENTER();
         MPIDI_FCI_global.in_turn = true;        /* there may be one in it */
-        const int answer = next(MPIDI_FCI_global.context, group, it);
+        const int answer =
+            fci_icl_group_call(MPIDI_FCI_global.context, MPIDI_FCI_COMM(comm).group, it);
         MPIDI_FCI_global.in_turn = false;
         MPIDI_FCI_EXIT();
         if (likely(answer == FCI_ICL_DONE && it->bytes == bytes))
@@ -171,7 +133,7 @@ static int run(step * next, struct call *it)
         if (answer == FCI_ICL_DONE || answer == FCI_ICL_ETRUNC)
             return wrong_length(it->bytes, bytes);
         if (answer == FCI_ICL_EPEER)
-            return name_lost(it->comm);
+            return name_lost(comm, it->lost);
         if (answer != FCI_ICL_OK && answer != FCI_ICL_EAGAIN)
             return MPIDI_FCI_error(answer, MPIDI_FCI_global.dead);
         const int mpi_errno = wait(answer);
@@ -242,24 +204,26 @@ void MPIDI_FCI_leave_group(MPIR_Comm * comm)
 
 int MPIDI_FCI_barrier(MPIR_Comm * comm)
 {
-    struct call it = {.comm = comm };
-    return run(step_barrier, &it);
+    struct fci_icl_collective it = {.kind = FCI_ICL_BARRIER };
+    return run(comm, &it);
 }
 
 int MPIDI_FCI_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, size_t bytes, int root,
                     MPIR_Comm * comm)
 {
-    struct call it = {.comm = comm,.root = (uint32_t) root,.to = buffer,.bytes = bytes };
+    struct fci_icl_collective it = {.kind = FCI_ICL_BROADCAST,.root = (uint32_t) root,
+        .data = buffer,.bytes = bytes
+    };
     const bool is_plain = HANDLE_IS_BUILTIN(datatype);
     char packed[is_plain ? 1 : bytes];
     int mpi_errno = MPI_SUCCESS;
 
     if (is_plain)
-        return run(step_bcast, &it);
-    it.to = packed;
+        return run(comm, &it);
+    it.data = packed;
     if (comm->rank == root)
         mpi_errno = MPIR_Localcopy(buffer, count, datatype, packed, bytes, FCI_BYTE);
-    const int ran = run(step_bcast, &it);
+    const int ran = run(comm, &it);
     MPIR_ERR_ADD(mpi_errno, ran);
     if (comm->rank != root && mpi_errno == MPI_SUCCESS)
         mpi_errno = MPIR_Localcopy(packed, bytes, FCI_BYTE, buffer, count, datatype);
@@ -285,14 +249,14 @@ int MPIDI_FCI_reduce(const void *from, void *to, MPI_Aint count, MPI_Datatype da
                      uint32_t root, MPIR_Comm * comm)
 {
     struct operation what = { count, datatype, op, MPI_SUCCESS };
-    struct call it = {.comm = comm,.root = root,.from = from == MPI_IN_PLACE ? to : from,.to = to,
-        .reduction = {apply, &what}
+    struct fci_icl_collective it = {.kind = FCI_ICL_REDUCE,.root = root,
+        .own = from == MPI_IN_PLACE ? to : from,.data = to,.reduction = {apply, &what}
     };
     MPI_Aint extent;
 
     MPIR_Datatype_get_extent_macro(datatype, extent);
     it.bytes = (size_t) (count * extent);
-    const int mpi_errno = run(step_reduce, &it);
+    const int mpi_errno = run(comm, &it);
     return mpi_errno != MPI_SUCCESS ? mpi_errno : what.mpi_errno;
 }
 
@@ -301,7 +265,7 @@ int MPIDI_FCI_gather(const void *from, MPI_Aint from_count, MPI_Datatype from_ty
                      MPI_Aint to_count, MPI_Datatype to_type, uint32_t root, MPIR_Comm * comm)
 {
     const bool takes = root == MPIDI_FCI_ALL || root == (uint32_t) comm->rank;
-    struct call it = {.comm = comm,.root = root,.from = from,.to = to,
+    struct fci_icl_collective it = {.kind = FCI_ICL_GATHER,.root = root,.own = from,.data = to,
         .bytes = takes ? MPIDI_FCI_bytes_of(to_count, to_type)
             : MPIDI_FCI_bytes_of(from_count, from_type)
     };
@@ -313,20 +277,20 @@ int MPIDI_FCI_gather(const void *from, MPI_Aint from_count, MPI_Datatype from_ty
     if (from == MPI_IN_PLACE) {
         MPI_Aint extent;
         MPIR_Datatype_get_extent_macro(to_type, extent);
-        it.from = (char *) to + comm->rank * to_count * extent;
+        it.own = (char *) to + comm->rank * to_count * extent;
         from_count = to_count;
         from_type = to_type;
     }
     if (!HANDLE_IS_BUILTIN(from_type)) {
-        mpi_errno = MPIR_Localcopy(it.from, from_count, from_type, own, bytes, FCI_BYTE);
-        it.from = own;
+        mpi_errno = MPIR_Localcopy(it.own, from_count, from_type, own, bytes, FCI_BYTE);
+        it.own = own;
     }
     if (takes && !HANDLE_IS_BUILTIN(to_type)) {
-        it.to = packed = MPL_malloc(all, MPL_MEM_BUFFER);
+        it.data = packed = MPL_malloc(all, MPL_MEM_BUFFER);
         if (packed == NULL)
             return MPIDI_FCI_error(FCI_ICL_ENOMEM, 0);
     }
-    const int ran = run(step_gather, &it);
+    const int ran = run(comm, &it);
     MPIR_ERR_ADD(mpi_errno, ran);
     if (packed != NULL && mpi_errno == MPI_SUCCESS)
         mpi_errno = MPIR_Localcopy(packed, all, FCI_BYTE, to, to_count * comm->local_size, to_type);

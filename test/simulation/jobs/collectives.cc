@@ -13,6 +13,15 @@ constexpr std::size_t kWord = sizeof(std::uint64_t);
 
 std::size_t words(std::size_t bytes) { return (bytes + kWord - 1) / kWord; }
 
+int kind_of(const Collective& one) {
+    switch (one.kind) {
+        case Kind::broadcast: return FCI_ICL_BROADCAST;
+        case Kind::gather: return FCI_ICL_GATHER;
+        case Kind::reduce: return FCI_ICL_REDUCE;
+        default: return FCI_ICL_BARRIER;
+    }
+}
+
 }  // namespace
 
 Collectives::Collectives(const std::vector<Collective>& all, unsigned processes)
@@ -60,35 +69,55 @@ std::uint64_t Collectives::combined(const Member& member, std::uint64_t in, std:
 int Collectives::call(fci_icl_context* context, unsigned at, std::size_t number) {
     Member& member = members_[at];
     const Collective& one = all_[number];
-    const fci_icl_reduction sum{
-        [](void* user, const void* in, void* inout) {
-            const auto& own = *static_cast<const Member*>(user);
-            const auto* const from = static_cast<const std::uint64_t*>(in);
-            auto* const to = static_cast<std::uint64_t*>(inout);
-            for (std::size_t i = 0; i < own.own.size(); ++i) to[i] = combined(own, from[i], to[i]);
-        },
-        &member};
-    switch (one.kind) {
-        case Kind::form: {
-            std::vector<fci_icl_peer> peers;
-            for (unsigned process = 0; process < members_.size(); ++process) {
-                peers.push_back(Job::id_of(at, process));
-            }
-            return fci_icl_group_form(context, peers.data(),
-                                      static_cast<std::uint32_t>(peers.size()), at, number,
-                                      &member.group);
+    if (one.kind == Kind::form) {
+        std::vector<fci_icl_peer> peers;
+        for (unsigned process = 0; process < members_.size(); ++process) {
+            peers.push_back(Job::id_of(at, process));
         }
-        case Kind::barrier: return fci_icl_group_barrier(context, member.group);
-        case Kind::broadcast:
-            return fci_icl_group_broadcast(context, member.group, one.root, member.own.data(),
-                                           &member.bytes);
-        case Kind::gather:
-            return fci_icl_group_gather(context, member.group, one.root, member.own.data(),
-                                        member.all.data(), &member.bytes);
-        case Kind::reduce: break;
+        return fci_icl_group_form(context, peers.data(), static_cast<std::uint32_t>(peers.size()),
+                                  at, number, &member.group);
     }
-    return fci_icl_group_reduce(context, member.group, one.root, member.own.data(),
-                                member.all.data(), &member.bytes, &sum);
+    fci_icl_collective it = arguments(member, one);
+    const int answer = fci_icl_group_call(context, member.group, &it);
+    member.bytes = it.bytes;
+    return answer;
+}
+
+int Collectives::start(fci_icl_context* context, unsigned at, std::size_t number) {
+    Member& member = members_[at];
+    member.answer = FCI_ICL_OK;
+    member.started = arguments(member, all_[number]);
+    member.started.completion = {[](void* user, void*, const fci_icl_status* status) {
+                                     auto& own = *static_cast<Member*>(user);
+                                     const bool is_good = status->error == FCI_ICL_OK;
+                                     own.answer = is_good ? FCI_ICL_DONE : status->error;
+                                     own.bytes = own.started.bytes;
+                                     own.goes_on = false;
+                                 },
+                                 &member, nullptr};
+    const int answer = fci_icl_group_start(context, member.group, &member.started);
+    member.goes_on = answer == FCI_ICL_OK;
+    if (!member.goes_on) member.bytes = member.started.bytes;
+    return answer;
+}
+
+fci_icl_collective Collectives::arguments(Member& member, const Collective& one) {
+    fci_icl_collective it{};
+    it.kind = kind_of(one);
+    it.root = one.root;
+    it.own = member.own.data();
+    it.data = one.kind == Kind::broadcast ? member.own.data() : member.all.data();
+    it.bytes = member.bytes;
+    it.reduction = {[](void* user, const void* in, void* inout) {
+                        const auto& own = *static_cast<const Member*>(user);
+                        const auto* const from = static_cast<const std::uint64_t*>(in);
+                        auto* const to = static_cast<std::uint64_t*>(inout);
+                        for (std::size_t i = 0; i < own.own.size(); ++i) {
+                            to[i] = combined(own, from[i], to[i]);
+                        }
+                    },
+                    &member};
+    return it;
 }
 
 bool Collectives::end(unsigned at, std::size_t number, int answer) {

@@ -20,6 +20,12 @@ public:
     [[nodiscard]] bool begin(fci_icl_context* context, unsigned at, std::size_t number);
     /// One call of it.
     [[nodiscard]] int call(fci_icl_context* context, unsigned at, std::size_t number);
+    /// Begins it, to go on in progress. FCI_ICL_OK: it has not ended yet.
+    [[nodiscard]] int start(fci_icl_context* context, unsigned at, std::size_t number);
+    /// How that has ended, as call() would answer; FCI_ICL_OK: not yet.
+    [[nodiscard]] int answer(unsigned at) const { return members_[at].answer; }
+    /// One has begun and not ended.
+    [[nodiscard]] bool goes_on(unsigned at) const { return members_[at].goes_on; }
     /// It has answered so. False: it should not, or has brought something else.
     [[nodiscard]] bool end(unsigned at, std::size_t number, int answer);
     void leave(fci_icl_context* context, unsigned at);
@@ -32,9 +38,13 @@ private:
         struct fci_icl_group_limits limits{};
         std::size_t bytes = 0;  // of the collective that is under way, as it says
         std::vector<std::uint64_t> own, all;
+        fci_icl_collective started{};
+        int answer = FCI_ICL_OK;
+        bool goes_on = false;
     };
 
     [[nodiscard]] std::size_t bytes_of(const Member& member, const Collective& one) const;
+    [[nodiscard]] static fci_icl_collective arguments(Member& member, const Collective& one);
     [[nodiscard]] static std::uint64_t word_of(std::size_t number, unsigned process,
                                                std::size_t i);
     [[nodiscard]] static std::uint64_t combined(const Member& member, std::uint64_t in,

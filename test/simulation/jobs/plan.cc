@@ -177,6 +177,7 @@ void Plan::choose_collectives(Prng& prng) {
             const bool to_all = one.kind >= Kind::gather && prng.chance(50);
             one.root = to_all ? FCI_ICL_GROUP_ALL : drawn(prng, 0, job.processes - 1);
             one.bytes = prng.below(prng.chance(50) ? 57 : 1089);
+            one.starts = (one.bytes + left) % 4 == 0;
         }
         collectives.push_back(one);
     }

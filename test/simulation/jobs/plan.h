@@ -37,6 +37,7 @@ struct Collective {
     Kind kind = Kind::form;
     unsigned root = 0;  // or FCI_ICL_GROUP_ALL
     std::size_t bytes = 0;
+    bool starts = false;  // it goes on in progress
 };
 
 struct Plan {

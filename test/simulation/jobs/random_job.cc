@@ -109,6 +109,7 @@ void RandomJob::meet(unsigned at, std::size_t number) {
     if (!collectives_.begin(context(at), at, number)) return;
     const Nanoseconds began = now(), used = job_.cores().used(at);
     bool only_waits = true;
+    if (plan_.collectives[number].starts) return meet_later(at, number);
     while (!failed() && !ends_here(at)) {
         const int answer = collectives_.call(context(at), at, number);
         if (answer == FCI_ICL_OK || answer == FCI_ICL_EAGAIN) {
@@ -116,16 +117,28 @@ void RandomJob::meet(unsigned at, std::size_t number) {
             if (answer == FCI_ICL_EAGAIN) progress(at);
             continue;
         }
-        // A group that was refused may lack one that has gone since.
-        const bool may_lack =
-            died_ || plan_.collectives[number].kind == Collective::Kind::form;
-        const bool is_fair = answer == FCI_ICL_DONE || answer == FCI_ICL_EUNREACHABLE ||
-                             (answer == FCI_ICL_EPEER && may_lack);
-        check(is_fair, at, "a collective fails");
-        check(collectives_.end(at, number, answer), at, "a collective brings what it should not");
+        check_collective(at, number, answer);
         break;
     }
     if (only_waits && !gone_[at]) check_calm(at, began, used);
+}
+
+void RandomJob::meet_later(unsigned at, std::size_t number) {
+    int answer = collectives_.start(context(at), at, number);
+    if (answer == FCI_ICL_OK) {
+        await(at, [&] { return collectives_.answer(at) != FCI_ICL_OK; });
+        answer = collectives_.answer(at);
+    }
+    if (answer != FCI_ICL_OK) check_collective(at, number, answer);
+}
+
+void RandomJob::check_collective(unsigned at, std::size_t number, int answer) {
+    // A group that was refused may lack one that has gone since.
+    const bool may_lack = died_ || plan_.collectives[number].kind == Collective::Kind::form;
+    const bool is_fair = answer == FCI_ICL_DONE || answer == FCI_ICL_EUNREACHABLE ||
+                         (answer == FCI_ICL_EPEER && may_lack);
+    check(is_fair, at, "a collective fails");
+    check(collectives_.end(at, number, answer), at, "a collective brings what it should not");
 }
 
 // --- waiting ---
@@ -163,8 +176,9 @@ void RandomJob::wait_once(unsigned at, Manner manner) {
             if (progress(at) || !process.arm()) return;
             ++own_sleeps_[at];
             // What the tap holds back wakes nobody but by its own timeouts, of which a descriptor
-            // knows nothing.
-            process.device().sleep(plan_.job.faults.delay_percent == 0 &&
+            // knows nothing; nor does it know of all who end a collective.
+            process.device().sleep(!collectives_.goes_on(at) &&
+                                           plan_.job.faults.delay_percent == 0 &&
                                            plan_.job.faults.stall_per_mille == 0 &&
                                            plan_.victim == kNobody
                                        ? -1

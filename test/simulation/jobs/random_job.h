@@ -50,6 +50,8 @@ private:
     void probe_and_receive(unsigned at, std::size_t message);
     void look(unsigned at);
     void meet(unsigned at, std::size_t number);
+    void meet_later(unsigned at, std::size_t number);
+    void check_collective(unsigned at, std::size_t number, int answer);
     void await(unsigned at, const std::function<bool()>& is_done);
     void wait_once(unsigned at, Manner manner);
     bool progress(unsigned at);

@@ -36,6 +36,55 @@ inline bool is_waiting(int answer) {
     return answer == FCI_ICL_OK || answer == FCI_ICL_EAGAIN;
 }
 
+// One call of a collective each, to be repeated while it answers that it is waiting.
+
+/// *lost: whom FCI_ICL_EPEER is about.
+inline int group_call(fci_icl_context* context, fci_icl_group* group, fci_icl_collective it,
+                      std::size_t* bytes, unsigned* lost = nullptr) {
+    it.bytes = *bytes;
+    const int answer = fci_icl_group_call(context, group, &it);
+    *bytes = it.bytes;
+    if (lost != nullptr && answer == FCI_ICL_EPEER) *lost = it.lost;
+    return answer;
+}
+
+inline int group_barrier(fci_icl_context* context, fci_icl_group* group) {
+    fci_icl_collective it{};
+    it.kind = FCI_ICL_BARRIER;
+    return fci_icl_group_call(context, group, &it);
+}
+
+inline int group_broadcast(fci_icl_context* context, fci_icl_group* group, std::uint32_t root,
+                           void* data, std::size_t* bytes) {
+    fci_icl_collective it{};
+    it.kind = FCI_ICL_BROADCAST;
+    it.root = root;
+    it.data = data;
+    return group_call(context, group, it, bytes);
+}
+
+inline int group_gather(fci_icl_context* context, fci_icl_group* group, std::uint32_t root,
+                        const void* own, void* all, std::size_t* bytes) {
+    fci_icl_collective it{};
+    it.kind = FCI_ICL_GATHER;
+    it.root = root;
+    it.own = own;
+    it.data = all;
+    return group_call(context, group, it, bytes);
+}
+
+inline int group_reduce(fci_icl_context* context, fci_icl_group* group, std::uint32_t root,
+                        const void* own, void* result, std::size_t* bytes,
+                        const fci_icl_reduction* reduction) {
+    fci_icl_collective it{};
+    it.kind = FCI_ICL_REDUCE;
+    it.root = root;
+    it.own = own;
+    it.data = result;
+    it.reduction = *reduction;
+    return group_call(context, group, it, bytes);
+}
+
 /// Processes that have all met.
 class Job {
 public:
@@ -107,7 +156,7 @@ public:
         }
     }
     int barrier(unsigned rank) {
-        return fci_icl_group_barrier(members[rank].context.get(), members[rank].group);
+        return group_barrier(members[rank].context.get(), members[rank].group);
     }
 
     std::vector<Member> members;

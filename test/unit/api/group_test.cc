@@ -95,15 +95,15 @@ private:
             case Kind::barrier: return job_.barrier(rank);
             case Kind::broadcast:
                 if (call.root != rank) own_.fill(0);
-                return fci_icl_group_broadcast(context, one.group, call.root, own_.data(), bytes);
+                return group_broadcast(context, one.group, call.root, own_.data(), bytes);
             case Kind::gather:
-                return fci_icl_group_gather(context, one.group, call.root, own_.data(),
+                return group_gather(context, one.group, call.root, own_.data(),
                                             all_.data(), bytes);
             case Kind::reduce: break;
         }
         // In place, every other time.
         void* const to = call.bytes % 32 == 0 ? own_.data() : all_.data();
-        return fci_icl_group_reduce(context, one.group, call.root, own_.data(), to, bytes,
+        return group_reduce(context, one.group, call.root, own_.data(), to, bytes,
                                     &reduction);
     }
     void step(unsigned rank) {
@@ -287,11 +287,11 @@ TEST(group, broadcast__tells_how_long_it_is_where_there_is_less_room) {
     job.join();
     std::array<char, 8> said{'l', 'o', 'n', 'g'}, heard{'?'};
     std::size_t bytes = said.size();
-    EXPECT_EQ(fci_icl_group_broadcast(job.members[1].context.get(), job.members[1].group, 1,
+    EXPECT_EQ(group_broadcast(job.members[1].context.get(), job.members[1].group, 1,
                                       said.data(), &bytes),
               FCI_ICL_DONE);
     bytes = 4;
-    EXPECT_EQ(fci_icl_group_broadcast(job.members[0].context.get(), job.members[0].group, 1,
+    EXPECT_EQ(group_broadcast(job.members[0].context.get(), job.members[0].group, 1,
                                       heard.data(), &bytes),
               FCI_ICL_DONE);
     EXPECT_EQ(bytes, said.size());
@@ -315,7 +315,7 @@ TEST(group, collectives__of_lengths_that_differ) {
                 for (unsigned rank = 0; rank < size; ++rank) {
                     if (through[rank]) continue;
                     Job::Member& one = job.members[rank];
-                    const int answer = fci_icl_group_reduce(
+                    const int answer = group_reduce(
                         one.context.get(), one.group, FCI_ICL_GROUP_ALL, data[rank].data(),
                         data[rank].data(), &bytes[rank], &reduction);
                     if (is_waiting(answer)) continue;
@@ -334,12 +334,12 @@ TEST(group, broadcast__of_a_length_that_cannot_be) {
     job.join();
     std::array<char, kLongest> data{};
     std::size_t bytes = 1;
-    ASSERT_EQ(fci_icl_group_broadcast(job.members[0].context.get(), job.members[0].group, 0,
+    ASSERT_EQ(group_broadcast(job.members[0].context.get(), job.members[0].group, 0,
                                       data.data(), &bytes),
               FCI_ICL_DONE);
     job.group_of(1).table().said(1).word |= group::Entry::kNoLength;
     bytes = data.size();
-    EXPECT_EQ(fci_icl_group_broadcast(job.members[1].context.get(), job.members[1].group, 0,
+    EXPECT_EQ(group_broadcast(job.members[1].context.get(), job.members[1].group, 0,
                                       data.data(), &bytes),
               FCI_ICL_DONE);
     EXPECT_EQ(bytes, group::Entry::kNoLength) << "and nothing is copied";

@@ -40,17 +40,17 @@ public:
     unsigned root = FCI_ICL_GROUP_ALL;
     std::size_t words = 0;
 
-    int step(Job& job, unsigned rank, Words& data, std::size_t* bytes) const {
+    int step(Job& job, unsigned rank, Words& data, std::size_t* bytes,
+             unsigned* lost = nullptr) const {
+        static constexpr int kKinds[] = {FCI_ICL_BARRIER, FCI_ICL_BROADCAST, FCI_ICL_REDUCE};
         Job::Member& one = job.members[rank];
-        fci_icl_context* const context = one.context.get();
         std::size_t count = words;
-        const fci_icl_reduction sum{add, &count};
-        if (kind == Kind::barrier) return fci_icl_group_barrier(context, one.group);
-        if (kind == Kind::broadcast) {
-            return fci_icl_group_broadcast(context, one.group, root, data.data(), bytes);
-        }
-        return fci_icl_group_reduce(context, one.group, root, data.data(), data.data(), bytes,
-                                    &sum);
+        fci_icl_collective it{};
+        it.kind = kKinds[static_cast<unsigned>(kind)];
+        it.root = root;
+        it.own = it.data = data.data();
+        it.reduction = {add, &count};
+        return group_call(one.context.get(), one.group, it, bytes, lost);
     }
 };
 
@@ -160,16 +160,18 @@ TEST(Levels, all__random_collectives_of_hosts_with_one_member_or_several) {
     }
 }
 
-/// What each answers in the end; `bytes`: what each has brought, by rank.
-std::vector<int> answers_of(Job& job, const Call& call, std::vector<std::size_t>& bytes) {
+/// What each answers in the end; `bytes`: what each has brought, by rank. *lost: whom it names.
+std::vector<int> answers_of(Job& job, const Call& call, std::vector<std::size_t>& bytes,
+                            std::vector<unsigned>* lost = nullptr) {
     std::vector<int> answers(job.members.size(), FCI_ICL_OK);
     std::vector<Words> data(answers.size(), Words(kWordsMost));
+    std::vector<unsigned> named(answers.size(), FCI_ICL_NO_RANK);
     for (Limit limit("an answer of each"); limit.holds();) {
         for (unsigned rank = 0; rank < answers.size(); ++rank) {
             fci_icl_context* const context = job.members[rank].context.get();
             if (context == nullptr || !is_waiting(answers[rank])) continue;
             const std::size_t brought = bytes[rank];
-            answers[rank] = call.step(job, rank, data[rank], &bytes[rank]);
+            answers[rank] = call.step(job, rank, data[rank], &bytes[rank], &named[rank]);
             if (is_waiting(answers[rank])) bytes[rank] = brought;
             fci_icl_progress(context);
         }
@@ -180,6 +182,7 @@ std::vector<int> answers_of(Job& job, const Call& call, std::vector<std::size_t>
             job.members.begin(), job.members.end(), [](const auto& one) { return !one.context; }));
         if (over || waiting == gone) break;
     }
+    if (lost != nullptr) *lost = named;
     return answers;
 }
 
@@ -195,10 +198,12 @@ TEST(Levels, all__a_member_that_is_gone_is_heard_of_by_all) {
             job.members[victim].context.reset();
             std::vector<std::size_t> bytes(hosts.size(), 16);
             const Call call{kind, FCI_ICL_GROUP_ALL, 2};
-            const std::vector<int> answers = answers_of(job, call, bytes);
+            std::vector<unsigned> lost;
+            const std::vector<int> answers = answers_of(job, call, bytes, &lost);
             for (unsigned rank = 0; rank < hosts.size(); ++rank) {
                 if (rank == victim) continue;
                 EXPECT_EQ(answers[rank], FCI_ICL_EPEER) << rank << " without " << victim;
+                EXPECT_EQ(lost[rank], victim) << "as rank " << rank << " has it";
             }
             for (unsigned rank = 0; rank < hosts.size(); ++rank) {
                 if (rank == victim) continue;

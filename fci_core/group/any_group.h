@@ -1,0 +1,61 @@
+// AnyGroup: a group as its callers see it, whether its members share a table or have levels, and
+// those of its collectives that go on in progress.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "fci_core/base/intrusive_list.h"
+#include "fci_core/base/result.h"
+#include "fci_core/group/group.h"
+#include "fci_core/group/levels.h"
+#include "fci_core/group/reduction.h"
+#include "fci_core/progress/wait.h"
+
+namespace fci::group {
+
+/// Neither table nor levels: there are too many members on a host.
+struct AnyGroup : ListLink {
+    Members members;
+    Group* table = nullptr;            // of all, where they share a host
+    std::unique_ptr<Levels> levels{};  // over hosts; or beside a table of many with a core each
+    Group* forming = nullptr;          // what of it is being formed; nullptr: all are
+    int formed = FCI_ICL_OK;           // the members of this part
+    bool is_left = false;
+    Collective* first = nullptr;  // of those that go on in progress; with the others behind it
+
+    explicit AnyGroup(Members its) : members(std::move(its)) {}
+
+    [[nodiscard]] std::size_t longest() const noexcept;
+    /// FCI_ICL_OK, or why it is none of this group.
+    [[nodiscard]] int check(const Collective& it) const noexcept;
+    /// One that all members call, again and again (Group). Of the dead the callers hear here.
+    [[nodiscard]] int call(Collective& it, unsigned looks) noexcept;
+    /// What that collective waits for; nullptr: for one message, like a receive.
+    [[nodiscard]] progress::Wait* waiting(const Collective& it) const noexcept;
+    /// What forming it waits for.
+    [[nodiscard]] progress::Wait* waiting_to_form() const noexcept;
+
+    /// All that its collectives wait for.
+    [[nodiscard]] std::array<progress::Wait*, 4> waits() const noexcept {
+        if (!levels) return {table};
+        return {table, levels->here(), levels->between(), &levels->exchange()};
+    }
+    [[nodiscard]] bool is_slept_over() const noexcept {
+        for (const progress::Wait* const one : waits()) {
+            if (one != nullptr && one->linked()) return true;
+        }
+        return false;
+    }
+    /// No wait is slept over any more, but that one.
+    void sleep_only_over(const progress::Wait* waiting) const noexcept {
+        for (progress::Wait* const one : waits()) {
+            if (one != nullptr && one != waiting) progress::Waits::remove(*one);
+        }
+    }
+
+private:
+    [[nodiscard]] bool goes_by_levels(const Collective& it) const noexcept;
+};
+
+}  // namespace fci::group

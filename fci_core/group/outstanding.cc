@@ -1,0 +1,64 @@
+#include "fci_core/group/outstanding.h"
+
+#include "fci_core/base/assert.h"
+#include "fci_core/base/result.h"
+
+namespace fci::group {
+
+namespace {
+
+void tell(const Collective& it, int answer) noexcept {
+    if (it.completion.done == nullptr) return;
+    fci_icl_status status{};
+    status.error = answer == FCI_ICL_DONE ? FCI_ICL_OK : answer;
+    status.length = status.received = it.bytes;
+    it.completion.done(it.completion.user, it.completion.owner, &status);
+}
+
+}  // namespace
+
+int Outstanding::start(AnyGroup& group, Collective& it) noexcept {
+    it.next = nullptr;
+    FCI_ASSERT(group.first == nullptr || group.linked());
+    if (group.first == nullptr) {
+        const int answer = group.call(it, 1);
+        if (answer != FCI_ICL_EAGAIN) return answer;
+        group.first = &it;
+        groups_.push_back(group);
+        return FCI_ICL_OK;
+    }
+    Collective* last = group.first;
+    while (last->next != nullptr) last = last->next;
+    last->next = &it;
+    return FCI_ICL_OK;
+}
+
+/// Who is told may leave the group, or start another one.
+int Outstanding::advance(int work) noexcept {
+    int ended = 0;
+    IntrusiveList<AnyGroup> later;
+    is_due_ = false;
+    while (AnyGroup* const group = groups_.pop_front()) {
+        FCI_ASSERT(group->first != nullptr && !group->is_left);
+        Collective& it = *group->first;
+        const int answer = group->call(it, 1);
+        if (answer != FCI_ICL_EAGAIN) {
+            if (group->is_slept_over()) group->sleep_only_over(nullptr);
+            group->first = it.next;
+            is_due_ = is_due_ || group->first != nullptr;
+        }
+        if (group->first != nullptr) later.push_back(*group);
+        if (answer == FCI_ICL_EAGAIN) continue;
+        ++ended;
+        tell(it, answer);
+    }
+    while (AnyGroup* const group = later.pop_front()) groups_.push_back(*group);
+    return work < 0 ? work : work + ended;
+}
+
+void Outstanding::drop(AnyGroup& group) noexcept {
+    group.first = nullptr;
+    if (group.linked()) IntrusiveList<AnyGroup>::remove(group);
+}
+
+}  // namespace fci::group
