@@ -23,16 +23,14 @@ const AnyGroup& group_of(const fci_icl_group* group) noexcept {
 }
 
 /// Of one that need not wait: others may want to speak to a process that does nothing else.
-constexpr unsigned kTurnEvery = 8;  // two to the power of this; the parts of one count as well
-std::uint64_t turns_due(const fci::Counters& counters) noexcept {
-    return (counters.table_collectives + counters.host_collectives) >> kTurnEvery;
-}
+constexpr std::uint64_t kTurnEvery = 256;
 [[gnu::noinline]] void take_turn(Process& process) noexcept {
     (void)guarded([&] { return process.turn_apart(); });
 }
 
 /// A step of the wait for what is not here yet.
-Step wait_on(Process& process, const AnyGroup& group, Wait* waiting) noexcept {
+Step wait_on(Process& process, AnyGroup& group, Wait* waiting) noexcept {
+    group.was_waited_for = true;
     group.sleep_only_over(waiting);
     if (waiting == nullptr) return process.progress() > 0 ? Step::over : Step::turn;
     return process.step(*waiting);
@@ -42,7 +40,7 @@ int not_yet(Step step) noexcept { return step == Step::turn ? FCI_ICL_EAGAIN : F
 
 /// Such a step, and the next call where that is over.
 template <class Call>
-[[gnu::noinline]] int go_on(Process& process, const AnyGroup& group, Wait* waiting,
+[[gnu::noinline]] int go_on(Process& process, AnyGroup& group, Wait* waiting,
                             const Call& call) noexcept {
     const Step step = wait_on(process, group, waiting);
     if (step != Step::over) return not_yet(step);
@@ -54,13 +52,14 @@ template <class Call>
 template <class Call, class Waiting>
 int collective(Process& process, AnyGroup& group, const Call& call,
                const Waiting& waiting) noexcept {
-    const fci::Counters& counters = process.messages().engine().counters;
-    const std::uint64_t due = turns_due(counters);
     const int answer = call();
     if (answer == FCI_ICL_EAGAIN) [[unlikely]] return go_on(process, group, waiting(), call);
-    // What it slept over came while the caller made progress.
-    if (group.is_slept_over()) [[unlikely]] group.sleep_only_over(nullptr);
-    if (turns_due(counters) != due) [[unlikely]] take_turn(process);
+    if (group.was_waited_for) [[unlikely]] {
+        // What it slept over may have come while the caller made progress.
+        group.sleep_only_over(nullptr);
+        group.was_waited_for = false;
+    }
+    if (++group.ended % kTurnEvery == 0) [[unlikely]] take_turn(process);
     return answer;
 }
 
@@ -106,7 +105,6 @@ int fci_icl_group_call(fci_icl_context* context, fci_icl_group* group,
     Process& process = process_of(context);
     AnyGroup& any = group_of(group);
     if (process.in_fork_child()) [[unlikely]] return FCI_ICL_EUNREACHABLE;
-    if (const int wrong = any.check(*it); wrong != FCI_ICL_OK) [[unlikely]] return wrong;
     if (any.first != nullptr) [[unlikely]] {  // what was begun before comes first
         (void)process.groups().outstanding().advance(0);
         return any.first == nullptr ? FCI_ICL_OK
@@ -122,7 +120,6 @@ int fci_icl_group_start(fci_icl_context* context, fci_icl_group* group,
     Process& process = process_of(context);
     if (process.in_fork_child()) [[unlikely]] return FCI_ICL_EUNREACHABLE;
     AnyGroup& any = group_of(group);
-    if (const int wrong = any.check(*it); wrong != FCI_ICL_OK) return wrong;
     const int answer = process.groups().outstanding().start(any, *it);
     if (answer == FCI_ICL_OK) process.look_at_each_turn();
     return answer;

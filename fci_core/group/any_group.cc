@@ -9,39 +9,33 @@ namespace fci::group {
 namespace {
 
 template <class Part>
-int call_in(Part& part, Collective& it, unsigned looks) noexcept {
+int call_in(Part& part, const Members& members, std::size_t longest, Collective& it,
+            unsigned looks) noexcept {
+    const bool has_root = it.root < members.size();
+    const bool has_length = it.bytes <= longest;
     switch (it.kind) {
         case FCI_ICL_BARRIER: return part.barrier(looks);
-        case FCI_ICL_BROADCAST: return part.broadcast(it.root, it.data, &it.bytes, looks);
+        case FCI_ICL_BROADCAST:
+            if (!has_root || (!has_length && it.root == members.self)) return FCI_ICL_EINVAL;
+            return part.broadcast(it.root, it.data, &it.bytes, looks);
         case FCI_ICL_GATHER:
-            if constexpr (std::is_same_v<Part, Group>) {
-                return part.gather(it.root, it.own, it.data, &it.bytes, looks);
-            }
-            return FCI_ICL_EUNSUPPORTED;
-        default: return part.reduce(it.root, it.own, it.data, &it.bytes, it.reduction, looks);
+        case FCI_ICL_REDUCE: break;
+        default: return FCI_ICL_EINVAL;
     }
+    if (!has_length || (!has_root && it.root != Group::kAll)) return FCI_ICL_EINVAL;
+    if (it.kind == FCI_ICL_REDUCE) {
+        return part.reduce(it.root, it.own, it.data, &it.bytes, it.reduction, looks);
+    }
+    if constexpr (std::is_same_v<Part, Group>) {
+        return part.gather(it.root, it.own, it.data, &it.bytes, looks);
+    }
+    return FCI_ICL_EUNSUPPORTED;
 }
 
 }  // namespace
 
 std::size_t AnyGroup::longest() const noexcept {
     return table != nullptr ? table->table().longest() : levels->longest();
-}
-
-int AnyGroup::check(const Collective& it) const noexcept {
-    const bool has_root = it.root < members.size();
-    switch (it.kind) {
-        case FCI_ICL_BARRIER: return FCI_ICL_OK;
-        case FCI_ICL_BROADCAST: {
-            const bool is_short = it.root != members.self || it.bytes <= longest();
-            return has_root && is_short ? FCI_ICL_OK : FCI_ICL_EINVAL;
-        }
-        case FCI_ICL_GATHER:
-        case FCI_ICL_REDUCE: break;
-        default: return FCI_ICL_EINVAL;
-    }
-    if ((!has_root && it.root != Group::kAll) || it.bytes > longest()) return FCI_ICL_EINVAL;
-    return it.kind == FCI_ICL_GATHER && table == nullptr ? FCI_ICL_EUNSUPPORTED : FCI_ICL_OK;
 }
 
 /// What all members end together, where there are levels; what one member begins or ends only
@@ -56,7 +50,8 @@ inline bool AnyGroup::goes_by_levels(const Collective& it) const noexcept {
 int AnyGroup::call(Collective& it, unsigned looks) noexcept {
     FCI_ASSERT((table != nullptr || levels) && !is_left);
     const bool by_levels = goes_by_levels(it);
-    const int answer = by_levels ? call_in(*levels, it, looks) : call_in(*table, it, looks);
+    const int answer = by_levels ? call_in(*levels, members, longest(), it, looks)
+                                 : call_in(*table, members, longest(), it, looks);
     if (answer == FCI_ICL_EPEER) [[unlikely]] {
         const unsigned lost = by_levels ? levels->lost() : table->lost();
         it.lost = lost < members.size() ? lost : FCI_ICL_NO_RANK;  // another one may have said it

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 
 #include "fci_core/base/intrusive_list.h"
@@ -22,14 +23,15 @@ struct AnyGroup : ListLink {
     Group* forming = nullptr;          // what of it is being formed; nullptr: all are
     int formed = FCI_ICL_OK;           // the members of this part
     bool is_left = false;
+    bool was_waited_for = false;  // since a collective ended here last: a wait may be slept over
+    std::uint64_t ended = 0;      // collectives that were called until they ended
     Collective* first = nullptr;  // of those that go on in progress; with the others behind it
 
     explicit AnyGroup(Members its) : members(std::move(its)) {}
 
     [[nodiscard]] std::size_t longest() const noexcept;
-    /// FCI_ICL_OK, or why it is none of this group.
-    [[nodiscard]] int check(const Collective& it) const noexcept;
-    /// One that all members call, again and again (Group). Of the dead the callers hear here.
+    /// One that all members call, again and again (Group). FCI_ICL_EINVAL, FCI_ICL_EUNSUPPORTED: it
+    /// is none of this group.
     [[nodiscard]] int call(Collective& it, unsigned looks) noexcept;
     /// What that collective waits for; nullptr: for one message, like a receive.
     [[nodiscard]] progress::Wait* waiting(const Collective& it) const noexcept;
@@ -40,12 +42,6 @@ struct AnyGroup : ListLink {
     [[nodiscard]] std::array<progress::Wait*, 4> waits() const noexcept {
         if (!levels) return {table};
         return {table, levels->here(), levels->between(), &levels->exchange()};
-    }
-    [[nodiscard]] bool is_slept_over() const noexcept {
-        for (const progress::Wait* const one : waits()) {
-            if (one != nullptr && one->linked()) return true;
-        }
-        return false;
     }
     /// No wait is slept over any more, but that one.
     void sleep_only_over(const progress::Wait* waiting) const noexcept {

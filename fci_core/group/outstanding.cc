@@ -43,7 +43,7 @@ int Outstanding::advance(int work) noexcept {
         Collective& it = *group->first;
         const int answer = group->call(it, 1);
         if (answer != FCI_ICL_EAGAIN) {
-            if (group->is_slept_over()) group->sleep_only_over(nullptr);
+            group->sleep_only_over(nullptr);
             group->first = it.next;
             is_due_ = is_due_ || group->first != nullptr;
         }

@@ -53,7 +53,10 @@ static inline int run(coll_fci_call *it)
 int coll_fci_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
-    coll_fci_call it = { .what = { .kind = FCI_ICL_BARRIER }, .module = own, .comm = comm };
+    coll_fci_call it;  /* what a barrier needs of it */
+    it.what.kind = FCI_ICL_BARRIER;
+    it.module = own;
+    it.comm = comm;
     if (!coll_fci_has_group(own, comm))
         return COLL_FCI_PASS(own, barrier, comm);
     return run(&it);
@@ -87,12 +90,13 @@ int coll_fci_bcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
                    ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
-    coll_fci_call it = {
-        .what = { .kind = FCI_ICL_BROADCAST, .root = (uint32_t) root,
-                  .bytes = coll_fci_bytes_of(count, datatype) },
-        .module = own, .comm = comm
-    };
+    coll_fci_call it;
     struct iovec where;
+    it.what.kind = FCI_ICL_BROADCAST;
+    it.what.root = (uint32_t) root;
+    it.what.bytes = coll_fci_bytes_of(count, datatype);
+    it.module = own;
+    it.comm = comm;
     if (it.what.bytes == 0)
         return OMPI_SUCCESS;
     if (!coll_fci_takes(own, comm, it.what.bytes))
@@ -152,8 +156,12 @@ int coll_fci_allreduce(const void *from, void *to, int count, ompi_datatype_t *d
                        mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
-    coll_fci_call it = { .module = own, .comm = comm, .count = count, .datatype = datatype,
-                         .op = op };
+    coll_fci_call it;
+    it.module = own;
+    it.comm = comm;
+    it.count = count;
+    it.datatype = datatype;
+    it.op = op;
     if (count == 0)
         return OMPI_SUCCESS;
     if (!coll_fci_takes_reduction(own, comm, op, count, datatype))
@@ -167,8 +175,12 @@ int coll_fci_reduce(const void *from, void *to, int count, ompi_datatype_t *data
                     mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
-    coll_fci_call it = { .module = own, .comm = comm, .count = count, .datatype = datatype,
-                         .op = op };
+    coll_fci_call it;
+    it.module = own;
+    it.comm = comm;
+    it.count = count;
+    it.datatype = datatype;
+    it.op = op;
     if (count == 0)
         return OMPI_SUCCESS;
     if (!coll_fci_takes_reduction(own, comm, op, count, datatype))

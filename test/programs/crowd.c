@@ -111,14 +111,100 @@ static void barrier(MPI_Comm comm) {
     MPI_Group_free(&world);
 }
 
+/* --- several at a time --- */
+
+struct begun {
+    int kind, root, count;
+    long number;
+    long in[9], out[9];
+    unsigned char bytes[MOST];
+    int holes[6];
+};
+
+static void add(void *in, void *inout, int *count, MPI_Datatype *type) {
+    (void)type;
+    for (int i = 0; i < *count; ++i) ((long *)inout)[i] += ((long *)in)[i];
+}
+
+/* What it needs besides its data may go before it ends. */
+static MPI_Request begin(MPI_Comm comm, int rank, struct begun *it) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Datatype type;
+    MPI_Op sum;
+    switch (it->kind) {
+        case 0: MPI_Ibarrier(comm, &request); break;
+        case 1:
+            for (int i = 0; i < it->count; ++i)
+                it->bytes[i] = rank == it->root ? content(it->number, i) : 0xee;
+            MPI_Ibcast(it->bytes, it->count, MPI_BYTE, it->root, comm, &request);
+            break;
+        case 2:
+            for (int i = 0; i < 6; ++i) it->holes[i] = rank == it->root ? (int)it->number + i : -1;
+            MPI_Type_vector(3, 1, 2, MPI_INT, &type);
+            MPI_Type_commit(&type);
+            MPI_Ibcast(it->holes, 1, type, it->root, comm, &request);
+            MPI_Type_free(&type);
+            break;
+        default:
+            for (int i = 0; i < 9; ++i) it->in[i] = it->number + (long)rank * (i + 1);
+            MPI_Op_create(add, 1, &sum);
+            if (it->kind == 3)
+                MPI_Iallreduce(it->in, it->out, 9, MPI_LONG, sum, comm, &request);
+            else
+                MPI_Ireduce(it->in, it->out, 9, MPI_LONG, sum, it->root, comm, &request);
+            MPI_Op_free(&sum);
+    }
+    return request;
+}
+
+static void check(int rank, int size, const struct begun *it) {
+    for (int i = 0; it->kind == 1 && i < it->count; ++i)
+        if (it->bytes[i] != content(it->number, i))
+            wrong("a byte of one of several", it->bytes[i], content(it->number, i));
+    for (int i = 0; it->kind == 2 && i < 6; ++i) {
+        const int wanted = rank == it->root || i % 2 == 0 ? (int)it->number + i : -1;
+        if (it->holes[i] != wanted) wrong("an integer of one of several", it->holes[i], wanted);
+    }
+    for (int i = 0; (it->kind == 3 || (it->kind == 4 && rank == it->root)) && i < 9; ++i) {
+        const long sum = it->number * size + (long)size * (size - 1) / 2 * (i + 1);
+        if (it->out[i] != sum) wrong("a sum of several", it->out[i], sum);
+    }
+}
+
+static void several(MPI_Comm comm, int size) {
+    enum { AT_ONCE = 7 };
+    struct begun them[AT_ONCE];
+    MPI_Request requests[AT_ONCE];
+    const int n = 1 + draw(AT_ONCE);
+    int rank, over = 0;
+    MPI_Comm_rank(comm, &rank);
+    for (int i = 0; i < n; ++i) {
+        them[i] = (struct begun){.kind = draw(5), .root = draw(size), .count = 1 + draw(MOST)};
+        them[i].number = done++;
+        requests[i] = begin(comm, rank, &them[i]);
+        if (draw(4) == 0) broadcast(comm, draw(size), 8);
+        ++done;
+    }
+    switch (draw_own(3)) {
+        case 0: MPI_Waitall(n, requests, MPI_STATUSES_IGNORE); break;
+        case 1:
+            for (int i = n; i-- > 0;) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+            break;
+        default:
+            while (!over) MPI_Testall(n, requests, &over, MPI_STATUSES_IGNORE);
+    }
+    for (int i = 0; i < n; ++i) check(rank, size, &them[i]);
+}
+
 static void one(MPI_Comm comm, int size) {
     static const int lengths[] = {1, 4, 8, 55, 56, 57, 64, 300};
-    switch (draw(8)) {
+    switch (draw(10)) {
         case 0: case 1: barrier(comm); break;
         case 2: case 3: broadcast(comm, draw(size), lengths[draw(8)]); break;
         case 4: reduce(comm, 1 + draw(9), draw(2)); break;
         case 5: spread(comm, draw(size)); break;
         case 6: reduce_exactly(comm); break;
+        case 7: case 8: several(comm, size); break;
         default:
             /* More than anybody keeps, from one root and from all in turn. */
             for (int i = 0, root = draw(size), step = draw(2), n = draw(60); i < n; ++i, ++done)
