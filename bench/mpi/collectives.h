@@ -36,6 +36,39 @@ static double bcast(size_t bytes, long rounds) {
     return MPI_Wtime() - begin;
 }
 
+/* The same, begun and then waited for. */
+
+static double ibarrier(size_t bytes, long rounds) {
+    MPI_Request request;
+    (void)bytes;
+    double begin = MPI_Wtime();
+    for (long i = 0; i < rounds; ++i) {
+        MPI_Ibarrier(MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    return MPI_Wtime() - begin;
+}
+
+static double iallreduce(size_t bytes, long rounds) {
+    MPI_Request request;
+    double begin = MPI_Wtime();
+    for (long i = 0; i < rounds; ++i) {
+        MPI_Iallreduce(out, in, (int)(bytes / 8), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    return MPI_Wtime() - begin;
+}
+
+static double ibcast(size_t bytes, long rounds) {
+    MPI_Request request;
+    double begin = MPI_Wtime();
+    for (long i = 0; i < rounds; ++i) {
+        MPI_Ibcast(in, (int)bytes, MPI_BYTE, (int)(i % ranks), MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    return MPI_Wtime() - begin;
+}
+
 static double alltoall(size_t bytes, long rounds) {
     int n = (int)bytes;
     double begin = MPI_Wtime();
@@ -82,14 +115,17 @@ static void verify_barrier(size_t bytes) {
     }
 }
 
-static void verify_allreduce(size_t bytes) {
+static void verify_sum(double (*reduce)(size_t bytes, long rounds), size_t bytes) {
     double *from = (double *)out, *sum = (double *)in;
     size_t count = bytes / 8;
     for (size_t i = 0; i < count; ++i) from[i] = rank + 1 + (double)i, sum[i] = -1;
-    allreduce(bytes, 1);
+    reduce(bytes, 1);
     for (size_t i = 0; i < count; ++i)
         wrong += sum[i] != ranks * (ranks + 1) / 2.0 + (double)i * ranks;
 }
+
+static void verify_allreduce(size_t bytes) { verify_sum(allreduce, bytes); }
+static void verify_iallreduce(size_t bytes) { verify_sum(iallreduce, bytes); }
 
 static void verify_bcast(size_t bytes) {
     for (int root = 0; root < ranks; ++root) {
@@ -100,6 +136,15 @@ static void verify_bcast(size_t bytes) {
         MPI_Bcast(in, (int)bytes, MPI_BYTE, root, MPI_COMM_WORLD);
         check(in, bytes, (unsigned)root);
     }
+}
+
+static void verify_ibcast(size_t bytes) {
+    if (rank == 0)
+        fill(in, bytes, 1);
+    else
+        memset(in, 0xEE, bytes);
+    ibcast(bytes, 1);
+    check(in, bytes, 1);
 }
 
 static void verify_alltoall(size_t bytes) {

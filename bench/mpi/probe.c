@@ -20,7 +20,8 @@
  *             wire-more: as wire-rate, the kernel told that more follows
  *   put, get  MPI_Put or MPI_Get and a flush, between rank 0 and a window at rank 1
  *   barrier, allreduce, bcast (the root moves on), alltoall (BYTES for each pair of ranks), among
- *             all ranks; the time of the slowest rank
+ *             all ranks; the time of the slowest rank; ibarrier, iallreduce, ibcast: the same,
+ *             begun and then waited for
  *   look      an MPI_Test that finds nothing, before each of many small steps, on all ranks; a
  *             message ends each 1000 of them
  * One line is printed for each: "probe " and a JSON object. t_c is taken between ranks 0 and 1
@@ -294,6 +295,9 @@ static const struct test tests[] = {
     {"barrier", 0, barrier, verify_barrier, 1, 't'},
     {"allreduce", 0, allreduce, verify_allreduce, 1, 't'},
     {"bcast", 0, bcast, verify_bcast, 1, 't'},
+    {"ibarrier", 0, ibarrier, verify_barrier, 1, 't'},
+    {"iallreduce", 0, iallreduce, verify_iallreduce, 1, 't'},
+    {"ibcast", 0, ibcast, verify_ibcast, 1, 't'},
     {"alltoall", 0, alltoall, verify_alltoall, 1, 't'},
     {"look", 0, look, verify_look, STEPS, 't'},
 };

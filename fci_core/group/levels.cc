@@ -159,6 +159,7 @@ int Levels::form(int formed, unsigned looks) noexcept {
     if (phase_ == Phase::none) {
         begin(Group::kAll);
         is_lost_ = formed == FCI_ICL_EPEER;
+        if (is_lost_) lost_ = rank_of(*here_, here_->lost());
         const bool has_table = here_ != nullptr && formed == FCI_ICL_DONE;
         if (has_table) longest_ = here_->table().longest();
         if (formed != FCI_ICL_DONE && !is_lost_) formed = FCI_ICL_EUNREACHABLE;

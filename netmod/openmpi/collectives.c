@@ -130,15 +130,25 @@ static size_t span_of(int count, const ompi_datatype_t *datatype)
     return (size_t) count * (size_t) (datatype->super.ub - datatype->super.lb);
 }
 
+/* Open MPI reduces before MPI_Init is over, when nothing of MPI may be asked. */
+static bool commutes(struct ompi_op_t *op)
+{
+    const MPI_Op known[] = { MPI_MAX, MPI_MIN, MPI_SUM, MPI_PROD, MPI_LAND, MPI_BAND, MPI_LOR,
+                             MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_MAXLOC, MPI_MINLOC };
+    int answer = false;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (op == known[i])
+            return true;
+    }
+    (void) PMPI_Op_commutative(op, &answer);
+    return answer;
+}
+
 bool coll_fci_takes_reduction(coll_fci_module *module, ompi_communicator_t *comm,
                               struct ompi_op_t *op, int count, const ompi_datatype_t *datatype)
 {
-    int commutes = true;
-    if (!is_array(datatype) || !coll_fci_takes(module, comm, span_of(count, datatype)))
-        return false;
-    if (!module->limits.keeps_order)
-        (void) PMPI_Op_commutative(op, &commutes);
-    return commutes;
+    return is_array(datatype) && coll_fci_takes(module, comm, span_of(count, datatype)) &&
+        (module->limits.keeps_order || commutes(op));
 }
 
 void coll_fci_set_reduction(coll_fci_call *it, uint32_t root, const void *from, void *to)
