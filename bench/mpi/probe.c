@@ -20,16 +20,14 @@
  *             wire-more: as wire-rate, the kernel told that more follows
  *   put, get  MPI_Put or MPI_Get and a flush, between rank 0 and a window at rank 1
  *   barrier, allreduce, bcast (the root moves on), alltoall (BYTES for each pair of ranks), among
- *             all ranks; the time of the slowest rank; ibarrier, iallreduce, ibcast: the same,
- *             begun and then waited for
+ *             all ranks; the time of the slowest rank; ibarrier, iallreduce, ibcast: begun first
  *   look      an MPI_Test that finds nothing, before each of many small steps, on all ranks; a
  *             message ends each 1000 of them
  * One line is printed for each: "probe " and a JSON object. t_c is taken between ranks 0 and 1
  * before and after each sample, in memory that they share besides MPI; where they are on different
  * hosts, within rank 0, by a thread that takes another core (0: there is none). Contents are
  * verified outside of the timed loops, through the same buffers; a wrong byte ends the program with
- * exit code 1.
- */
+ * exit code 1. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <pthread.h>

@@ -158,13 +158,6 @@ void Process::plan_idle() noexcept {
     FCI_ASSERT(planned_ != 0);  // it is counted down to 0
 }
 
-/// Of those planned the next turn is the last, and one that finds work is not without more.
-void Process::look_at_each_turn() noexcept {
-    alert_ |= kAlways;
-    planned_ -= until_idle_ - 1;
-    until_idle_ = 1;
-}
-
 /// The row of empty turns is broken.
 void Process::worked() noexcept {
     if (wake_ != Wake::off) [[unlikely]] {
@@ -280,8 +273,8 @@ void Process::sleep(Nanoseconds timeout, progress::Wait* over) {
     until_poll_ = 1;  // it may have been an arrival or a departure that woke us
 }
 
-/// Who may end `over`, or what goes on in progress, wakes this process. A sleep that others prepared
-/// has made nobody pass a barrier since such a wait has said so.
+/// Who may end `over`, or what goes on in progress, wakes this process. A sleep that others
+/// prepared has made nobody pass a barrier since such a wait has said so.
 bool Process::begin_sleep(progress::Wait* over) {
     if (in_fork_child_) return false;
     FCI_ASSERT(until_idle_ <= planned_);

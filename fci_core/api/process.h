@@ -96,8 +96,13 @@ public:
     int wait(Nanoseconds timeout);
     /// A turn that counts as none: it is in no row of empty ones, over which a caller falls asleep.
     int turn_apart();
-    /// Something was begun that only a turn finds to be over.
-    void look_at_each_turn() noexcept;
+    /// Something was begun that only a turn finds to be over: of those planned the next one is the
+    /// last, and one that finds work is not without more.
+    void look_at_each_turn() noexcept {
+        alert_ |= kAlways;
+        planned_ -= until_idle_ - 1;
+        until_idle_ = 1;
+    }
     /// One step of a wait, to be repeated until it is over. Where cores are short it gives the core
     /// to whom it waits for, and after some time sleeps.
     progress::Step step(progress::Wait& wait) noexcept;

@@ -77,8 +77,8 @@ void Exchange::hear(nhi::PeerId peer) {
     if (answer < 0) heard_of_.error = answer;
 }
 
-/// What is lacking is said to whoever may hear it, and nobody waits for that: the other one may have
-/// given the group up, and hold all the messages that it will.
+/// What is lacking is said to whoever may hear it, and nobody waits for that: the other one may
+/// have given the group up, and hold all the messages that it will.
 void Exchange::say(nhi::PeerId peer, unsigned rank) {
     const std::uint64_t match = pattern_of(peer).match;
     if (code_ != FCI_ICL_DONE) {

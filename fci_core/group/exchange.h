@@ -26,7 +26,8 @@ public:
     static constexpr unsigned kNumberBits = 16;
 
     /// Collective `number`, of host `self`. This process brings `bytes` at data(), or, if `code` is
-    /// an error, nothing because of that, and `bytes` is as in fail(). `deaf`: nor does it wait for what others say.
+    /// an error, nothing because of that, and `bytes` is as in fail(). `deaf`: nor does it wait for
+    /// what others say.
     void begin(const Steps& steps, unsigned self, std::uint64_t number, std::size_t bytes, int code,
                bool deaf) noexcept;
     /// FCI_ICL_EAGAIN: not through all steps yet; a turn may bring the next. `speakers`: ranks, by

@@ -26,14 +26,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
+#include "fci_core/mp/copy.h"
 
 namespace fci::group {
 
 inline constexpr unsigned kMembersMost = 64;  // bits of a word
 inline constexpr unsigned kSlots = 16;        // broadcasts that a root may be ahead
+
+inline void copy_data(void* to, const void* from, std::size_t bytes) noexcept {
+    mp::copy(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
+}
 
 /// What one has to say: data, and a word that is stored after them. What fits lies in the line of
 /// the word, more of it behind that.
@@ -76,6 +82,20 @@ struct alignas(64) Entry {
     /// The data are there.
     void publish(std::uint64_t number, std::size_t bytes) noexcept {
         flag::store_release(word, word_of(number, bytes));
+    }
+    /// Data, or why there are none; who is gone, an unsigned, lies where data would.
+    void say(std::uint64_t number, const void* what, std::size_t bytes) noexcept {
+        if (bytes >= kNobody) [[unlikely]] {
+            if (bytes == kNobody) std::memcpy(line, what, sizeof(unsigned));
+        } else if (bytes != 0) {
+            copy_data(data(bytes), what, bytes);
+        }
+        publish(number, bytes);
+    }
+    [[nodiscard]] unsigned who_is_gone() const noexcept {
+        unsigned rank;
+        std::memcpy(&rank, line, sizeof rank);
+        return rank;
     }
 };
 static_assert(sizeof(Entry) == 64 && Entry::kLong < Entry::kNobody);

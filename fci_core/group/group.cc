@@ -1,7 +1,6 @@
 #include "fci_core/group/group.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <utility>
 
@@ -9,7 +8,6 @@
 #include "fci_core/base/flag.h"
 #include "fci_core/base/result.h"
 #include "fci_core/gcs/line.h"
-#include "fci_core/mp/copy.h"
 
 namespace fci::group {
 
@@ -17,26 +15,6 @@ namespace {
 
 constexpr Nanoseconds kPatience = 1'000'000'000;
 constexpr unsigned kPastEvery = kSlots / 2;  // a root that has no room waits for half of them
-
-void copy_data(void* to, const void* from, std::size_t bytes) noexcept {
-    mp::copy(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
-}
-
-/// Data, or why there are none; who is gone lies where data would.
-void say(Entry& entry, std::uint64_t number, const void* data, std::size_t bytes) noexcept {
-    if (bytes >= Entry::kNobody) [[unlikely]] {
-        if (bytes == Entry::kNobody) std::memcpy(entry.line, data, sizeof(unsigned));
-    } else if (bytes != 0) {
-        copy_data(entry.data(bytes), data, bytes);
-    }
-    entry.publish(number, bytes);
-}
-
-unsigned who_is_gone_by(const Entry& entry) noexcept {
-    unsigned rank;
-    std::memcpy(&rank, entry.line, sizeof rank);
-    return rank;
-}
 
 bool is_gone(const mp::Engine& engine, nhi::PeerId peer) noexcept {
     return *engine.peers.reason(peer) != '\0';
@@ -167,7 +145,8 @@ int Group::not_yet() noexcept {
 /// Who sleeps asks for the dead as well: a death is no flag.
 bool Group::is_over() noexcept {
     if (wanted_ == Wanted::nothing || look(1)) return true;
-    return (table_.is_there() && table_.is_refused()) || (asleep_ && who_is_gone() != FCI_ICL_NO_RANK);
+    if (table_.is_there() && table_.is_refused()) return true;
+    return asleep_ && who_is_gone() != FCI_ICL_NO_RANK;
 }
 
 bool Group::needs(unsigned core) noexcept {
@@ -225,7 +204,7 @@ inline int Group::come(const void* own, std::size_t bytes, unsigned looks) noexc
     }
     if (!look(looks)) [[unlikely]] return not_yet();
     met_ = number_;
-    say(table_.entry(members_.self, meeting_), meeting_, own, bytes);
+    table_.entry(members_.self, meeting_).say(meeting_, own, bytes);
     want(Wanted::meeting, meeting_);
     return FCI_ICL_DONE;
 }
@@ -264,7 +243,7 @@ inline bool Group::has_other_length(std::size_t* bytes) noexcept {
         const Entry& entry = table_.entry(rank, meeting_);
         const std::size_t length = entry.length();
         if (length == *bytes) continue;
-        if (length == Entry::kNobody) lost_ = who_is_gone_by(entry);
+        if (length == Entry::kNobody) lost_ = entry.who_is_gone();
         *bytes = length;
         return true;
     }
@@ -394,14 +373,14 @@ int Group::broadcast(unsigned root, void* data, std::size_t* bytes, unsigned loo
     Entry& said = table_.said(broadcast_.slot);
     if (root == members_.self) {
         FCI_ASSERT(*bytes <= table_.longest() || *bytes >= Entry::kNobody);
-        say(said, broadcast_.number, data, *bytes);
+        said.say(broadcast_.number, data, *bytes);
         end_broadcast(*bytes <= Entry::kShort);
         return FCI_ICL_DONE;
     }
     const std::size_t came = said.length();
     // Another member has written it.
     if (came <= *bytes && came <= table_.longest()) copy_data(data, said.data(came), came);
-    if (came == Entry::kNobody) [[unlikely]] lost_ = who_is_gone_by(said);
+    if (came == Entry::kNobody) [[unlikely]] lost_ = said.who_is_gone();
     *bytes = came;
     end_broadcast(came <= Entry::kShort);
     return FCI_ICL_DONE;

@@ -207,7 +207,8 @@ static bool takes_gather(coll_fci_module *module, ompi_communicator_t *comm, siz
 }
 
 /* Where bytes go to that do not lie together there: first here, then unpacked member by member. */
-static PML_FCI_APART int gather_packed(coll_fci_call *it, char *to, int count, ompi_datatype_t *datatype)
+static PML_FCI_APART int gather_packed(coll_fci_call *it, char *to, int count,
+                                       ompi_datatype_t *datatype)
 {
     const int size = ompi_comm_size(it->comm);
     const size_t bytes = it->what.bytes;
@@ -224,8 +225,8 @@ static PML_FCI_APART int gather_packed(coll_fci_call *it, char *to, int count, o
     return error;
 }
 
-static int gather(coll_fci_call *it, const void *from, int from_count, ompi_datatype_t *from_type, void *to,
-                  int to_count, ompi_datatype_t *to_type)
+static int gather(coll_fci_call *it, const void *from, int from_count, ompi_datatype_t *from_type,
+                  void *to, int to_count, ompi_datatype_t *to_type)
 {
     struct fci_icl_collective *const what = &it->what;
     char packed[what->bytes];
