@@ -268,14 +268,15 @@ typedef struct fci_icl_group fci_icl_group;
 #define FCI_ICL_GROUP_KEY_BITS 48u
 
 /* The first collective of a group: it gets its tables. All members call it, with the same `members`
- * by rank, but that each has 0 at `self`, and with the same key, which no other group with two of
- * them has as long as there is this one. *group is NULL at first; what is there then is valid until
- * it is left, or close. FCI_ICL_DONE at all members; or at none, and then they do without, and
- * leave it: FCI_ICL_EUNREACHABLE where those of a host have no memory in common, or are too many,
- * or one has none left. FCI_ICL_EPEER: one on another host has gone before all could tell. There
- * is a group, and all its collectives answer that. Called again and again, as the next one. */
+ * by rank, but that each has 0 at `self`, with the same key, which no other group with two of them
+ * has as long as there is this one, and the same `most`: so many bytes of data of one of them are
+ * wanted, and more than that may not be taken. *group is NULL at first; what is there then is valid
+ * until it is left, or close. FCI_ICL_DONE at all members; or at none, and then they do without,
+ * and leave it: FCI_ICL_EUNREACHABLE where those of a host have no memory in common, or are too
+ * many, or one has none left. FCI_ICL_EPEER: one on another host has gone before all could tell.
+ * There is a group, and all its collectives answer that. Called again and again, as the next. */
 FCI_ICL_API int fci_icl_group_form(fci_icl_context *context, const fci_icl_peer *members,
-                                   uint32_t count, uint32_t self, uint64_t key,
+                                   uint32_t count, uint32_t self, uint64_t key, size_t most,
                                    fci_icl_group **group);
 FCI_ICL_API void fci_icl_group_leave(fci_icl_context *context, fci_icl_group *group);
 /* The same at all members. */

@@ -68,7 +68,7 @@ int collective(Process& process, AnyGroup& group, const Call& call,
 extern "C" {
 
 int fci_icl_group_form(fci_icl_context* context, const fci_icl_peer* members, uint32_t count,
-                       uint32_t self, uint64_t key, fci_icl_group** group) {
+                       uint32_t self, uint64_t key, size_t most, fci_icl_group** group) {
     if (self >= count || members[self] != fci::nhi::kSelf || key >> FCI_ICL_GROUP_KEY_BITS != 0) {
         return FCI_ICL_EINVAL;
     }
@@ -76,7 +76,7 @@ int fci_icl_group_form(fci_icl_context* context, const fci_icl_peer* members, ui
     if (process.in_fork_child()) return FCI_ICL_EUNREACHABLE;
     if (*group == nullptr) {
         const int begun = guarded([&] {
-            AnyGroup& it = process.groups().begin({{members, members + count}, self, key});
+            AnyGroup& it = process.groups().begin({{members, members + count}, self, key, most});
             *group = reinterpret_cast<fci_icl_group*>(&it);
             return FCI_ICL_OK;
         });

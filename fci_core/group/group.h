@@ -27,6 +27,7 @@ struct Members {
     std::vector<nhi::PeerId> peers;  // by rank; nhi::kSelf is at `self`
     unsigned self;                   // its rank
     std::uint64_t key;               // no other group of the same members has it now
+    std::size_t most;                // data of one that they want to bring: so much memory it takes
 
     [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(peers.size()); }
     /// Its rank: groups of the same members have their tables at different ones.

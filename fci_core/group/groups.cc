@@ -95,7 +95,7 @@ Group& Groups::add(Members members) {
 Group* Groups::add_part(const Members& members, const std::vector<unsigned>& ranks) {
     const auto own = std::find(ranks.begin(), ranks.end(), members.self);
     if (ranks.size() == 1 || own == ranks.end()) return nullptr;
-    Members part{{}, static_cast<unsigned>(own - ranks.begin()), members.key};
+    Members part{{}, static_cast<unsigned>(own - ranks.begin()), members.key, members.most};
     for (const unsigned rank : ranks) part.peers.push_back(members.peers[rank]);
     return &add(std::move(part));
 }
@@ -237,9 +237,9 @@ Table Groups::offer(const Group& group, bool crowded) noexcept try {
     const unsigned members = group.members().size();
     places_.reserve(places_.size() + 1);
     Place place{names_ + 1, {}, group.members().peers, 0, true};
-    std::size_t longest = Entry::kLong;
+    std::size_t longest = group.members().most <= Entry::kShort ? Entry::kShort : Entry::kLong;
     place.memory = board_.take(FlagTable::bytes(members, longest));
-    if (place.memory.empty()) {
+    if (place.memory.empty() && longest != Entry::kShort) {
         longest = Entry::kShort;
         place.memory = board_.take(FlagTable::bytes(members, longest));
     }

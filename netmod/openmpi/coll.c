@@ -53,7 +53,7 @@ static void construct(coll_fci_module *module)
 
 static void destruct(coll_fci_module *module)
 {
-    coll_fci_leave_group(module);
+    coll_fci_leave_groups(module);
     RELEASE(allgather);
     RELEASE(allreduce);
     RELEASE(barrier);

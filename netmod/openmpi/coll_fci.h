@@ -15,12 +15,18 @@
     mca_coll_base_module_##collective##_fn_t collective; \
     mca_coll_base_module_t *collective##_module
 
-/* What hangs on a communicator. */
 typedef struct {
-    mca_coll_base_module_t super;
-    bool asked;                     /* for a group */
     fci_icl_group *group;           /* NULL: there is none */
     struct fci_icl_group_limits limits;
+} coll_fci_group;
+
+/* What hangs on a communicator. Those that are begun have a group of their own, because programs
+ * call blocking ones in between in an order that differs from rank to rank: it is not allowed, but
+ * works elsewhere. */
+typedef struct {
+    mca_coll_base_module_t super;
+    bool asked;                     /* for groups */
+    coll_fci_group called, begun;
     struct {
         COLL_FCI_BELOW(allgather);
         COLL_FCI_BELOW(allreduce);
@@ -41,22 +47,22 @@ OBJ_CLASS_DECLARATION(coll_fci_module);
 #define COLL_FCI_PASS(module, collective, ...) \
     ((module)->below.collective(__VA_ARGS__, (module)->below.collective##_module))
 
-/* The first collective forms the group; without one each goes below. In a child of fork(), where
+/* The first collective forms the groups; without them each goes below. In a child of fork(), where
  * there is no context any more, that tells it that it cannot. */
-bool coll_fci_form_group(coll_fci_module *module, ompi_communicator_t *comm);
-void coll_fci_leave_group(coll_fci_module *module);
+bool coll_fci_form_groups(coll_fci_module *module, ompi_communicator_t *comm);
+void coll_fci_leave_groups(coll_fci_module *module);
 
 static inline bool coll_fci_has_group(coll_fci_module *module, ompi_communicator_t *comm)
 {
-    return OPAL_LIKELY(module->group != NULL && pml_fci.context != NULL) ||
-        (!module->asked && coll_fci_form_group(module, comm));
+    return OPAL_LIKELY(module->called.group != NULL && pml_fci.context != NULL) ||
+        (!module->asked && coll_fci_form_groups(module, comm));
 }
 
 /* Whether `bytes` of each member are for its group. All members come to the same answer, because
  * all have as many bytes, whatever their datatypes look like. */
 static inline bool coll_fci_takes(coll_fci_module *module, ompi_communicator_t *comm, size_t bytes)
 {
-    return coll_fci_has_group(module, comm) && bytes <= module->limits.longest;
+    return coll_fci_has_group(module, comm) && bytes <= module->called.limits.longest;
 }
 
 static inline size_t coll_fci_bytes_of(int count, const ompi_datatype_t *datatype)
@@ -67,15 +73,15 @@ static inline size_t coll_fci_bytes_of(int count, const ompi_datatype_t *datatyp
 /* One collective of a communicator. */
 typedef struct {
     struct fci_icl_collective what;
-    coll_fci_module *module;
+    coll_fci_group *group;
     ompi_communicator_t *comm;
     int count;                      /* of items, where they are combined, */
     ompi_datatype_t *datatype;      /* like this, */
     struct ompi_op_t *op;           /* and how */
 } coll_fci_call;
 
-bool coll_fci_takes_reduction(coll_fci_module *module, ompi_communicator_t *comm,
-                              struct ompi_op_t *op, int count, const ompi_datatype_t *datatype);
+bool coll_fci_takes_reduction(const coll_fci_group *group, struct ompi_op_t *op, int count,
+                              const ompi_datatype_t *datatype);
 /* Count, datatype and operation are there. */
 void coll_fci_set_reduction(coll_fci_call *it, uint32_t root, const void *from, void *to);
 /* MPI's code for what a collective of icl.h answered; says who was lost. */
@@ -97,8 +103,9 @@ int coll_fci_allgather(const void *from, int from_count, ompi_datatype_t *from_t
                        int to_count, ompi_datatype_t *to_type, ompi_communicator_t *comm,
                        mca_coll_base_module_t *module);
 
-/* Nonblocking ones go on in progress. They take no part in forming the group: where the first
- * collective is one of them it goes below, at all members. */
+/* Nonblocking ones go on in progress, if they fit into a line. They take no part in forming their
+ * group: where the first collective is one of them it goes below, at all members. */
+#define COLL_FCI_BEGUN_BYTES 56
 int coll_fci_ibarrier(ompi_communicator_t *comm, ompi_request_t **request,
                       mca_coll_base_module_t *module);
 int coll_fci_ibcast(void *buffer, int count, ompi_datatype_t *datatype, int root,

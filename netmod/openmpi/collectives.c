@@ -23,7 +23,7 @@ static inline int call_once(coll_fci_call *it)
 {
     pml_fci_enter();
     pml_fci.in_turn = true;
-    const int answer = fci_icl_group_call(pml_fci.context, it->module->group, &it->what);
+    const int answer = fci_icl_group_call(pml_fci.context, it->group->group, &it->what);
     pml_fci.in_turn = false;
     pml_fci_exit();
     return answer;
@@ -55,7 +55,7 @@ int coll_fci_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module)
     coll_fci_module *const own = (coll_fci_module *) module;
     coll_fci_call it;  /* what a barrier needs of it */
     it.what.kind = FCI_ICL_BARRIER;
-    it.module = own;
+    it.group = &own->called;
     it.comm = comm;
     if (!coll_fci_has_group(own, comm))
         return COLL_FCI_PASS(own, barrier, comm);
@@ -95,7 +95,7 @@ int coll_fci_bcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
     it.what.kind = FCI_ICL_BROADCAST;
     it.what.root = (uint32_t) root;
     it.what.bytes = coll_fci_bytes_of(count, datatype);
-    it.module = own;
+    it.group = &own->called;
     it.comm = comm;
     if (it.what.bytes == 0)
         return OMPI_SUCCESS;
@@ -144,11 +144,11 @@ static bool commutes(struct ompi_op_t *op)
     return answer;
 }
 
-bool coll_fci_takes_reduction(coll_fci_module *module, ompi_communicator_t *comm,
-                              struct ompi_op_t *op, int count, const ompi_datatype_t *datatype)
+bool coll_fci_takes_reduction(const coll_fci_group *group, struct ompi_op_t *op, int count,
+                              const ompi_datatype_t *datatype)
 {
-    return is_array(datatype) && coll_fci_takes(module, comm, span_of(count, datatype)) &&
-        (module->limits.keeps_order || commutes(op));
+    return is_array(datatype) && span_of(count, datatype) <= group->limits.longest &&
+        (group->limits.keeps_order || commutes(op));
 }
 
 void coll_fci_set_reduction(coll_fci_call *it, uint32_t root, const void *from, void *to)
@@ -167,14 +167,15 @@ int coll_fci_allreduce(const void *from, void *to, int count, ompi_datatype_t *d
 {
     coll_fci_module *const own = (coll_fci_module *) module;
     coll_fci_call it;
-    it.module = own;
+    it.group = &own->called;
     it.comm = comm;
     it.count = count;
     it.datatype = datatype;
     it.op = op;
     if (count == 0)
         return OMPI_SUCCESS;
-    if (!coll_fci_takes_reduction(own, comm, op, count, datatype))
+    if (!coll_fci_has_group(own, comm) ||
+        !coll_fci_takes_reduction(&own->called, op, count, datatype))
         return COLL_FCI_PASS(own, allreduce, from, to, count, datatype, op, comm);
     coll_fci_set_reduction(&it, ALL, from, to);
     return run(&it);
@@ -186,14 +187,15 @@ int coll_fci_reduce(const void *from, void *to, int count, ompi_datatype_t *data
 {
     coll_fci_module *const own = (coll_fci_module *) module;
     coll_fci_call it;
-    it.module = own;
+    it.group = &own->called;
     it.comm = comm;
     it.count = count;
     it.datatype = datatype;
     it.op = op;
     if (count == 0)
         return OMPI_SUCCESS;
-    if (!coll_fci_takes_reduction(own, comm, op, count, datatype))
+    if (!coll_fci_has_group(own, comm) ||
+        !coll_fci_takes_reduction(&own->called, op, count, datatype))
         return COLL_FCI_PASS(own, reduce, from, to, count, datatype, op, root, comm);
     coll_fci_set_reduction(&it, (uint32_t) root, from, to);
     return run(&it);
@@ -203,7 +205,7 @@ int coll_fci_reduce(const void *from, void *to, int count, ompi_datatype_t *data
 
 static bool takes_gather(coll_fci_module *module, ompi_communicator_t *comm, size_t bytes)
 {
-    return coll_fci_takes(module, comm, bytes) && module->limits.gathers;
+    return coll_fci_takes(module, comm, bytes) && module->called.limits.gathers;
 }
 
 /* Where bytes go to that do not lie together there: first here, then unpacked member by member. */
@@ -255,7 +257,7 @@ int coll_fci_gather(const void *from, int from_count, ompi_datatype_t *from_type
         .what = { .kind = FCI_ICL_GATHER, .root = (uint32_t) root,
                   .bytes = is_root ? coll_fci_bytes_of(to_count, to_type)
                       : coll_fci_bytes_of(from_count, from_type) },
-        .module = own, .comm = comm
+        .group = &own->called, .comm = comm
     };
     if (it.what.bytes == 0)
         return OMPI_SUCCESS;
@@ -276,7 +278,7 @@ int coll_fci_allgather(const void *from, int from_count, ompi_datatype_t *from_t
     coll_fci_call it = {
         .what = { .kind = FCI_ICL_GATHER, .root = ALL,
                   .bytes = coll_fci_bytes_of(to_count, to_type) },
-        .module = own, .comm = comm
+        .group = &own->called, .comm = comm
     };
     if (it.what.bytes == 0)
         return OMPI_SUCCESS;

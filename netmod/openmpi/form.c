@@ -1,7 +1,10 @@
-/* The group of a communicator (icl.h): how its members come by it. */
+/* The groups of a communicator (icl.h): how its members come by them. */
 #include "netmod/openmpi/coll_fci.h"
 
 #include <opal/runtime/opal_progress.h>
+
+/* Context ids are shorter. */
+#define BEGUN_KEY (UINT64_C(1) << 40)
 
 static bool find_members(ompi_communicator_t *comm, fci_icl_peer *members)
 {
@@ -14,18 +17,25 @@ static bool find_members(ompi_communicator_t *comm, fci_icl_peer *members)
     return true;
 }
 
-void coll_fci_leave_group(coll_fci_module *module)
+static void leave(coll_fci_group *it)
 {
-    if (module->group == NULL || pml_fci.context == NULL)
+    if (it->group == NULL || pml_fci.context == NULL)
         return;
     pml_fci_enter();
-    fci_icl_group_leave(pml_fci.context, module->group);
+    fci_icl_group_leave(pml_fci.context, it->group);
     pml_fci_exit();
-    module->group = NULL;
+    it->group = NULL;
+}
+
+void coll_fci_leave_groups(coll_fci_module *module)
+{
+    leave(&module->called);
+    leave(&module->begun);
 }
 
 /* All have it, or none. */
-static bool form(coll_fci_module *module, ompi_communicator_t *comm, const fci_icl_peer *members)
+static bool form(coll_fci_group *it, ompi_communicator_t *comm, const fci_icl_peer *members,
+                 uint64_t key, size_t most)
 {
     int answer;
 
@@ -34,8 +44,7 @@ static bool form(coll_fci_module *module, ompi_communicator_t *comm, const fci_i
         pml_fci_enter();
         pml_fci.in_turn = true;
         answer = fci_icl_group_form(pml_fci.context, members, (uint32_t) ompi_comm_size(comm),
-                                    (uint32_t) ompi_comm_rank(comm), PML_FCI_CONTEXT_ID(comm),
-                                    &module->group);
+                                    (uint32_t) ompi_comm_rank(comm), key, most, &it->group);
         pml_fci.in_turn = false;
         pml_fci_exit();
         pml_fci_call();
@@ -45,15 +54,16 @@ static bool form(coll_fci_module *module, ompi_communicator_t *comm, const fci_i
             opal_progress();
     }
     if (answer != FCI_ICL_DONE && answer != FCI_ICL_EPEER) {
-        coll_fci_leave_group(module);
+        leave(it);
         return false;
     }
-    fci_icl_group_limits(module->group, &module->limits);
+    fci_icl_group_limits(it->group, &it->limits);
     return true;
 }
 
-bool coll_fci_form_group(coll_fci_module *module, ompi_communicator_t *comm)
+bool coll_fci_form_groups(coll_fci_module *module, ompi_communicator_t *comm)
 {
+    const uint64_t key = PML_FCI_CONTEXT_ID(comm);
     fci_icl_peer *members;
     bool formed;
 
@@ -61,7 +71,10 @@ bool coll_fci_form_group(coll_fci_module *module, ompi_communicator_t *comm)
     if (pml_fci.context == NULL)
         return false;
     members = calloc((size_t) ompi_comm_size(comm), sizeof *members);
-    formed = members != NULL && find_members(comm, members) && form(module, comm, members);
+    formed = members != NULL && find_members(comm, members) &&
+        form(&module->called, comm, members, key, SIZE_MAX);
+    if (formed)
+        (void) form(&module->begun, comm, members, BEGUN_KEY | key, COLL_FCI_BEGUN_BYTES);
     free(members);
     return formed;
 }

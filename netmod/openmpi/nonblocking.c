@@ -42,7 +42,7 @@ static void construct(request *it)
 
 static OBJ_CLASS_INSTANCE(request, ompi_request_t, construct, NULL);
 
-static request *new_request(ompi_communicator_t *comm, coll_fci_module *module)
+static request *new_request(ompi_communicator_t *comm, coll_fci_group *group)
 {
     request *const it = OBJ_NEW(request);
     if (it == NULL)
@@ -53,7 +53,7 @@ static request *new_request(ompi_communicator_t *comm, coll_fci_module *module)
     it->super.req_mpi_object.comm = comm;
     OBJ_RETAIN(comm);
     it->call.comm = comm;
-    it->call.module = module;
+    it->call.group = group;
     return it;
 }
 
@@ -111,7 +111,7 @@ static int start(request *it, ompi_request_t **user)
     *user = &it->super;
     pml_fci_enter();
     const int answer =
-        fci_icl_group_start(pml_fci.context, it->call.module->group, &it->call.what);
+        fci_icl_group_start(pml_fci.context, it->call.group->group, &it->call.what);
     pml_fci_exit();
     if (answer == FCI_ICL_OK)  /* another thread may have ended it since */
         return OMPI_SUCCESS;
@@ -121,19 +121,20 @@ static int start(request *it, ompi_request_t **user)
     return error;
 }
 
-/* The group, if an earlier collective has formed it. */
-static bool has_group(const coll_fci_module *module)
+/* The group, if an earlier collective has formed it; else NULL. */
+static coll_fci_group *group_of(coll_fci_module *module)
 {
-    return module->group != NULL && pml_fci.context != NULL;
+    return module->begun.group != NULL && pml_fci.context != NULL ? &module->begun : NULL;
 }
 
 int coll_fci_ibarrier(ompi_communicator_t *comm, ompi_request_t **user,
                       mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
-    if (!has_group(own))
+    coll_fci_group *const group = group_of(own);
+    if (group == NULL)
         return COLL_FCI_PASS(own, ibarrier, comm, user);
-    request *const it = new_request(comm, own);
+    request *const it = new_request(comm, group);
     if (it == NULL)
         return OMPI_ERR_OUT_OF_RESOURCE;
     it->call.what.kind = FCI_ICL_BARRIER;
@@ -145,10 +146,11 @@ int coll_fci_ibcast(void *buffer, int count, ompi_datatype_t *datatype, int root
                     mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
+    coll_fci_group *const group = group_of(own);
     const size_t bytes = coll_fci_bytes_of(count, datatype);
-    if (bytes == 0 || !has_group(own) || bytes > own->limits.longest)
+    if (bytes == 0 || group == NULL || bytes > group->limits.longest)
         return COLL_FCI_PASS(own, ibcast, buffer, count, datatype, root, comm, user);
-    request *const it = new_request(comm, own);
+    request *const it = new_request(comm, group);
     if (it == NULL)
         return OMPI_ERR_OUT_OF_RESOURCE;
     it->bytes = it->call.what.bytes = bytes;
@@ -163,11 +165,11 @@ int coll_fci_ibcast(void *buffer, int count, ompi_datatype_t *datatype, int root
     return error;
 }
 
-static int reduce(coll_fci_module *module, ompi_communicator_t *comm, uint32_t root,
+static int reduce(coll_fci_group *group, ompi_communicator_t *comm, uint32_t root,
                   const void *from, void *to, int count, ompi_datatype_t *datatype,
                   struct ompi_op_t *op, ompi_request_t **user)
 {
-    request *const it = new_request(comm, module);
+    request *const it = new_request(comm, group);
     if (it == NULL)
         return OMPI_ERR_OUT_OF_RESOURCE;
     it->call.count = count;
@@ -182,10 +184,10 @@ int coll_fci_iallreduce(const void *from, void *to, int count, ompi_datatype_t *
                         mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
-    if (count == 0 || !has_group(own) ||
-        !coll_fci_takes_reduction(own, comm, op, count, datatype))
+    coll_fci_group *const group = group_of(own);
+    if (count == 0 || group == NULL || !coll_fci_takes_reduction(group, op, count, datatype))
         return COLL_FCI_PASS(own, iallreduce, from, to, count, datatype, op, comm, user);
-    return reduce(own, comm, FCI_ICL_GROUP_ALL, from, to, count, datatype, op, user);
+    return reduce(group, comm, FCI_ICL_GROUP_ALL, from, to, count, datatype, op, user);
 }
 
 int coll_fci_ireduce(const void *from, void *to, int count, ompi_datatype_t *datatype,
@@ -193,8 +195,8 @@ int coll_fci_ireduce(const void *from, void *to, int count, ompi_datatype_t *dat
                      ompi_request_t **user, mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
-    if (count == 0 || !has_group(own) ||
-        !coll_fci_takes_reduction(own, comm, op, count, datatype))
+    coll_fci_group *const group = group_of(own);
+    if (count == 0 || group == NULL || !coll_fci_takes_reduction(group, op, count, datatype))
         return COLL_FCI_PASS(own, ireduce, from, to, count, datatype, op, root, comm, user);
-    return reduce(own, comm, (uint32_t) root, from, to, count, datatype, op, user);
+    return reduce(group, comm, (uint32_t) root, from, to, count, datatype, op, user);
 }

@@ -65,6 +65,7 @@ TEST_P(Nhi, connect__repeated_is_harmless) {
     ASSERT_EQ(device(0).connect(b), Status::ok);
     ASSERT_TRUE(world_->until([&] { return is_attached(0, b); }));
     ASSERT_EQ(device(0).connect(b), Status::ok);
+    ASSERT_TRUE(world_->until([&] { return !ear(1).attached.empty(); }));
     world_->settle();
     EXPECT_EQ(ear(0).attached.size(), 1u);
     EXPECT_EQ(ear(1).attached.size(), 1u);

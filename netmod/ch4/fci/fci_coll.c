@@ -172,7 +172,7 @@ bool MPIDI_FCI_form_group(MPIR_Comm * comm)
         MPIDI_FCI_ENTER();
         MPIDI_FCI_global.in_turn = true;
         answer = fci_icl_group_form(MPIDI_FCI_global.context, members, size, comm->rank,
-                                    comm->context_id, &group);
+                                    comm->context_id, SIZE_MAX, &group);
         MPIDI_FCI_global.in_turn = false;
         MPIDI_FCI_EXIT();
         (void) wait(answer);

@@ -103,7 +103,7 @@ TEST(group, form__fails_where_the_owner_has_gone) {
     for (Limit limit("an error"); is_waiting(answer = job.form(0, 1)) && limit.holds();) job.turn();
     EXPECT_EQ(answer, FCI_ICL_EUNREACHABLE);
     answer = fci_icl_group_form(job.members[2].context.get(), job.members[2].peers.data(), 3, 0, 1,
-                                &job.members[2].group);
+                                group::Entry::kLong, &job.members[2].group);
     EXPECT_EQ(answer, FCI_ICL_EINVAL) << "another one's rank";
 }
 

@@ -129,7 +129,7 @@ public:
         Member& one = members[rank];
         return fci_icl_group_form(one.context.get(), one.peers.data(),
                                   static_cast<std::uint32_t>(members.size()), rank, key,
-                                  &one.group);
+                                  group::Entry::kLong, &one.group);
     }
     /// What it answers, the same at all. Groups of even keys have their table at rank 0 of two.
     int form_all(std::uint64_t key) {

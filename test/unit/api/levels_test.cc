@@ -255,7 +255,7 @@ TEST(Levels, form__more_of_a_host_than_a_table_has_room_for) {
     }
     fci_icl_group* group = nullptr;
     EXPECT_EQ(fci_icl_group_form(own.get(), peers.data(), static_cast<std::uint32_t>(peers.size()),
-                                 0, 1, &group),
+                                 0, 1, group::Entry::kLong, &group),
               FCI_ICL_EUNREACHABLE);
     fci_icl_group_leave(own.get(), group);
 }
