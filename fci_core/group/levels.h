@@ -36,7 +36,6 @@ public:
                              const Reduction& reduction, unsigned looks) noexcept;
 
     [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(parts_.of.size()); }
-    [[nodiscard]] unsigned self() const noexcept { return self_; }
     [[nodiscard]] Group* here() const noexcept { return here_; }
     [[nodiscard]] Group* between() const noexcept { return between_; }
     /// After FCI_ICL_EPEER: the rank of who has gone.

@@ -82,8 +82,8 @@ typedef struct {
 
 bool coll_fci_takes_reduction(const coll_fci_group *group, struct ompi_op_t *op, int count,
                               const ompi_datatype_t *datatype);
-/* Count, datatype and operation are there. */
-void coll_fci_set_reduction(coll_fci_call *it, uint32_t root, const void *from, void *to);
+void coll_fci_set_reduction(coll_fci_call *it, uint32_t root, const void *from, void *to,
+                            int count, ompi_datatype_t *datatype, struct ompi_op_t *op);
 /* MPI's code for what a collective of icl.h answered; says who was lost. */
 int coll_fci_fail(const coll_fci_call *it, int answer);
 

@@ -151,14 +151,28 @@ bool coll_fci_takes_reduction(const coll_fci_group *group, struct ompi_op_t *op,
         (group->limits.keeps_order || commutes(op));
 }
 
-void coll_fci_set_reduction(coll_fci_call *it, uint32_t root, const void *from, void *to)
+void coll_fci_set_reduction(coll_fci_call *it, uint32_t root, const void *from, void *to,
+                            int count, ompi_datatype_t *datatype, struct ompi_op_t *op)
 {
+    it->count = count;
+    it->datatype = datatype;
+    it->op = op;
     it->what.kind = FCI_ICL_REDUCE;
     it->what.root = root;
     it->what.own = from == MPI_IN_PLACE ? to : from;
     it->what.data = to;
-    it->what.bytes = span_of(it->count, it->datatype);
+    it->what.bytes = span_of(count, datatype);
     it->what.reduction = (struct fci_icl_reduction) { apply, it };
+}
+
+static int reduce(coll_fci_module *own, ompi_communicator_t *comm, uint32_t root, const void *from,
+                  void *to, int count, ompi_datatype_t *datatype, struct ompi_op_t *op)
+{
+    coll_fci_call it;
+    it.group = &own->called;
+    it.comm = comm;
+    coll_fci_set_reduction(&it, root, from, to, count, datatype, op);
+    return run(&it);
 }
 
 int coll_fci_allreduce(const void *from, void *to, int count, ompi_datatype_t *datatype,
@@ -166,19 +180,12 @@ int coll_fci_allreduce(const void *from, void *to, int count, ompi_datatype_t *d
                        mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
-    coll_fci_call it;
-    it.group = &own->called;
-    it.comm = comm;
-    it.count = count;
-    it.datatype = datatype;
-    it.op = op;
     if (count == 0)
         return OMPI_SUCCESS;
     if (!coll_fci_has_group(own, comm) ||
         !coll_fci_takes_reduction(&own->called, op, count, datatype))
         return COLL_FCI_PASS(own, allreduce, from, to, count, datatype, op, comm);
-    coll_fci_set_reduction(&it, ALL, from, to);
-    return run(&it);
+    return reduce(own, comm, ALL, from, to, count, datatype, op);
 }
 
 int coll_fci_reduce(const void *from, void *to, int count, ompi_datatype_t *datatype,
@@ -186,19 +193,12 @@ int coll_fci_reduce(const void *from, void *to, int count, ompi_datatype_t *data
                     mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
-    coll_fci_call it;
-    it.group = &own->called;
-    it.comm = comm;
-    it.count = count;
-    it.datatype = datatype;
-    it.op = op;
     if (count == 0)
         return OMPI_SUCCESS;
     if (!coll_fci_has_group(own, comm) ||
         !coll_fci_takes_reduction(&own->called, op, count, datatype))
         return COLL_FCI_PASS(own, reduce, from, to, count, datatype, op, root, comm);
-    coll_fci_set_reduction(&it, (uint32_t) root, from, to);
-    return run(&it);
+    return reduce(own, comm, (uint32_t) root, from, to, count, datatype, op);
 }
 
 /* --- gathering --- */

@@ -172,10 +172,7 @@ static int reduce(coll_fci_group *group, ompi_communicator_t *comm, uint32_t roo
     request *const it = new_request(comm, group);
     if (it == NULL)
         return OMPI_ERR_OUT_OF_RESOURCE;
-    it->call.count = count;
-    it->call.datatype = datatype;
-    it->call.op = op;
-    coll_fci_set_reduction(&it->call, root, from, to);
+    coll_fci_set_reduction(&it->call, root, from, to, count, datatype, op);
     return start(it, user);
 }
 
