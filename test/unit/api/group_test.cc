@@ -98,13 +98,13 @@ private:
                 return group_broadcast(context, one.group, call.root, own_.data(), bytes);
             case Kind::gather:
                 return group_gather(context, one.group, call.root, own_.data(),
-                                            all_.data(), bytes);
+                                    all_.data(), bytes);
             case Kind::reduce: break;
         }
         // In place, every other time.
         void* const to = call.bytes % 32 == 0 ? own_.data() : all_.data();
         return group_reduce(context, one.group, call.root, own_.data(), to, bytes,
-                                    &reduction);
+                            &reduction);
     }
     void step(unsigned rank) {
         const unsigned number = at_[rank];
@@ -288,11 +288,11 @@ TEST(group, broadcast__tells_how_long_it_is_where_there_is_less_room) {
     std::array<char, 8> said{'l', 'o', 'n', 'g'}, heard{'?'};
     std::size_t bytes = said.size();
     EXPECT_EQ(group_broadcast(job.members[1].context.get(), job.members[1].group, 1,
-                                      said.data(), &bytes),
+                              said.data(), &bytes),
               FCI_ICL_DONE);
     bytes = 4;
     EXPECT_EQ(group_broadcast(job.members[0].context.get(), job.members[0].group, 1,
-                                      heard.data(), &bytes),
+                              heard.data(), &bytes),
               FCI_ICL_DONE);
     EXPECT_EQ(bytes, said.size());
     EXPECT_EQ(heard[0], '?');
@@ -335,12 +335,12 @@ TEST(group, broadcast__of_a_length_that_cannot_be) {
     std::array<char, kLongest> data{};
     std::size_t bytes = 1;
     ASSERT_EQ(group_broadcast(job.members[0].context.get(), job.members[0].group, 0,
-                                      data.data(), &bytes),
+                              data.data(), &bytes),
               FCI_ICL_DONE);
     job.group_of(1).table().said(1).word |= group::Entry::kNoLength;
     bytes = data.size();
     EXPECT_EQ(group_broadcast(job.members[1].context.get(), job.members[1].group, 0,
-                                      data.data(), &bytes),
+                              data.data(), &bytes),
               FCI_ICL_DONE);
     EXPECT_EQ(bytes, group::Entry::kNoLength) << "and nothing is copied";
 }
