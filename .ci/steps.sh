@@ -73,8 +73,8 @@ single() {  # title, log name, command...
         return
     fi
     note "$title" 0 1 0
-    grep -E '^(FAIL|ERROR): |^\[  FAILED  \]|^not ok|: Failure$|error: ' "$log" | sort -u |
-        head -n 20 | sed 's/^/    /'
+    grep -E '^(FAIL|ERROR): |^\[  FAILED  \]|^not ok|: Failure$|error: |^seed |ERROR: ' "$log" |
+        sort -u | head -n 20 | sed 's/^/    /'
     tail -n 20 "$log" | sed 's/^/    /'
     return 1
 }

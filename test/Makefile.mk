@@ -271,6 +271,7 @@ simulation_SOURCES = \
 	test/simulation/main.cc \
 	test/simulation/one_run.h \
 	test/simulation/reference.h \
+	test/simulation/second_run.h \
 	test/simulation/simulation.cc \
 	test/simulation/simulation.h \
 	test/simulation/simulation_run.cc
@@ -299,7 +300,8 @@ job_simulation_SOURCES = \
 	test/simulation/jobs/random_job.cc \
 	test/simulation/jobs/random_job.h \
 	test/simulation/main.cc \
-	test/simulation/one_run.h
+	test/simulation/one_run.h \
+	test/simulation/second_run.h
 job_simulation_LDADD = libfci_tap.la libfci_sim.la $(libfci_rooms)
 dist_noinst_DATA += test/simulation/jobs/seeds.txt
 

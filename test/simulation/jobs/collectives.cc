@@ -70,12 +70,11 @@ int Collectives::call(fci_icl_context* context, unsigned at, std::size_t number)
     Member& member = members_[at];
     const Collective& one = all_[number];
     if (one.kind == Kind::form) {
-        std::vector<fci_icl_peer> peers;
-        for (unsigned process = 0; process < members_.size(); ++process) {
-            peers.push_back(Job::id_of(at, process));
-        }
-        return fci_icl_group_form(context, peers.data(), static_cast<std::uint32_t>(peers.size()),
-                                  at, number, number % 3 == 0 ? 8 : SIZE_MAX, &member.group);
+        const auto count = static_cast<std::uint32_t>(members_.size());
+        member.peers.resize(count);
+        for (unsigned i = 0; i < count; ++i) member.peers[i] = Job::id_of(at, i);
+        return fci_icl_group_form(context, member.peers.data(), count, at, number,
+                                  number % 3 == 0 ? 8 : SIZE_MAX, &member.group);
     }
     fci_icl_collective it = arguments(member, one);
     const int answer = fci_icl_group_call(context, member.group, &it);

@@ -34,6 +34,7 @@ public:
 
 private:
     struct Member {
+        std::vector<fci_icl_peer> peers{};  // of the group that forms; a run may end in the call
         fci_icl_group* group = nullptr;
         struct fci_icl_group_limits limits{};
         std::size_t bytes = 0;  // of the collective that is under way, as it says
