@@ -1,8 +1,6 @@
 #include "drivers/node/node_network.h"
 
 #include <algorithm>
-#include <new>
-#include <utility>
 
 #include "fci_core/base/assert.h"
 
@@ -35,11 +33,6 @@ Status NodeNetwork::open_window(nhi::WindowNumber number, nhi::LcsAddress base,
 Status NodeNetwork::close_window(nhi::WindowNumber number) noexcept {
     const Status status = network_[kNear]->close_window(number);
     return status == Status::ok ? network_[kFar]->close_window(number) : status;
-}
-
-Status NodeNetwork::set_indirection_address(nhi::Index index, nhi::LcsAddress address) noexcept {
-    const Status status = network_[kNear]->set_indirection_address(index, address);
-    return status == Status::ok ? network_[kFar]->set_indirection_address(index, address) : status;
 }
 
 Status NodeNetwork::configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept {
@@ -137,94 +130,9 @@ Status NodeNetwork::copy(nhi::PeerId id, Direction direction, std::uint64_t remo
 
 Status NodeNetwork::initiate_transfer(const nhi::Transfer& transfer) noexcept {
     const Peers::Entry* const entry = peers_.find(transfer.destination());
-    if (entry == nullptr) return transfer_to_group(transfer);
+    if (entry == nullptr) return Status::invalid;
     if (entry->side == kFar) pace_.wrote();
     return network_[entry->side]->initiate_transfer(nhi::Transfer(entry->id, transfer));
-}
-
-// --- groups ---
-
-Status NodeNetwork::create_group(std::span<const nhi::PeerId> peers,
-                                 nhi::GroupId* group) noexcept try {
-    Group made;
-    for (const nhi::PeerId id : peers) {
-        const Peers::Entry* const entry = peers_.find(id);
-        if (entry == nullptr) return Status::invalid;
-        made.members[entry->side].push_back(entry->id);
-    }
-    if (!made.used()) return Status::invalid;
-    auto place = std::ranges::find_if(groups_, [](const Group& known) { return !known.used(); });
-    if (place == groups_.end()) place = groups_.emplace(groups_.end());
-    FCI_ASSERT(!place->used() && groups_.size() < nhi::kGroupFlag);
-    for (const Side side : kSides) {
-        if (made.members[side].empty()) continue;
-        const Status status = network_[side]->create_group(made.members[side], &made.part[side]);
-        if (status == Status::ok) continue;
-        if (side == kFar && !made.members[kNear].empty()) {
-            (void)network_[kNear]->destroy_group(made.part[kNear]);
-        }
-        return status;
-    }
-    *place = std::move(made);
-    *group = nhi::kGroupFlag | static_cast<nhi::GroupId>(place - groups_.begin());
-    return Status::ok;
-} catch (const std::bad_alloc&) {
-    return Status::exhausted;
-}
-
-NodeNetwork::Group* NodeNetwork::find_group(nhi::GroupId group) noexcept {
-    const nhi::GroupId at = group & ~nhi::kGroupFlag;
-    const bool known = (group & nhi::kGroupFlag) != 0 && at < groups_.size() && groups_[at].used();
-    return known ? &groups_[at] : nullptr;
-}
-
-Status NodeNetwork::destroy_group(nhi::GroupId group) noexcept {
-    Group* const known = find_group(group);
-    if (known == nullptr) return Status::not_found;
-    for (const Side side : kSides) {
-        if (known->members[side].empty()) continue;
-        (void)network_[side]->destroy_group(known->part[side]);
-    }
-    *known = {};
-    return Status::ok;
-}
-
-/// Whether the near part would take it. Nothing is written.
-Status NodeNetwork::check_near(const Group& group, const nhi::Transfer& transfer) noexcept {
-    nhi::Transfer nothing(group.part[kNear]);
-    for (unsigned i = 0; i < transfer.parts(); ++i) {
-        const nhi::Transfer::Part& part = transfer.part(i);
-        if (part.indirect) {
-            nothing.put(static_cast<nhi::Index>(part.address), part.from, 0);
-            continue;
-        }
-        nothing.put(nhi::LcsAddress{part.address}, part.from, 0);
-        if (part.address >= nhi::kPairLimit) continue;
-        for (const nhi::PeerId id : group.members[kNear]) {
-            const std::uint64_t room = network_[kNear]->link(id).block_bytes;
-            const bool fits = part.address <= room && part.bytes <= room - part.address;
-            if (room != 0 && !fits) return Status::invalid;
-        }
-    }
-    return network_[kNear]->initiate_transfer(nothing);
-}
-
-/// All or nobody. The near part, which is never full, says first whether it would take it.
-Status NodeNetwork::transfer_to_group(const nhi::Transfer& transfer) noexcept {
-    const Group* const group = find_group(transfer.destination());
-    if (group == nullptr) return Status::invalid;
-    const bool near = !group->members[kNear].empty(), far = !group->members[kFar].empty();
-    if (near && far) {
-        const Status status = check_near(*group, transfer);
-        if (status != Status::ok) return status;
-    }
-    if (far) {
-        pace_.wrote();
-        const Status status =
-            network_[kFar]->initiate_transfer(nhi::Transfer(group->part[kFar], transfer));
-        if (status != Status::ok || !near) return status;
-    }
-    return network_[kNear]->initiate_transfer(nhi::Transfer(group->part[kNear], transfer));
 }
 
 }  // namespace fci::node

@@ -1,11 +1,9 @@
 // NodeNetwork: the network interface over two others (App. C). What concerns one peer goes to the
-// network that reaches it; windows, indices and events are set in both; a group is a part in each.
+// network that reaches it; windows and events are set in both.
 #pragma once
 
 #include <array>
-#include <optional>
 #include <span>
-#include <vector>
 
 #include "drivers/node/node_data.h"
 #include "drivers/node/pace.h"
@@ -24,9 +22,6 @@ public:
     Status open_window(nhi::WindowNumber number, nhi::LcsAddress base,
                        std::span<std::byte> local) noexcept override;
     Status close_window(nhi::WindowNumber number) noexcept override;
-    Status create_group(std::span<const nhi::PeerId> peers, nhi::GroupId* group) noexcept override;
-    Status destroy_group(nhi::GroupId group) noexcept override;
-    Status set_indirection_address(nhi::Index index, nhi::LcsAddress address) noexcept override;
     Status initiate_transfer(const nhi::Transfer& transfer) noexcept override;
     Status configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept override;
     Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override;
@@ -57,26 +52,15 @@ public:
     void woken() noexcept;
 
 private:
-    struct Group {
-        std::array<std::vector<nhi::PeerId>, 2> members;  // as each side numbers them
-        std::array<nhi::GroupId, 2> part{};               // where it has members
-        [[nodiscard]] bool used() const noexcept {
-            return !members[kNear].empty() || !members[kFar].empty();
-        }
-    };
     /// Nobody on another host is met, or about to be.
     [[nodiscard]] bool is_alone() const noexcept;
     /// The network that reaches the peer, and its number there; nullptr: there is no such peer.
     nhi::NetworkInterface* network_of(nhi::PeerId id, nhi::PeerId* there) const noexcept;
-    [[nodiscard]] Group* find_group(nhi::GroupId group) noexcept;
-    Status transfer_to_group(const nhi::Transfer& transfer) noexcept;
-    Status check_near(const Group& group, const nhi::Transfer& transfer) noexcept;
 
     Peers& peers_;
     const std::array<nhi::NetworkInterface*, 2> network_;
     Pace pace_;
     NodeData data_;
-    std::vector<Group> groups_;
     std::uint32_t interrupting_ = 0, masked_ = 0;
     bool polled_ = false;  // since an event was unmasked, or a sleep ended
 };

@@ -45,7 +45,7 @@ public:
     /// The same, and a new one if need be.
     nhi::PeerId add(Side side, nhi::PeerId id) {
         if (const nhi::PeerId known = find(side, id); known != nhi::kNoPeer) return known;
-        FCI_ASSERT(size() < nhi::kGroupFlag);
+        FCI_ASSERT(size() < nhi::kNoPeer);
         if (id >= known_[side].size()) known_[side].resize(id + 1, nhi::kNoPeer);
         all_.push_back({id, side, State::known});
         return known_[side][id] = size() - 1;

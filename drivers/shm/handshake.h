@@ -28,7 +28,7 @@
 namespace fci::shm {
 
 inline constexpr std::uint64_t kHandshakeMagic = 0x4d48532049434631ull;
-inline constexpr std::uint32_t kVersion = 6;  // of everything in this directory that is shared
+inline constexpr std::uint32_t kVersion = 7;  // of everything in this directory that is shared
 inline constexpr unsigned kHelloFiles = 3;
 
 enum class Kind : std::uint16_t {

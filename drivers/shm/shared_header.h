@@ -1,8 +1,7 @@
-// SharedHeader: what a process shows to all who write to it (§2.5.2 windows, indices; App. C
-// events).
+// SharedHeader: what a process shows to all who write to it (§2.5.2 windows; App. C events).
 //
 //   words                         | written by | read by
-//   identity, window, index       | owner      | peers
+//   identity, window              | owner      | peers
 //   wanted_events, counting,      | owner      | peers, after every transfer that raises
 //     interrupting                |            |
 //   copying                       | owner      | peers that close
@@ -22,7 +21,6 @@
 namespace fci::shm {
 
 inline constexpr std::uint64_t kSharedHeaderMagic = 0x3142554849434600ull;
-inline constexpr std::uint64_t kNowhere = ~0ull;  // an index that was never set
 
 /// The generation is odd while the window is open and grows with every change.
 struct WindowEntry {
@@ -52,7 +50,6 @@ struct SharedHeader {
 
     alignas(64) std::uint32_t count[nhi::kEventsMax];
     alignas(64) WindowEntry window[nhi::kWindowsMax];
-    alignas(64) std::uint64_t index[nhi::kIndicesMax];
 };
 static_assert(sizeof(SharedHeader) % 64 == 0 && sizeof(SharedHeader) <= 4096);
 static_assert(offsetof(SharedHeader, wanted_events) / 64 != offsetof(SharedHeader, rung_cycle) / 64,

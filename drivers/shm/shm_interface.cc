@@ -65,7 +65,7 @@ Status status_of(const Entry& entry) noexcept {
 
 }  // namespace
 
-// --- own side: windows, indices, events ---
+// --- own side: windows, events ---
 
 ShmInterface::ShmInterface(PeerTable& peers, Pollable& turn, std::span<std::byte> header,
                            SystemBarrier& barrier) noexcept
@@ -77,7 +77,6 @@ ShmInterface::ShmInterface(PeerTable& peers, Pollable& turn, std::span<std::byte
       kernel_copies_(kernel_copies(nullptr)),
       idle_poll_every_(kIdlePollEvery) {
     FCI_ASSERT(header.size() >= kSharedHeaderBytes && peers.size() > nhi::kSelf);
-    for (std::uint64_t& address : header_.index) flag::store_relaxed(address, kNowhere);
     publish_signals();
 }
 
@@ -112,12 +111,6 @@ Status ShmInterface::close_window(nhi::WindowNumber number) noexcept {
     if ((entry.generation & 1) == 0) return Status::not_found;
     flag::store_release(entry.generation, entry.generation + 1);
     flag::full_fence();  // the entry is not used again before everybody can see that it is closed
-    return Status::ok;
-}
-
-Status ShmInterface::set_indirection_address(nhi::Index index, nhi::LcsAddress address) noexcept {
-    if (index >= nhi::kIndicesMax) return Status::invalid;
-    flag::store_release(header_.index[index], static_cast<std::uint64_t>(address));
     return Status::ok;
 }
 
@@ -185,20 +178,15 @@ Status ShmInterface::resolve(const Peer& peer, const nhi::Transfer& transfer,
                              std::byte* (&to)[nhi::Transfer::kPartsMax]) const noexcept {
     for (unsigned i = 0; i < transfer.parts(); ++i) {
         const nhi::Transfer::Part& part = transfer.part(i);
-        std::uint64_t address = part.address;
-        if (part.indirect) [[unlikely]] {
-            if (address >= nhi::kIndicesMax) return Status::invalid;
-            address = flag::load_acquire(peer.header->index[address]);
-        }
-        to[i] = locate(peer, address, part.bytes);
+        to[i] = locate(peer, part.address, part.bytes);
         if (to[i] == nullptr) return Status::invalid;
     }
     return Status::ok;
 }
 
 Status ShmInterface::initiate_transfer(const nhi::Transfer& transfer) noexcept {
-    const nhi::GroupId destination = transfer.destination();
-    if (destination >= peers_.size()) [[unlikely]] return transfer_to_group(transfer);
+    const nhi::PeerId destination = transfer.destination();
+    if (destination >= peers_.size()) [[unlikely]] return Status::invalid;
     const Entry& entry = peers_[destination];
     if (entry.state() != State::attached) [[unlikely]] return status_of(entry);
     const Peer& peer = *entry.peer;
@@ -242,36 +230,6 @@ void ShmInterface::raise(const Peer& peer, std::uint32_t events) noexcept {
     // It can fail only when it was called 2^64 times and not heard: then it is awake already.
     [[maybe_unused]] const ssize_t written = write(peer.wake_fd, &one, sizeof one);
     flag::store_release(header.rung_cycle, cycle);
-}
-
-Status ShmInterface::create_group(std::span<const nhi::PeerId> peers,
-                                  nhi::GroupId* group) noexcept {
-    return groups_.create(peers, peers_.size(), group);
-}
-
-Status ShmInterface::destroy_group(nhi::GroupId group) noexcept { return groups_.destroy(group); }
-
-/// Everybody or nobody: all members are checked before the first one is written to.
-[[gnu::noinline]] Status ShmInterface::transfer_to_group(const nhi::Transfer& transfer) noexcept {
-    const nhi::GroupId group = transfer.destination();
-    const std::span<const nhi::PeerId> members = groups_.members(group, 0);
-    if (members.empty()) return Status::invalid;
-    std::byte* to[nhi::Transfer::kPartsMax];
-    for (const nhi::PeerId id : members) {
-        Status status = status_of(peers_[id]);
-        if (status == Status::ok) status = resolve(*peers_[id].peer, transfer, to);
-        if (status != Status::ok) return status;
-    }
-    for (const nhi::PeerId id : members) {
-        const Peer& peer = *peers_[id].peer;
-        // A window closed since the check: this member does not want it any more.
-        if (resolve(peer, transfer, to) != Status::ok) continue;
-        for (unsigned i = 0; i < transfer.parts(); ++i) {
-            store(to[i], transfer.part(i).from, transfer.part(i).bytes);
-        }
-        raise(peer, transfer.events());
-    }
-    return Status::ok;
 }
 
 std::byte* ShmInterface::map(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept {

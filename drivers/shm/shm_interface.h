@@ -2,14 +2,11 @@
 // the receiver's memory; the kernel is needed only to wake a process that sleeps.
 #pragma once
 
-#include <array>
 #include <span>
-#include <vector>
 
 #include "drivers/shm/peer.h"
 #include "drivers/shm/shared_header.h"
 #include "drivers/shm/system_barrier.h"
-#include "fci_core/nhi/groups.h"
 #include "fci_core/nhi/network_interface.h"
 
 namespace fci::shm {
@@ -32,9 +29,6 @@ public:
     Status open_window(nhi::WindowNumber number, nhi::LcsAddress base,
                        std::span<std::byte> local) noexcept override;
     Status close_window(nhi::WindowNumber number) noexcept override;
-    Status create_group(std::span<const nhi::PeerId> peers, nhi::GroupId* group) noexcept override;
-    Status destroy_group(nhi::GroupId group) noexcept override;
-    Status set_indirection_address(nhi::Index index, nhi::LcsAddress address) noexcept override;
     Status initiate_transfer(const nhi::Transfer& transfer) noexcept override;
     Status configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept override;
     Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override;
@@ -67,7 +61,6 @@ public:
 private:
     Status resolve(const Peer& peer, const nhi::Transfer& transfer,
                    std::byte* (&to)[nhi::Transfer::kPartsMax]) const noexcept;
-    Status transfer_to_group(const nhi::Transfer& transfer) noexcept;
     void raise(const Peer& peer, std::uint32_t events) noexcept;
     void announce(const Peer& peer, std::uint32_t events) noexcept;
     void publish_signals() noexcept;
@@ -84,7 +77,6 @@ private:
     std::uint32_t cycle_ = 1;
     bool woken_ = false;
     std::uint64_t provided_ = 0, provided_here_ = 0;
-    nhi::Groups groups_;
 };
 
 }  // namespace fci::shm

@@ -33,7 +33,7 @@ std::size_t write_heads(const nhi::Transfer& transfer, std::byte* to) noexcept {
     std::size_t bytes = sizeof head;
     for (unsigned i = 0; i < transfer.parts(); ++i) {
         const nhi::Transfer::Part& part = transfer.part(i);
-        const PartHead told{part.address, part.bytes | (part.indirect ? PartHead::kIndirect : 0)};
+        const PartHead told{part.address, part.bytes};
         std::memcpy(to + bytes, &told, sizeof told);
         bytes += sizeof told;
     }

@@ -38,13 +38,8 @@ static_assert(sizeof(FrameHead) == 8);
 inline constexpr FrameHead kGoodbye{FrameKind::goodbye, 0, 0, 0};
 
 struct PartHead {
-    static constexpr std::uint64_t kIndirect = 1ull << 63;
-
-    std::uint64_t address;         // LcsAddress, or Index
-    std::uint64_t bytes_and_kind;  // kIndirect, or not
-
-    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_and_kind & ~kIndirect; }
-    [[nodiscard]] bool indirect() const noexcept { return (bytes_and_kind & kIndirect) != 0; }
+    std::uint64_t address;  // LcsAddress
+    std::uint64_t bytes;
 };
 static_assert(sizeof(PartHead) == 16);
 

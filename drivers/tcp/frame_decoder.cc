@@ -43,7 +43,7 @@ std::size_t FrameDecoder::staging_room() const noexcept {
     if (state_ == State::bytes) {
         wanted += std::min(bytes_ - done_ - direct_, all);
         for (unsigned i = part_ + 1; i < head_.parts; ++i) {
-            wanted += std::min(parts_[i].bytes(), all);
+            wanted += std::min(parts_[i].bytes, all);
         }
     }
     const nhi::DataTarget* const target = target_.data_target();
@@ -170,12 +170,6 @@ bool FrameDecoder::read_parts() noexcept {
     if (here() < bytes) return false;
     std::memcpy(parts_.data(), staged_.data() + begin_, bytes);
     begin_ += bytes;
-    for (unsigned i = 0; i < head_.parts; ++i) {
-        if (parts_[i].indirect() && parts_[i].address >= nhi::kIndicesMax) {
-            state_ = State::broken;
-            return false;
-        }
-    }
     return begin_parts(bytes);
 }
 
@@ -203,7 +197,7 @@ bool FrameDecoder::begin_parts(std::size_t heads) noexcept {
     // The next one is as long, and perhaps data come behind it.
     std::uint64_t whole = kDataHeads + sizeof head_ + heads;
     for (unsigned i = 0; i < head_.parts; ++i) {
-        whole += std::min<std::uint64_t>(parts_[i].bytes(), staged_.size());
+        whole += std::min<std::uint64_t>(parts_[i].bytes, staged_.size());
     }
     usual_ = std::clamp<std::uint64_t>(whole, kReachLeast, staged_.size());
     reach_ = std::max(reach_, usual_);
@@ -213,8 +207,8 @@ bool FrameDecoder::begin_parts(std::size_t heads) noexcept {
 void FrameDecoder::begin_part() noexcept {
     if (part_ == head_.parts) return;
     const PartHead& part = parts_[part_];
-    address_ = part.indirect() ? target_.address_of(part.address) : part.address;
-    bytes_ = part.bytes();
+    address_ = part.address;
+    bytes_ = part.bytes;
     // One length that is wrong would swallow the stream in silence.
     if (!target_.is_possible(writer_, address_, bytes_)) state_ = State::broken;
     done_ = 0;

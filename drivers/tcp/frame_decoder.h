@@ -28,8 +28,6 @@ public:
     class Target {
     public:
         virtual ~Target() = default;
-        /// The address that an index below nhi::kIndicesMax names.
-        [[nodiscard]] virtual std::uint64_t address_of(std::uint64_t index) const noexcept = 0;
         /// A writer that is in order may name it, whether anything is there just now or not.
         [[nodiscard]] virtual bool is_possible(nhi::PeerId writer, std::uint64_t address,
                                                std::uint64_t bytes) const noexcept = 0;

@@ -17,12 +17,12 @@ bool LastRequest::is_one(const nhi::Transfer& transfer) noexcept {
     if (transfer.parts() == 0 || transfer.events() > UINT8_MAX) return false;
     const unsigned last = transfer.parts() - 1;
     const nhi::Transfer::Part& line = transfer.part(last);
-    if (line.indirect || line.bytes != kLineBytes) return false;
+    if (line.bytes != kLineBytes) return false;
     std::uint64_t bytes = 0;
     for (unsigned i = 0; i < last; ++i) {
         const nhi::Transfer::Part& part = transfer.part(i);
         const bool goes_on = part.address == transfer.part(0).address + bytes;
-        if (part.indirect || !goes_on || part.bytes > UINT32_MAX - bytes) return false;
+        if (!goes_on || part.bytes > UINT32_MAX - bytes) return false;
         bytes += part.bytes;
     }
     return true;

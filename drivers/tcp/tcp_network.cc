@@ -29,49 +29,40 @@ std::byte* TcpNetwork::locate(nhi::PeerId writer, std::uint64_t address,
     return lies_in(block.size(), address, bytes) ? block.data() + address : nullptr;
 }
 
-Status TcpNetwork::check(const nhi::Transfer& transfer,
-                         std::span<const nhi::PeerId> targets) const noexcept {
-    if (targets.empty()) return Status::invalid;
+Status TcpNetwork::check(const nhi::Transfer& transfer) const noexcept {
+    const nhi::PeerId id = transfer.destination();
+    if (id >= peers_.size()) return Status::invalid;
+    const Peer* const peer = peers_[id].peer.get();
+    const PeerState state = peers_[id].state();
     Status answer = Status::ok;
-    for (const nhi::PeerId id : targets) {
-        const Peer* const peer = peers_[id].peer.get();
-        const PeerState state = peers_[id].state();
-        switch (state) {
-            case PeerState::attached: break;
-            case PeerState::ending:
-            case PeerState::lost: return Status::lost;
-            case PeerState::known: return Status::unreachable;
-            case PeerState::connecting:
-            case PeerState::joined: answer = Status::again; break;
-        }
-        const std::uint64_t room =
-            state == PeerState::attached ? peer->block_bytes : nhi::kPairLimit;
-        for (unsigned i = 0; i < transfer.parts(); ++i) {
-            const nhi::Transfer::Part& part = transfer.part(i);
-            const bool possible = part.indirect
-                                      ? part.address < nhi::kIndicesMax
-                                      : part.address >= nhi::kPairLimit ||
-                                            lies_in(room, part.address, part.bytes);
-            if (!possible) return Status::invalid;
-        }
-        if (answer == Status::ok && id != nhi::kSelf && !peer->connection->fits(transfer)) {
-            answer = Status::again;
+    switch (state) {
+        case PeerState::attached: break;
+        case PeerState::ending:
+        case PeerState::lost: return Status::lost;
+        case PeerState::known: return Status::unreachable;
+        case PeerState::connecting:
+        case PeerState::joined: answer = Status::again; break;
+    }
+    const std::uint64_t room = state == PeerState::attached ? peer->block_bytes : nhi::kPairLimit;
+    for (unsigned i = 0; i < transfer.parts(); ++i) {
+        const nhi::Transfer::Part& part = transfer.part(i);
+        if (part.address < nhi::kPairLimit && !lies_in(room, part.address, part.bytes)) {
+            return Status::invalid;
         }
     }
-    return answer;
+    if (answer != Status::ok || id == nhi::kSelf) return answer;
+    return peer->connection->fits(transfer) ? Status::ok : Status::again;
 }
 
 Status TcpNetwork::initiate_transfer(const nhi::Transfer& transfer) noexcept try {
-    const nhi::GroupId group = transfer.destination();
-    const std::span<const nhi::PeerId> targets = members(group);
-    if (const Status answer = check(transfer, targets); answer != Status::ok) return answer;
-    for (const nhi::PeerId id : targets) {
-        if (id != nhi::kSelf) connections_.reserve(id, transfer);
+    if (const Status answer = check(transfer); answer != Status::ok) return answer;
+    const nhi::PeerId id = transfer.destination();
+    if (id == nhi::kSelf) {
+        write_here(transfer);
+        return Status::ok;
     }
-    // From here on nothing fails.
-    for (const nhi::PeerId id : targets) {
-        id == nhi::kSelf ? write_here(transfer) : connections_.write(id, transfer);
-    }
+    connections_.reserve(id, transfer);
+    connections_.write(id, transfer);  // nothing fails here
     return Status::ok;
 } catch (const std::bad_alloc&) {
     return Status::again;
@@ -80,10 +71,8 @@ Status TcpNetwork::initiate_transfer(const nhi::Transfer& transfer) noexcept try
 void TcpNetwork::write_here(const nhi::Transfer& transfer) noexcept {
     for (unsigned i = 0; i < transfer.parts(); ++i) {
         const nhi::Transfer::Part& part = transfer.part(i);
-        const std::uint64_t address =
-            part.indirect ? windows().address(part.address) : part.address;
-        const bool wraps = address + part.bytes < address;
-        std::byte* const at = wraps ? nullptr : locate(nhi::kSelf, address, part.bytes);
+        const bool wraps = part.address + part.bytes < part.address;
+        std::byte* const at = wraps ? nullptr : locate(nhi::kSelf, part.address, part.bytes);
         if (at != nullptr) std::memcpy(at, part.from, part.bytes);
     }
     FCI_ASSERT(transfer.parts() <= nhi::Transfer::kPartsMax);

@@ -41,15 +41,10 @@ public:
     }
 
 private:
-    nhi::PeerId known_peers() const noexcept override { return peers_.size(); }
-    [[nodiscard]] Status check(const nhi::Transfer& transfer,
-                               std::span<const nhi::PeerId> targets) const noexcept;
+    [[nodiscard]] Status check(const nhi::Transfer& transfer) const noexcept;
     void write_here(const nhi::Transfer& transfer) noexcept;
 
     // --- FrameDecoder::Target ---
-    std::uint64_t address_of(std::uint64_t index) const noexcept override {
-        return windows().address(index);
-    }
     bool is_possible(nhi::PeerId writer, std::uint64_t address,
                      std::uint64_t bytes) const noexcept override;
     std::byte* locate(nhi::PeerId writer, std::uint64_t address,

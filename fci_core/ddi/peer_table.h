@@ -49,7 +49,7 @@ public:
     }
 
     nhi::PeerId add(const Card& card) {
-        FCI_ASSERT(size() < nhi::kGroupFlag);
+        FCI_ASSERT(size() < nhi::kNoPeer);
         if ((all_.size() + 1) * 4 > index_.size() * 3) grow();
         all_.push_back({card, nullptr});
         enter(size() - 1);

@@ -2,7 +2,6 @@
 noinst_HEADERS += \
 	%D%/bookkeeping.h \
 	%D%/data.h \
-	%D%/groups.h \
 	%D%/link.h \
 	%D%/network_interface.h \
 	%D%/transfer.h \

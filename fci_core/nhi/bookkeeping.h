@@ -1,10 +1,9 @@
-// Bookkeeping: windows, indices, groups and events of a driver whose network knows nothing of them.
+// Bookkeeping: windows and events of a driver whose network knows nothing of them.
 #pragma once
 
 #include <bit>
 
 #include "fci_core/base/assert.h"
-#include "fci_core/nhi/groups.h"
 #include "fci_core/nhi/network_interface.h"
 #include "fci_core/nhi/windows.h"
 
@@ -17,13 +16,6 @@ public:
         return windows_.open(number, base, local);
     }
     Status close_window(WindowNumber number) noexcept override { return windows_.close(number); }
-    Status set_indirection_address(Index index, LcsAddress address) noexcept override {
-        return windows_.set(index, address);
-    }
-    Status create_group(std::span<const PeerId> peers, GroupId* group) noexcept override {
-        return groups_.create(peers, known_peers(), group);
-    }
-    Status destroy_group(GroupId group) noexcept override { return groups_.destroy(group); }
     Status configure_event(EventId event, EventSignal signal) noexcept override {
         if (event >= kEventsMax) return Status::invalid;
         counting_ = with(counting_, event, signal.flag);
@@ -45,11 +37,7 @@ protected:
     /// `memory`: of the device, for windows.
     explicit Bookkeeping(std::span<std::byte> memory) noexcept : windows_(memory) {}
 
-    [[nodiscard]] virtual PeerId known_peers() const noexcept = 0;
     [[nodiscard]] const Windows& windows() const noexcept { return windows_; }
-    [[nodiscard]] std::span<const PeerId> members(const GroupId& group) const noexcept {
-        return groups_.members(group, known_peers());
-    }
     /// They have come. True: a process that sleeps must be woken.
     bool take_events(std::uint32_t events) noexcept {
         for (std::uint32_t left = events & counting_; left != 0; left &= left - 1) {
@@ -71,7 +59,6 @@ private:
 
     static_assert(kEventsMax <= 8 * sizeof(std::uint32_t));
     Windows windows_;
-    Groups groups_;
     std::uint32_t counting_ = 0, interrupting_ = 0, masked_ = 0;
     std::uint64_t wanted_events_ = 0;
     std::array<std::uint32_t, kEventsMax> counts_{};

@@ -25,7 +25,6 @@ enum class Ordering : std::uint8_t {
 /// suite for every driver:
 ///  - writes of one process to one destination become visible in the order of issue;
 ///  - an aligned 4- or 8-byte write appears whole;
-///  - a group that lists the sender includes it;
 ///  - nothing runs at the receiver except its own calls;
 ///  - Status::again leaves no trace.
 class NetworkInterface {
@@ -38,9 +37,6 @@ public:
     virtual Status open_window(WindowNumber number, LcsAddress base,
                                std::span<std::byte> local) noexcept = 0;
     virtual Status close_window(WindowNumber number) noexcept = 0;
-    virtual Status create_group(std::span<const PeerId> peers, GroupId* group) noexcept = 0;
-    virtual Status destroy_group(GroupId group) noexcept = 0;
-    virtual Status set_indirection_address(Index index, LcsAddress address) noexcept = 0;
     /// Everything, or nothing with Status::again. The source bytes may be reused on return.
     virtual Status initiate_transfer(const Transfer& transfer) noexcept = 0;
     virtual Status configure_event(EventId event, EventSignal signal) noexcept = 0;

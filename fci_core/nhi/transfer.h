@@ -1,4 +1,4 @@
-// Transfer: all that one destination group must receive as one unit (§2.6.8, fig. 2.50).
+// Transfer: all that one destination must receive as one unit (§2.6.8, fig. 2.50).
 #pragma once
 
 #include <cstddef>
@@ -9,33 +9,30 @@
 
 namespace fci::nhi {
 
-/// Writes and events that reach one destination group in the order in which they were put.
+/// Writes and events that reach one destination in the order in which they were put.
 /// Parts point at the caller's bytes, which must stay until initiate_transfer() returns.
 class Transfer {
 public:
     static constexpr unsigned kPartsMax = 4;
 
     struct Part {
-        std::uint64_t address;  // LcsAddress, or Index when indirect
+        std::uint64_t address;  // LcsAddress
         const void* from;
         std::size_t bytes;
-        bool indirect;
     };
 
-    explicit Transfer(GroupId destination) noexcept : destination_(destination) {}
+    explicit Transfer(PeerId destination) noexcept : destination_(destination) {}
     /// The same for another destination.
-    Transfer(GroupId destination, const Transfer& like) noexcept : Transfer(like) {
+    Transfer(PeerId destination, const Transfer& like) noexcept : Transfer(like) {
         destination_ = destination;
     }
 
-    /// Direct mode: the last aligned 8-byte word of the part becomes visible after all other bytes
-    /// of it, and these after the parts before.
+    /// The last aligned 8-byte word of the part becomes visible after all other bytes of it, and
+    /// these after the parts before.
     Transfer& put(LcsAddress to, const void* from, std::size_t bytes) noexcept {
-        return add({static_cast<std::uint64_t>(to), from, bytes, false});
-    }
-    /// Indirect mode: each receiver's index table gives the address.
-    Transfer& put(Index to, const void* from, std::size_t bytes) noexcept {
-        return add({to, from, bytes, true});
+        FCI_ASSERT(parts_ < kPartsMax);
+        part_[parts_++] = {static_cast<std::uint64_t>(to), from, bytes};
+        return *this;
     }
     /// Raised after all writes of this transfer are visible.
     Transfer& raise(EventId event) noexcept {
@@ -50,7 +47,7 @@ public:
         return *this;
     }
 
-    [[nodiscard]] GroupId destination() const noexcept { return destination_; }
+    [[nodiscard]] PeerId destination() const noexcept { return destination_; }
     [[nodiscard]] unsigned parts() const noexcept { return parts_; }
     [[nodiscard]] const Part& part(unsigned i) const noexcept {
         FCI_ASSERT(i < parts_);
@@ -60,13 +57,7 @@ public:
     [[nodiscard]] bool may_wait() const noexcept { return waits_; }
 
 private:
-    Transfer& add(const Part& part) noexcept {
-        FCI_ASSERT(parts_ < kPartsMax);
-        part_[parts_++] = part;
-        return *this;
-    }
-
-    GroupId destination_;
+    PeerId destination_;
     unsigned parts_ = 0;
     std::uint32_t events_ = 0;
     bool waits_ = false;

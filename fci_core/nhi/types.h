@@ -11,20 +11,12 @@ using PeerId = std::uint32_t;
 inline constexpr PeerId kSelf = 0;
 inline constexpr PeerId kNoPeer = 0xffffffffu;
 
-/// A set of destinations. An id is the group that holds that peer alone; create_group() makes
-/// others.
-using GroupId = std::uint32_t;
-inline constexpr GroupId kGroupFlag = 0x80000000u;
-
 using WindowNumber = std::uint16_t;
-using Index = std::uint16_t;
 using EventId = std::uint8_t;
 
 inline constexpr WindowNumber kWindowsMax = 16;
-inline constexpr Index kIndicesMax = 256;
 inline constexpr EventId kEventsMax = 32;
 static_assert(kEventsMax <= 32, "sets of events are 32-bit words");
-static_assert((kNoPeer & kGroupFlag) != 0, "no peer is a group, nor is nobody");
 
 /// An address of the logical communication space (LCS, §2.5.2). Addresses below kPairLimit name
 /// the block that the destination keeps for the writer (§2.6.6: one request block for each pair);

@@ -1,5 +1,5 @@
-// Windows: what a driver keeps of windows and indices whose network does not look at them itself
-// (§2.5.2; App. C, NHI_OpenWindow, NHI_SetIndirectionAddress).
+// Windows: what a driver keeps of windows whose network does not look at them itself (§2.5.2;
+// App. C, NHI_OpenWindow).
 #pragma once
 
 #include <array>
@@ -15,13 +15,8 @@ namespace fci::nhi {
 
 class Windows {
 public:
-    /// An index that was never set names nothing.
-    static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
-
     /// Of parts of `memory`.
-    explicit Windows(std::span<std::byte> memory) noexcept : memory_(memory) {
-        indices_.fill(kNowhere);
-    }
+    explicit Windows(std::span<std::byte> memory) noexcept : memory_(memory) {}
 
     Status open(WindowNumber number, LcsAddress base, std::span<std::byte> local) noexcept {
         const auto first = static_cast<std::uint64_t>(base);
@@ -46,16 +41,6 @@ public:
         all_[number] = {};
         return Status::ok;
     }
-    Status set(Index index, LcsAddress address) noexcept {
-        if (index >= kIndicesMax) return Status::invalid;
-        indices_[index] = static_cast<std::uint64_t>(address);
-        return Status::ok;
-    }
-    /// The address that an index below kIndicesMax names, or kNowhere.
-    [[nodiscard]] std::uint64_t address(std::uint64_t index) const noexcept {
-        FCI_ASSERT(index < kIndicesMax);
-        return indices_[index];
-    }
     /// Where these bytes lie; nullptr: in no window.
     [[nodiscard]] std::byte* find(std::uint64_t address, std::uint64_t bytes) const noexcept {
         for (const Window& window : all_) {
@@ -68,7 +53,6 @@ public:
     }
 
 private:
-    static_assert(kNowhere > kPairLimit, "it lies in no block");
     struct Window {
         std::uint64_t base = 0;
         std::span<std::byte> local{};  // empty: closed
@@ -76,7 +60,6 @@ private:
 
     std::span<std::byte> memory_;
     std::array<Window, kWindowsMax> all_{};
-    std::array<std::uint64_t, kIndicesMax> indices_;
 };
 
 }  // namespace fci::nhi

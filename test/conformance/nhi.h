@@ -63,7 +63,7 @@ protected:
             return true;
         }));
     }
-    Status put(unsigned from, nhi::GroupId to, std::uint64_t address, const void* bytes,
+    Status put(unsigned from, nhi::PeerId to, std::uint64_t address, const void* bytes,
                std::size_t length) {
         Transfer transfer(to);
         transfer.put(LcsAddress{address}, bytes, length);

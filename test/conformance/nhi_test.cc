@@ -428,84 +428,8 @@ TEST_P(Nhi, window__bad_arguments) {
     EXPECT_EQ(net.open_window(1, base + 4088, memory.subspan(8192, 16)), Status::invalid);
     EXPECT_EQ(net.open_window(1, base + 4096, memory.subspan(8192, 16)), Status::ok);
     EXPECT_EQ(net.close_window(nhi::kWindowsMax), Status::invalid);
-    EXPECT_EQ(net.set_indirection_address(nhi::kIndicesMax, base), Status::invalid);
     EXPECT_EQ(net.configure_event(nhi::kEventsMax, {}), Status::invalid);
     EXPECT_EQ(net.mask_event_interrupt(nhi::kEventsMax, true), Status::invalid);
-}
-
-TEST_P(Nhi, index__each_receiver_has_its_own_address) {
-    open_attached(3);
-    const nhi::PeerId ranks[] = {nhi::kSelf, id_of(0, 1), id_of(0, 2)};
-    nhi::GroupId group = 0;
-    ASSERT_EQ(network(0).create_group(ranks, &group), Status::ok);
-    for (unsigned i = 0; i < 3; ++i) {
-        ASSERT_EQ(network(i).open_window(0, LcsAddress{nhi::kPairLimit},
-                                         device(i).communication_memory()), Status::ok);
-        ASSERT_EQ(network(i).set_indirection_address(
-                      7, LcsAddress{nhi::kPairLimit + 1024 * (i + 1)}), Status::ok);
-    }
-    world_->settle();
-    const std::uint64_t data[2] = {11, 12};
-    Transfer transfer(group);
-    transfer.put(nhi::Index{7}, data, sizeof data);
-    ASSERT_EQ(initiate(0, transfer), Status::ok);
-    for (unsigned i = 0; i < 3; ++i) {
-        const auto* const memory =
-            reinterpret_cast<const std::uint64_t*>(device(i).communication_memory().data());
-        EXPECT_TRUE(
-            world_->until([&] { return flag::load_acquire(memory[128 * (i + 1) + 1]) == 12; }));
-        EXPECT_EQ(memory[128 * (i + 1)], 11u);
-    }
-    Transfer unset(group);
-    unset.put(nhi::Index{8}, data, sizeof data);
-    (void)network(0).initiate_transfer(unset);  // nowhere
-    Transfer none(group);
-    none.put(nhi::kIndicesMax, data, sizeof data);
-    EXPECT_EQ(initiate(0, none), Status::invalid);
-}
-
-TEST_P(Nhi, group__includes_the_sender) {
-    open_attached(3);
-    const nhi::PeerId b = id_of(0, 1), c = id_of(0, 2);
-    const nhi::PeerId ranks[] = {c, nhi::kSelf, b, c};
-    nhi::GroupId group = 0;
-    ASSERT_EQ(network(0).create_group(ranks, &group), Status::ok);
-    EXPECT_NE(group & nhi::kGroupFlag, 0u);
-    const std::uint64_t word = 9;
-    ASSERT_EQ(put(0, group, 128, &word, 8), Status::ok);
-    EXPECT_TRUE(world_->until([&] {
-        return flag::load_acquire(words(0, nhi::kSelf)[16]) == 9 &&
-               flag::load_acquire(words(1, id_of(1, 0))[16]) == 9 &&
-               flag::load_acquire(words(2, id_of(2, 0))[16]) == 9;
-    }));
-    const nhi::PeerId two[] = {b, nhi::kSelf};
-    nhi::GroupId second = 0;
-    ASSERT_EQ(network(0).create_group(two, &second), Status::ok);
-    EXPECT_NE(second, group);
-    EXPECT_EQ(network(0).destroy_group(group), Status::ok);
-    EXPECT_EQ(network(0).destroy_group(group), Status::not_found);
-    EXPECT_EQ(put(0, group, 128, &word, 8), Status::invalid);
-    EXPECT_EQ(put(0, second, 136, &word, 8), Status::ok);
-    EXPECT_EQ(network(0).create_group({}, &group), Status::invalid);
-    const nhi::PeerId unknown[] = {77};
-    EXPECT_EQ(network(0).create_group(unknown, &group), Status::invalid);
-    EXPECT_EQ(network(0).destroy_group(nhi::kSelf), Status::not_found);
-}
-
-TEST_P(Nhi, group__with_a_lost_member_is_refused_without_trace) {
-    open_attached(3);
-    const nhi::PeerId b = id_of(0, 1), c = id_of(0, 2);
-    const nhi::PeerId ranks[] = {b, c};
-    nhi::GroupId group = 0;
-    ASSERT_EQ(network(0).create_group(ranks, &group), Status::ok);
-    world_->close(2);
-    ASSERT_TRUE(world_->until([&] { return ear(0).lost.size() == 1; }));
-    const std::uint64_t word = 9;
-    Transfer transfer(group);
-    transfer.put(LcsAddress{0}, &word, 8);
-    EXPECT_EQ(initiate(0, transfer), Status::lost);
-    world_->settle();
-    EXPECT_EQ(*words(1, id_of(1, 0)), 0u);
 }
 
 // --- events ---

@@ -39,7 +39,6 @@ struct Buffers final : fci::nhi::DataTarget {
 
 /// As long as it is: the sanitizer sees a byte too many on either side.
 struct Memory final : FrameDecoder::Target {
-    std::uint64_t address_of(std::uint64_t index) const noexcept override { return 8 * index; }
     bool is_possible(PeerId, std::uint64_t address, std::uint64_t bytes) const noexcept override {
         return address <= 2 * kBytes && bytes <= kBytes;
     }

@@ -160,40 +160,27 @@ Status Station::mask_event_interrupt(nhi::EventId event, bool masked) noexcept {
 
 // --- transfers ---
 
-Status Station::check(const nhi::Transfer& transfer,
-                      std::span<const nhi::PeerId> targets) const noexcept {
+Status Station::check(const nhi::Transfer& transfer) const noexcept {
     if (!alive) return Status::lost;
-    if (targets.empty()) return Status::invalid;
-    std::uint64_t room = nhi::kPairLimit;  // of the smallest block
-    for (const nhi::PeerId id : targets) {
-        if (const Station* const there = at(id); there != nullptr) {
-            room = std::min<std::uint64_t>(room, there->settings.block_bytes);
-        }
-    }
+    const nhi::PeerId id = transfer.destination();
+    if (id >= peers.size()) return Status::invalid;
+    const Station* const there = at(id);
+    const std::uint64_t room = there != nullptr ? there->settings.block_bytes : nhi::kPairLimit;
     for (unsigned i = 0; i < transfer.parts(); ++i) {
         const nhi::Transfer::Part& part = transfer.part(i);
-        if (part.indirect ? part.address >= nhi::kIndicesMax
-                          : part.address < nhi::kPairLimit &&
-                                (part.address > room || part.bytes > room - part.address)) {
-            return Status::invalid;
-        }
+        const bool fits = part.address <= room && part.bytes <= room - part.address;
+        if (part.address < nhi::kPairLimit && !fits) return Status::invalid;
     }
-    Status answer = Status::ok;
-    for (const nhi::PeerId id : targets) {
-        switch (peers[id]->state) {
-            case Peer::State::attached: break;
-            case Peer::State::lost: return Status::lost;
-            case Peer::State::known: return Status::unreachable;
-            case Peer::State::connecting: answer = Status::again; break;
-        }
+    switch (peers[id]->state) {
+        case Peer::State::lost: return Status::lost;
+        case Peer::State::known: return Status::unreachable;
+        case Peer::State::connecting: return Status::again;
+        default: return Status::ok;
     }
-    return answer;
 }
 
 Status Station::initiate_transfer(const nhi::Transfer& transfer) noexcept {
-    const nhi::GroupId group = transfer.destination();
-    const std::span<const nhi::PeerId> targets = members(group);
-    const Status answer = check(transfer, targets);
+    const Status answer = check(transfer);
     if (answer != Status::ok) return answer;
     // An event that follows stores has nobody who would try again (nhi/link.h).
     const bool follows_stores = transfer.parts() == 0 && world.options_.stores;
@@ -206,8 +193,8 @@ Status Station::initiate_transfer(const nhi::Transfer& transfer) noexcept {
         const auto* const from = static_cast<const std::byte*>(transfer.part(i).from);
         payload->insert(payload->end(), from, from + transfer.part(i).bytes);
     }
-    FCI_ASSERT(alive && !targets.empty());
-    for (const nhi::PeerId id : targets) send(peers[id]->process, transfer, payload);
+    FCI_ASSERT(alive);
+    send(peers[transfer.destination()]->process, transfer, payload);
     world.pass(number, Call::transfer);
     return Status::ok;
 }
@@ -229,10 +216,9 @@ void Station::send(unsigned to, const nhi::Transfer& transfer,
     };
     for (unsigned i = 0; i < transfer.parts(); ++i) {
         const nhi::Transfer::Part& part = transfer.part(i);
-        action.indirect = part.indirect;
         action.address = part.address;
         // The last aligned word within the part comes last; cuts before it are at words as well.
-        const std::uint64_t base = part.indirect ? 0 : part.address;
+        const std::uint64_t base = part.address;
         const std::uint64_t end = base + part.bytes;
         const std::uint64_t word_end = end & ~7ull;
         const bool whole_word = word_end >= base + 8;

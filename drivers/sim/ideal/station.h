@@ -60,11 +60,7 @@ public:
     };
 
     [[nodiscard]] nhi::PeerId id_of(const ddi::Card& card) const noexcept;
-    /// To one peer.
-    [[nodiscard]] Status check(const nhi::Transfer& transfer) const noexcept {
-        const nhi::PeerId to = transfer.destination();
-        return check(transfer, {&to, 1});
-    }
+    [[nodiscard]] Status check(const nhi::Transfer& transfer) const noexcept;
     nhi::PeerId add(const ddi::Card& card);
     Status connect(nhi::PeerId id);
     /// The peer with that id, once both have blocks; or nullptr.
@@ -98,11 +94,6 @@ public:
 private:
     Station(World& world, unsigned number, const ddi::Card& card, const ddi::Settings& settings,
             Pages memory);
-    [[nodiscard]] nhi::PeerId known_peers() const noexcept override {
-        return static_cast<nhi::PeerId>(peers.size());
-    }
-    [[nodiscard]] Status check(const nhi::Transfer& transfer,
-                               std::span<const nhi::PeerId> targets) const noexcept;
     void send(unsigned to, const nhi::Transfer& transfer,
               const std::shared_ptr<std::vector<std::byte>>& payload) noexcept;
 

@@ -231,11 +231,9 @@ void World::apply(Action& action) noexcept {
 
 void World::apply_write(const Action& action) noexcept {
     Station& to = *stations_[action.to];
-    std::uint64_t address = action.address;
-    if (action.indirect) address = to.windows().address(address);
-    const bool nowhere = !to.alive || address == nhi::Windows::kNowhere;
+    const std::uint64_t address = action.address + action.offset;
     std::byte* const where =
-        nowhere ? nullptr : to.locate(action.from, address + action.offset, action.bytes);
+        to.alive ? to.locate(action.from, address, action.bytes) : nullptr;
     if (where == nullptr) {
         ++statistics_.dropped;
         return;
@@ -243,7 +241,7 @@ void World::apply_write(const Action& action) noexcept {
     FCI_ASSERT(action.skip + action.offset + action.bytes <= action.payload->size());
     std::memcpy(where, action.payload->data() + action.skip + action.offset, action.bytes);
     ++to.arrivals;
-    mark(address + action.offset);
+    mark(address);
     mark(action.bytes);
 }
 

@@ -86,7 +86,7 @@ public:
     struct Statistics {
         std::uint64_t transfers, parts, bytes, events;  // accepted, counted once per destination
         std::uint64_t again;                            // refused by chance
-        std::uint64_t dropped;                          // writes to no window, no index, no process
+        std::uint64_t dropped;                          // writes to no window, no process
     };
     [[nodiscard]] const Statistics& statistics() const noexcept { return statistics_; }
     /// Of everything that was applied so far, with its time and place: equal for equal runs. Not
@@ -99,13 +99,12 @@ public:
             write, data, raise, attach, notice_attached, notice_lost, die
         };
         Kind kind;
-        bool indirect = false;
         bool has_waited = false;            // for its reader, or behind what did
         Status why = Status::ok;            // notice_lost
         unsigned from = 0, to = 0;          // process numbers
         Nanoseconds time = 0;
         std::uint64_t order = 0;            // of issue, among actions of one time
-        std::uint64_t address = 0;          // write: LcsAddress or Index; data: its name;
+        std::uint64_t address = 0;          // write: LcsAddress; data: its name;
                                             // notices: the peer
         std::uint64_t offset = 0, bytes = 0;  // write: offset in the part, and length
         std::uint64_t skip = 0;             // write: the part's place in the payload

@@ -48,12 +48,12 @@ void FaultInterface::take_all_stores() noexcept {
 /// Writes into the block of one peer that is there. Others go through as they are, so that they
 /// are judged at once.
 bool FaultInterface::may_hold(const nhi::Transfer& transfer) const noexcept {
-    const nhi::GroupId to = transfer.destination();
+    const nhi::PeerId to = transfer.destination();
     if (to == nhi::kSelf || to >= device_.peers() || (to < gone_.size() && gone_[to])) return false;
     const std::size_t block = device_.block(to).size();
     for (unsigned i = 0; i < transfer.parts(); ++i) {
         const auto& part = transfer.part(i);
-        if (part.indirect || part.bytes > block || part.address > block - part.bytes) return false;
+        if (part.bytes > block || part.address > block - part.bytes) return false;
     }
     return transfer.parts() != 0;
 }
@@ -89,7 +89,7 @@ void FaultInterface::hold(const nhi::Transfer& transfer, Nanoseconds due) {
 }
 
 Status FaultInterface::initiate_transfer(const nhi::Transfer& transfer) noexcept {
-    const nhi::GroupId to = transfer.destination();
+    const nhi::PeerId to = transfer.destination();
     held_.resize(std::max<std::size_t>(held_.size(), device_.peers()));
     if (watch_of(to) != nullptr) {
         take_stores(to);
@@ -102,9 +102,7 @@ Status FaultInterface::initiate_transfer(const nhi::Transfer& transfer) noexcept
     }
     if (prng_.chance(options_.again_percent)) return Status::again;
     if (!may_hold(transfer)) {
-        // It may overtake nothing. A group: whoever is in it.
-        const bool late = (to & nhi::kGroupFlag) != 0 ? held_count_ != 0
-                                                      : to < held_.size() && !held_[to].empty();
+        const bool late = to < held_.size() && !held_[to].empty();  // it may overtake nothing
         return late ? Status::again : inner_.initiate_transfer(transfer);
     }
     if (held_[to].size() >= kHeldMost) return Status::again;

@@ -63,15 +63,6 @@ public:
     Status close_window(nhi::WindowNumber number) noexcept override {
         return inner_.close_window(number);
     }
-    Status create_group(std::span<const nhi::PeerId> peers, nhi::GroupId* group) noexcept override {
-        return inner_.create_group(peers, group);
-    }
-    Status destroy_group(nhi::GroupId group) noexcept override {
-        return inner_.destroy_group(group);
-    }
-    Status set_indirection_address(nhi::Index index, nhi::LcsAddress address) noexcept override {
-        return inner_.set_indirection_address(index, address);
-    }
     Status initiate_transfer(const nhi::Transfer& transfer) noexcept override;
     Status configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept override {
         return inner_.configure_event(event, signal);
@@ -134,7 +125,7 @@ private:
     [[nodiscard]] bool injects() const noexcept {
         return options_.delay_percent + options_.stall_per_mille + options_.again_percent != 0;
     }
-    [[nodiscard]] StoreWatch* watch_of(nhi::GroupId destination) const noexcept {
+    [[nodiscard]] StoreWatch* watch_of(nhi::PeerId destination) const noexcept {
         return destination < watches_.size() ? watches_[destination].get() : nullptr;
     }
     void take_stores(nhi::PeerId id) noexcept;

@@ -41,7 +41,6 @@ struct Buffer final : nhi::DataTarget {
 
 /// Memory at addresses from 0 on, and as much behind it that may be named but is not there.
 struct Memory final : FrameDecoder::Target {
-    std::uint64_t address_of(std::uint64_t index) const noexcept override { return 8 * index; }
     bool is_possible(nhi::PeerId writer, std::uint64_t address,
                      std::uint64_t bytes) const noexcept override {
         EXPECT_EQ(writer, kWriter);
@@ -76,9 +75,8 @@ inline void head(Stream* stream, FrameKind kind, std::uint8_t parts, std::uint32
     append(stream, &told, sizeof told);
 }
 
-inline void part(Stream* stream, std::uint64_t address, std::uint64_t bytes,
-                 bool indirect = false) {
-    const PartHead told{address, bytes | (indirect ? PartHead::kIndirect : 0)};
+inline void part(Stream* stream, std::uint64_t address, std::uint64_t bytes) {
+    const PartHead told{address, bytes};
     append(stream, &told, sizeof told);
 }
 

@@ -210,17 +210,12 @@ TEST_F(ShmHostile, tables__that_point_anywhere) {
     for (unsigned i = 0; i < 200'000; ++i) {
         WindowEntry& window = header.window[prng.below(nhi::kWindowsMax)];
         window = {prng.next() | 1, anything(), anything(), anything()};
-        header.index[3] = anything();
         header.wanted_events = prng.next();
         header.counting = static_cast<std::uint32_t>(prng.next());
         header.interrupting = static_cast<std::uint32_t>(prng.next());
         const std::uint64_t data[8] = {};
         nhi::Transfer transfer(id);
-        if (prng.chance(50)) {
-            transfer.put(nhi::Index{3}, data, prng.below(sizeof data + 1));
-        } else {
-            transfer.put(nhi::LcsAddress{anything()}, data, prng.below(sizeof data + 1));
-        }
+        transfer.put(nhi::LcsAddress{anything()}, data, prng.below(sizeof data + 1));
         if (prng.chance(10)) transfer.raise(static_cast<nhi::EventId>(prng.below(32)));
         stored += host.device->network().initiate_transfer(transfer) == Status::ok;
         std::byte* const there = host.device->network().map(id, nhi::LcsAddress{anything()}, 64);

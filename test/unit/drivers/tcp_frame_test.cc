@@ -22,13 +22,12 @@ TEST(frame_decoder, take__any_cut_gives_the_same_memory) {
             events |= raised;
             std::vector<std::pair<std::uint64_t, std::uint64_t>> places;
             for (unsigned p = 0; p < parts; ++p) {
-                const bool indirect = prng.chance(20);
                 const std::uint64_t bytes = prng.below(prng.chance(20) ? 30'000 : 300);
                 // Some lie nowhere, in part or whole.
-                std::uint64_t address = prng.below(prng.chance(95) ? kBytes - bytes : 2 * kBytes);
-                if (indirect) address = prng.below(nhi::kIndicesMax);
-                part(&stream, address, bytes, indirect);
-                places.emplace_back(indirect ? 8 * address : address, bytes);
+                const std::uint64_t address =
+                    prng.below(prng.chance(95) ? kBytes - bytes : 2 * kBytes);
+                part(&stream, address, bytes);
+                places.emplace_back(address, bytes);
             }
             for (const auto& [address, bytes] : places) {
                 std::vector<std::byte> data(bytes);
@@ -92,10 +91,6 @@ TEST(frame_decoder, take__what_no_peer_sends_is_refused) {
     EXPECT_TRUE(refused([&](Stream* s) { head(s, goodbye, 1); }));
     EXPECT_TRUE(refused([&](Stream* s) { head(s, goodbye, 0, 1); }));
     EXPECT_TRUE(refused([&](Stream* s) { head(s, goodbye, 0), head(s, goodbye, 0); }));
-    EXPECT_TRUE(refused([&](Stream* s) {
-        head(s, transfer, 1);
-        part(s, nhi::kIndicesMax, 8, true);
-    }));
 }
 
 TEST(frame_decoder, take__what_names_no_place_is_refused_before_it_swallows_the_stream) {

@@ -65,8 +65,6 @@ TEST(last_request, is_one__only_what_such_a_frame_can_say) {
     EXPECT_FALSE(LastRequest::is_one(put(put(none, 0, 64), 64, 8)));
     EXPECT_TRUE(LastRequest::is_one(put(none, 64, 64).raise(7)));
     EXPECT_FALSE(LastRequest::is_one(put(none, 64, 64).raise(8)));
-    nhi::Transfer indirect(kWriter);
-    EXPECT_FALSE(LastRequest::is_one(indirect.put(nhi::Index{1}, line.data(), sizeof line)));
 }
 
 TEST(last_request, hear__any_cut_gives_the_same_memory) {

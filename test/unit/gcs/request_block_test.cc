@@ -40,13 +40,6 @@ public:
         return Status::unsupported;
     }
     Status close_window(nhi::WindowNumber) noexcept override { return Status::unsupported; }
-    Status create_group(std::span<const nhi::PeerId>, nhi::GroupId*) noexcept override {
-        return Status::unsupported;
-    }
-    Status destroy_group(nhi::GroupId) noexcept override { return Status::unsupported; }
-    Status set_indirection_address(nhi::Index, nhi::LcsAddress) noexcept override {
-        return Status::unsupported;
-    }
     Status configure_event(nhi::EventId, nhi::EventSignal) noexcept override {
         return Status::unsupported;
     }

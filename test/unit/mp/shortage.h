@@ -52,15 +52,6 @@ public:
     Status close_window(nhi::WindowNumber number) noexcept override {
         return inner_.close_window(number);
     }
-    Status create_group(std::span<const nhi::PeerId> ranks, nhi::GroupId* group) noexcept override {
-        return inner_.create_group(ranks, group);
-    }
-    Status destroy_group(nhi::GroupId group) noexcept override {
-        return inner_.destroy_group(group);
-    }
-    Status set_indirection_address(nhi::Index index, nhi::LcsAddress address) noexcept override {
-        return inner_.set_indirection_address(index, address);
-    }
     Status initiate_transfer(const nhi::Transfer& transfer) noexcept override {
         const InForce not_here(false);
         return inner_.initiate_transfer(transfer);
