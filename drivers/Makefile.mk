@@ -3,8 +3,10 @@ noinst_LTLIBRARIES += libfci_sim.la
 libfci_sim_la_SOURCES = \
 	drivers/sim/ideal/scheduler.h \
 	drivers/sim/ideal/station_data.cc \
+	drivers/sim/ideal/station_hints.cc \
 	drivers/sim/ideal/station.cc \
 	drivers/sim/ideal/station_data.h \
+	drivers/sim/ideal/station_hints.h \
 	drivers/sim/ideal/station.h \
 	drivers/sim/ideal/world.cc \
 	drivers/sim/ideal/world.h \

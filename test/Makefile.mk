@@ -113,6 +113,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/shm_region_test.cc \
 	test/unit/drivers/shm_store_test.cc \
 	test/unit/drivers/shm_wake_test.cc \
+	test/unit/drivers/sim_hints_test.cc \
 	test/unit/drivers/sim_ideal_test.cc \
 	test/unit/drivers/sim_stream_test.cc \
 	test/unit/drivers/tap_fault_shm_test.cc \
@@ -187,6 +188,7 @@ test_mp_LDADD = libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la $(G
 # Every driver keeps the contract of the network interface.
 unit_tests += test_conformance
 test_conformance_SOURCES = \
+	test/conformance/hints_test.cc \
 	test/conformance/mixed.h \
 	test/conformance/link_test.cc \
 	test/conformance/nhi.h \

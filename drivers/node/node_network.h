@@ -43,6 +43,7 @@ public:
     [[nodiscard]] nhi::DataWay* data() noexcept override {
         return data_.is_there() ? &data_ : nullptr;
     }
+    [[nodiscard]] nhi::Hints* hints() noexcept override { return network_[kFar]->hints(); }
 
     /// Some event wakes a sleeper. A turn since the last one was unmasked may have taken it from
     /// the network, which then says nothing of it to whoever sleeps.

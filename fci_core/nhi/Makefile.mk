@@ -2,6 +2,8 @@
 noinst_HEADERS += \
 	%D%/bookkeeping.h \
 	%D%/data.h \
+	%D%/hints.h \
+	%D%/index_table.h \
 	%D%/link.h \
 	%D%/network_interface.h \
 	%D%/transfer.h \

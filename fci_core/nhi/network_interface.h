@@ -7,6 +7,7 @@
 
 #include "fci_core/base/status.h"
 #include "fci_core/nhi/data.h"
+#include "fci_core/nhi/hints.h"
 #include "fci_core/nhi/link.h"
 #include "fci_core/nhi/transfer.h"
 #include "fci_core/nhi/types.h"
@@ -81,6 +82,8 @@ public:
     [[nodiscard]] virtual Ordering ordering() noexcept { return Ordering::by_all; }
     /// nullptr: it has no such way.
     [[nodiscard]] virtual DataWay* data() noexcept { return nullptr; }
+    /// nullptr: nothing here reaches many at once.
+    [[nodiscard]] virtual Hints* hints() noexcept { return nullptr; }
     /// Copies between local memory and memory of `id` that lies in no window, by the kernel.
     /// All bytes or an error; `remote` is an address in that process. unsupported: not with this
     /// peer in this direction, which a copy of no bytes finds out. It may become so at any time,

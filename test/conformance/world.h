@@ -57,5 +57,7 @@ struct Maker {
 };
 
 std::span<const Maker> makers();
+/// Of worlds in which each device is on a host of its own, and hears hints of the others.
+std::span<const Maker> hint_makers();
 
 }  // namespace fci::conformance

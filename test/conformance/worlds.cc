@@ -151,6 +151,23 @@ std::unique_ptr<World> make_rough_sim_world() {
                                                         .kernel_copy = true});
 }
 
+std::unique_ptr<World> make_hinting_world() {
+    return std::make_unique<SimWorld>(
+        sim::WorldOptions{.seed = 15, .per_host = 1, .hints = {.work = true}});
+}
+
+/// Hints are lost, doubled and late.
+std::unique_ptr<World> make_rough_hinting_world() {
+    return std::make_unique<SimWorld>(sim::WorldOptions{.seed = 16,
+                                                        .long_delay_percent = 5,
+                                                        .again_percent = 20,
+                                                        .per_host = 1,
+                                                        .hints = {.work = true,
+                                                                  .lost_percent = 30,
+                                                                  .twice_percent = 30,
+                                                                  .late_percent = 10}});
+}
+
 /// Half of the pairs share a host, beginning with the first two processes or not.
 class MixedWorld final : public Devices {
 public:
@@ -241,8 +258,14 @@ constexpr Maker kMakers[] = {
     {"loopback", make_loopback_world, false, false},
 };
 
+constexpr Maker kHintMakers[] = {
+    {"sim_ideal", make_hinting_world, false, false},
+    {"sim_ideal_rough", make_rough_hinting_world, false, false},
+};
+
 }  // namespace
 
 std::span<const Maker> makers() { return kMakers; }
+std::span<const Maker> hint_makers() { return kHintMakers; }
 
 }  // namespace fci::conformance

@@ -97,6 +97,7 @@ unsigned Station::poll(Nanoseconds now) noexcept {
         world.turn(now);
     }
     const unsigned work = std::exchange(arrivals, 0);
+    its_hints.take();
     // A listener may connect, and die; what comes in meanwhile waits for the next turn.
     return work + notices.tell(listener, [&](const ddi::Notice& notice) {
         FCI_ASSERT(notice.id < peers.size() && notice.why != Status::again);
@@ -144,6 +145,15 @@ std::byte* Station::locate(unsigned from, std::uint64_t address, std::uint64_t b
     const std::span<std::byte> block = peers[id_of_process[from]]->block.span();
     const bool fits = address <= block.size() && bytes <= block.size() - address;
     return fits ? block.data() + address : nullptr;
+}
+
+void Station::hear(const World::Action& action) {
+    if (!its_hints.arrive(action)) {
+        ++world.statistics_.hints_lost;
+        return;
+    }
+    ++arrivals;
+    woken_ = may_wake() || woken_;
 }
 
 void Station::raise(std::uint32_t events) noexcept {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "drivers/sim/ideal/station_data.h"
+#include "drivers/sim/ideal/station_hints.h"
 #include "drivers/sim/ideal/world.h"
 #include "fci_core/ddi/notices.h"
 #include "fci_core/nhi/bookkeeping.h"
@@ -48,6 +49,9 @@ public:
     Status copy(nhi::PeerId id, Direction direction, std::uint64_t remote, void* local,
                 std::size_t bytes) noexcept override;
     [[nodiscard]] nhi::DataWay* data() noexcept override { return &its_data; }
+    [[nodiscard]] nhi::Hints* hints() noexcept override {
+        return world.options_.hints.work ? &its_hints : nullptr;
+    }
 
     // --- what its Device and the world ask for ---
     struct Peer {
@@ -70,6 +74,8 @@ public:
     [[nodiscard]] std::byte* locate(unsigned from, std::uint64_t address,
                                     std::uint64_t bytes) noexcept;
     void raise(std::uint32_t events) noexcept;
+    /// A hint is here. It ends a sleep that an event would end.
+    void hear(const World::Action& action);
     void sleep(Nanoseconds timeout) noexcept;
     [[nodiscard]] bool is_woken() const noexcept { return woken_ || !notices.empty(); }
     [[nodiscard]] Nanoseconds now() const noexcept;
@@ -82,6 +88,7 @@ public:
     bool alive = true;
     ddi::PeerListener* listener = nullptr;
     StationData its_data{*this};
+    StationHints its_hints{*this};
     std::vector<std::unique_ptr<Peer>> peers;  // by id
     std::vector<nhi::PeerId> id_of_process;  // by process number, kNoPeer: not known
     std::vector<Nanoseconds> last_to;          // by process number: the pair's newest action

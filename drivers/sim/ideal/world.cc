@@ -165,8 +165,9 @@ void World::turn(Nanoseconds now) noexcept {
 }
 
 bool World::is_idle(unsigned process) const noexcept {
-    return std::none_of(actions_.begin(), actions_.end(),
-                        [&](const Action& action) { return action.from == process; });
+    return std::none_of(actions_.begin(), actions_.end(), [&](const Action& action) {
+        return action.from == process && action.kind != Action::Kind::hint;
+    });
 }
 
 bool World::is_woken(unsigned process) const noexcept {
@@ -215,6 +216,10 @@ void World::apply(Action& action) noexcept {
             mark(action.offset);
             mark(action.bytes);
             if (!to.its_data.apply(action)) ++statistics_.dropped;
+            break;
+        case Action::Kind::hint:
+            mark(action.hint.offset);
+            to.hear(action);
             break;
         case Action::Kind::raise:
             if (to.alive) to.raise(action.events);

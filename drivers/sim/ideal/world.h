@@ -17,10 +17,19 @@
 #include "fci_core/base/prng.h"
 #include "fci_core/base/status.h"
 #include "fci_core/ddi/device.h"
+#include "fci_core/nhi/hints.h"
 #include "fci_core/nhi/network_interface.h"
 #include "fci_core/nhi/types.h"
 
 namespace fci::sim {
+
+struct HintOptions {
+    bool work = false;  // NetworkInterface::hints()
+    unsigned lost_percent = 0, twice_percent = 0, late_percent = 0;
+    Nanoseconds late_max = 5'000'000;
+    std::uint64_t deaf = 0;     // a bit for each process that none gets to
+    Nanoseconds deaf_from = 0;  // from that time on
+};
 
 struct WorldOptions {
     std::uint64_t seed = 1;
@@ -37,7 +46,9 @@ struct WorldOptions {
     bool kernel_copy = false;  // copy() works
     bool copy_faults = false;  // ... but finds no memory at either address
     unsigned refused_percent = 0;  // ... and for so many only 0 to 29 times, in either direction
-    bool direct = false;       // and between hosts: NetworkInterface::data() works
+    // Between hosts:
+    bool direct = false;       // NetworkInterface::data() works
+    HintOptions hints{};
 };
 
 class Station;
@@ -87,6 +98,7 @@ public:
         std::uint64_t transfers, parts, bytes, events;  // accepted, counted once per destination
         std::uint64_t again;                            // refused by chance
         std::uint64_t dropped;                          // writes to no window, no process
+        std::uint64_t hints, hints_lost;                // pieces, counted once per destination
     };
     [[nodiscard]] const Statistics& statistics() const noexcept { return statistics_; }
     /// Of everything that was applied so far, with its time and place: equal for equal runs. Not
@@ -96,7 +108,7 @@ public:
     /// What happens at a time.
     struct Action {
         enum class Kind : std::uint8_t {
-            write, data, raise, attach, notice_attached, notice_lost, die
+            write, data, raise, hint, attach, notice_attached, notice_lost, die
         };
         Kind kind;
         bool has_waited = false;            // for its reader, or behind what did
@@ -112,6 +124,7 @@ public:
         std::shared_ptr<std::vector<std::byte>> payload{};
         const std::byte* borrowed = nullptr;  // data, where there is no payload
         std::string reason{};               // notice_lost
+        nhi::Hint hint{};
         [[nodiscard]] bool later_than(const Action& other) const noexcept {
             return time != other.time ? time > other.time : order > other.order;
         }
@@ -120,6 +133,7 @@ public:
 private:
     friend class Station;
     friend class StationData;
+    friend class StationHints;
 
     void schedule(Nanoseconds time, Action action) noexcept;
     void apply(Action& action) noexcept;

@@ -91,6 +91,7 @@ public:
     [[nodiscard]] nhi::DataWay* data() noexcept override {
         return data_.is_there() ? &data_ : nullptr;
     }
+    [[nodiscard]] nhi::Hints* hints() noexcept override { return inner_.hints(); }
     /// Nothing that it must not overtake is held back for that peer, and there is room.
     [[nodiscard]] bool lets_data_pass(nhi::PeerId id) noexcept {
         const bool late = id < held_.size() && !held_[id].empty();

@@ -1,0 +1,50 @@
+// StationHints: hints of a simulated process to those of other hosts. Each piece reaches each of
+// them by itself: it is lost, doubled or late, and overtakes others. What has come waits until the
+// process polls, as in the buffer of a socket, and is dropped when that is full.
+#pragma once
+
+#include <deque>
+
+#include "drivers/sim/ideal/world.h"
+#include "fci_core/nhi/index_table.h"
+
+namespace fci::sim {
+
+class StationHints final : public nhi::Hints {
+public:
+    explicit StationHints(Station& station) noexcept : station_(station) {}
+
+    Status join(std::uint64_t name, nhi::HintListener& listener) noexcept override {
+        return table_.join(name, listener);
+    }
+    void leave(std::uint64_t name) noexcept override { table_.leave(name); }
+    Status expect(std::uint64_t name, std::uint64_t number,
+                  std::span<std::byte> to) noexcept override {
+        return table_.expect(name, number, to);
+    }
+    void withdraw(std::uint64_t name, std::uint64_t number) noexcept override {
+        table_.withdraw(name, number);
+    }
+    Status hint(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept override;
+
+    /// False: there is no room, and it is lost.
+    [[nodiscard]] bool arrive(const World::Action& action);
+    /// Puts what has come where it belongs, and tells of it; how much that was.
+    unsigned take() noexcept;
+
+private:
+    static constexpr std::size_t kRoom = 256;  // of pieces, as in a socket of 212 992 bytes
+
+    struct Piece {
+        nhi::Hint hint;
+        std::shared_ptr<std::vector<std::byte>> bytes;
+    };
+    void send(World::Action piece) noexcept;
+    [[nodiscard]] bool is_deaf() const noexcept;
+
+    Station& station_;
+    nhi::IndexTable table_;
+    std::deque<Piece> here_;
+};
+
+}  // namespace fci::sim

@@ -1,0 +1,62 @@
+// Hints: an early copy of bytes, to many processes at once, of what other ways bring or can bring
+// anyway (indirect mode, §2.5.2, fig. 2.18; its use, §2.6.11, fig. 2.63; docs/nhi.md).
+//
+// The sender names an index, and the table of each receiver says where the bytes go there: anywhere
+// in its memory. A hint may come once, more often, late or never, and in any order, beside all that
+// transfers bring. What is told of has come as it was sent.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "fci_core/base/status.h"
+
+namespace fci::nhi {
+
+struct Hint {
+    std::uint64_t name;    // of the group that it is for
+    std::uint64_t number;  // of what its bytes belong to; nothing else of the group ever has it
+    std::uint32_t offset;  // of these bytes there
+    std::uint32_t total;   // of all that belongs to the number
+    std::uint16_t rank;    // in the group, of who sends
+};
+
+/// Who is told of what has come, in NetworkInterface::poll(). It may call everything of Hints.
+class HintListener {
+public:
+    virtual ~HintListener() = default;
+    /// `bytes` of the hint lie where they were expected. Maybe not for the first time.
+    virtual void arrived(const Hint& hint, std::size_t bytes) noexcept = 0;
+};
+
+class Hints {
+public:
+    /// So many numbers of a group can be expected at a time: its index is the number modulo this,
+    /// and what is left of the number tells one use of the index from the next (a generation).
+    static constexpr unsigned kIndices = 16;
+    /// Bytes of one hint come in pieces of that length, and what is left; each by itself.
+    static constexpr std::size_t kPieceMost = 1440;
+    static constexpr std::size_t kMost = 44 * kPieceMost;
+
+    virtual ~Hints() = default;
+
+    /// Hints of this group are sent and heard from now on. invalid: it was joined already.
+    /// exhausted: no memory. unsupported: nobody would hear them, and none are heard.
+    virtual Status join(std::uint64_t name, HintListener& listener) noexcept = 0;
+    /// Nothing of it is written any more, nor told.
+    virtual void leave(std::uint64_t name) noexcept = 0;
+    /// Bytes of the number go to `to`, from their offset on, until withdraw() or leave(), or until
+    /// another number with this index is expected. Whose total is longer do not. not_found: the
+    /// group was not joined.
+    virtual Status expect(std::uint64_t name, std::uint64_t number,
+                          std::span<std::byte> to) noexcept = 0;
+    virtual void withdraw(std::uint64_t name, std::uint64_t number) noexcept = 0;
+    /// To all others that have joined the group, if they hear it; on this host nobody need hear it.
+    /// At most kMost bytes, within the total; they may be used for anything on return. again:
+    /// nothing was sent, as there is no room. not_found: the group was not joined. invalid: too
+    /// many bytes.
+    virtual Status hint(const Hint& hint, std::span<const std::byte> bytes) noexcept = 0;
+};
+
+}  // namespace fci::nhi

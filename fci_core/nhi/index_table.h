@@ -1,0 +1,72 @@
+// IndexTable: where hints go here (§2.5.2, fig. 2.19). What every driver with hints keeps; what it
+// is asked about may have been sent by anybody.
+#pragma once
+
+#include <array>
+#include <new>
+#include <unordered_map>
+
+#include "fci_core/base/assert.h"
+#include "fci_core/nhi/hints.h"
+
+namespace fci::nhi {
+
+class IndexTable {
+public:
+    Status join(std::uint64_t name, HintListener& listener) noexcept try {
+        const bool is_new = groups_.try_emplace(name, Group{&listener, {}}).second;
+        return is_new ? Status::ok : Status::invalid;
+    } catch (const std::bad_alloc&) {
+        return Status::exhausted;
+    }
+    void leave(std::uint64_t name) noexcept { groups_.erase(name); }
+    [[nodiscard]] bool has(std::uint64_t name) const noexcept { return groups_.contains(name); }
+
+    Status expect(std::uint64_t name, std::uint64_t number, std::span<std::byte> to) noexcept {
+        const auto found = groups_.find(name);
+        if (found == groups_.end()) return Status::not_found;
+        found->second.entries[number % kIndices] = {number, to, true};
+        return Status::ok;
+    }
+    void withdraw(std::uint64_t name, std::uint64_t number) noexcept {
+        const auto found = groups_.find(name);
+        if (found == groups_.end()) return;
+        Entry& entry = found->second.entries[number % kIndices];
+        if (entry.number == number) entry = {};
+    }
+
+    struct Place {
+        std::byte* at = nullptr;
+        HintListener* listener = nullptr;  // nullptr: these bytes go nowhere
+        std::uint64_t number = 0;          // all of it
+    };
+    /// Of the hint's number the lower half counts, as no more need travel.
+    [[nodiscard]] Place find(const Hint& hint, std::size_t bytes) const noexcept {
+        const auto found = groups_.find(hint.name);
+        if (found == groups_.end()) return {};
+        const Entry& entry = found->second.entries[hint.number % kIndices];
+        const bool is_it = entry.is_expected && static_cast<std::uint32_t>(entry.number) ==
+                                                    static_cast<std::uint32_t>(hint.number);
+        const bool fits = hint.total <= entry.to.size() && hint.offset <= hint.total &&
+                          bytes <= hint.total - hint.offset;
+        if (!is_it || !fits) return {};
+        FCI_ASSERT(found->second.listener != nullptr);
+        return {entry.to.data() + hint.offset, found->second.listener, entry.number};
+    }
+
+private:
+    static constexpr unsigned kIndices = Hints::kIndices;
+
+    struct Entry {
+        std::uint64_t number = 0;
+        std::span<std::byte> to{};
+        bool is_expected = false;
+    };
+    struct Group {
+        HintListener* listener;
+        std::array<Entry, kIndices> entries;  // by index
+    };
+    std::unordered_map<std::uint64_t, Group> groups_;  // by name
+};
+
+}  // namespace fci::nhi
