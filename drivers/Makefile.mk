@@ -65,6 +65,16 @@ libfci_shm_la_SOURCES = \
 	drivers/shm/socket.h \
 	drivers/shm/store.h
 
+noinst_LTLIBRARIES += libfci_multicast.la
+libfci_multicast_la_SOURCES = \
+	drivers/multicast/datagram.cc \
+	drivers/multicast/datagram.h \
+	drivers/multicast/multicast.cc \
+	drivers/multicast/multicast.h \
+	drivers/multicast/place.h \
+	drivers/multicast/sockets.cc \
+	drivers/multicast/sockets.h
+
 noinst_LTLIBRARIES += libfci_tcp.la
 libfci_tcp_la_SOURCES = \
 	drivers/tcp/connection.cc \

@@ -71,6 +71,7 @@ unit_tests += test_base
 test_base_SOURCES = \
 	test/unit/limit.h \
 	test/unit/base/clock_test.cc \
+	test/unit/base/crc32c_test.cc \
 	test/unit/base/error_text_test.cc \
 	test/unit/base/fork_watch_test.cc \
 	test/unit/base/flag_test.cc \
@@ -99,6 +100,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/calls.h \
 	test/unit/drivers/frames.h \
 	test/unit/drivers/invented_interfaces.h \
+	test/unit/drivers/multicast_test.cc \
 	test/unit/drivers/network_choice_test.cc \
 	test/unit/drivers/network_pattern_test.cc \
 	test/unit/drivers/node_test.cc \
@@ -130,7 +132,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tcp_pulse_test.cc \
 	test/unit/steps.h
 test_drivers_LDADD = libfci_tap.la libfci_sim.la libfci_node.la libfci_shm.la libfci_tcp.la \
-	libfci_host.la libfci_base.la $(GTEST_LIBS)
+	libfci_multicast.la libfci_host.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_progress
 test_progress_SOURCES = \
@@ -205,7 +207,7 @@ test/conformance/loopback.h: $(srcdir)/docs/drivers.md
 	$(srcdir)/docs/drivers.md; } >$@.new && \
 	test $$(grep -vc '^#pragma\|^ *$$' $@.new) -lt 200 && mv $@.new $@
 test_conformance_LDADD = libfci_tap.la libfci_sim.la libfci_node.la libfci_shm.la libfci_tcp.la \
-	libfci_host.la libfci_base.la $(GTEST_LIBS)
+	libfci_multicast.la libfci_host.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_api
 test_api_SOURCES = \
@@ -278,7 +280,7 @@ simulation_SOURCES = \
 	test/simulation/simulation.h \
 	test/simulation/simulation_run.cc
 simulation_LDADD = libfci_mp.la libfci_tap.la libfci_sim.la libfci_node.la libfci_shm.la libfci_tcp.la \
-	libfci_host.la libfci_base.la
+	libfci_multicast.la libfci_host.la libfci_base.la
 dist_noinst_DATA += test/simulation/seeds.txt
 
 # Whole jobs of processes likewise, with what they ask of their host, in virtual time.
@@ -314,6 +316,7 @@ EXTRA_DIST += test/fabtests
 dist_noinst_SCRIPTS += test/fuzz/run
 EXTRA_DIST += \
 	test/fuzz/corpus \
+	test/fuzz/datagrams.cc \
 	test/fuzz/door.cc \
 	test/fuzz/frames.cc
 

@@ -20,6 +20,8 @@ struct Interface {
     bool is_up = false;
     bool has_link = false;  // somebody is at the other end
     bool is_loopback = false;
+    bool has_multicast = false;
+    int mtu = 0;  // bytes of a packet at most
     bool is_hardware_type = false;      // Ethernet or InfiniBand, not a tunnel
     int parent = 0;                     // index of the one that it is made on; 0: none
     bool has_parent_elsewhere = false;  // in another network namespace

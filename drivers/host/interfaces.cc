@@ -68,10 +68,12 @@ void add_link(Bytes content, std::vector<Interface>* interfaces) {
     added.is_up = (link.ifi_flags & IFF_UP) != 0;
     added.has_link = (link.ifi_flags & IFF_RUNNING) != 0;  // a second late, unlike CARRIER
     added.is_loopback = (link.ifi_flags & IFF_LOOPBACK) != 0;
+    added.has_multicast = (link.ifi_flags & IFF_MULTICAST) != 0;
     added.is_hardware_type = link.ifi_type == ARPHRD_ETHER || link.ifi_type == ARPHRD_INFINIBAND;
     for_each_attribute(content.subspan(sizeof link), [&](int type, Bytes value) {
         if (type == IFLA_IFNAME) added.name = text_of(value);
         if (type == IFLA_CARRIER && !value.empty()) added.has_link = value[0] != std::byte{0};
+        if (type == IFLA_MTU) added.mtu = number_of(value);
         if (type == IFLA_MASTER) added.master = number_of(value);
         if (type == IFLA_LINK && number_of(value) != added.index) added.parent = number_of(value);
         if (type == IFLA_LINK_NETNSID) added.has_parent_elsewhere = true;

@@ -57,7 +57,7 @@ public:
     virtual void end(int stream, bool wholly) noexcept = 0;
     virtual void close(int stream) noexcept = 0;
 
-    enum class Source : std::uint32_t { door, caller, peer };
+    enum class Source : std::uint32_t { door, caller, peer, hints };
     struct Event {
         Source source;
         std::uint32_t detail;

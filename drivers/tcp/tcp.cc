@@ -9,13 +9,13 @@ namespace fci::tcp {
 
 std::unique_ptr<ddi::Device> open_tcp(const ddi::Settings& settings, Status* status,
                                       std::string* error) {
-    return open_over(std::make_unique<Kernel>(), settings, status, error);
+    return TcpDevice::open(settings, true, std::make_unique<Kernel>(), status, error);
 }
 
 std::unique_ptr<ddi::Device> open_over(std::unique_ptr<Streams> streams,
                                        const ddi::Settings& settings, Status* status,
                                        std::string* error) {
-    return TcpDevice::open(settings, std::move(streams), status, error);
+    return TcpDevice::open(settings, false, std::move(streams), status, error);
 }
 
 /// By doing it: a device with the least memory.

@@ -12,7 +12,7 @@ namespace fci::tcp {
 
 std::unique_ptr<ddi::Device> open_tcp(const ddi::Settings& settings, Status* status,
                                       std::string* error);
-/// Over others than the kernel's.
+/// Over others than the kernel's, and without hints.
 std::unique_ptr<ddi::Device> open_over(std::unique_ptr<Streams> streams,
                                        const ddi::Settings& settings, Status* status,
                                        std::string* error);

@@ -12,7 +12,7 @@
 
 namespace fci::tcp {
 
-std::unique_ptr<ddi::Device> TcpDevice::open(const ddi::Settings& settings,
+std::unique_ptr<ddi::Device> TcpDevice::open(const ddi::Settings& settings, bool of_kernel,
                                              std::unique_ptr<Streams> streams, Status* status,
                                              std::string* error) {
     if (settings.block_bytes == 0 || settings.block_bytes > nhi::kPairLimit) {
@@ -40,6 +40,7 @@ std::unique_ptr<ddi::Device> TcpDevice::open(const ddi::Settings& settings,
         std::unique_ptr<TcpDevice> device(new TcpDevice(own, std::move(streams), Pages(bytes)));
         device->network_choice_ = std::move(choice);
         *status = device->start(error);
+        if (*status == Status::ok && of_kernel && settings.multicast) device->open_hints();
         if (*status == Status::ok) return device;
     } catch (const std::bad_alloc&) {
         *status = Status::exhausted;
@@ -80,8 +81,22 @@ Status TcpDevice::start(std::string* error) {
     return Status::ok;
 }
 
+void TcpDevice::open_hints() {
+    const auto watch = [this](int descriptor, unsigned lane, bool on) {
+        if (on) {
+            streams_->watch(descriptor, Streams::Source::hints, lane, Streams::kIn);
+        } else {
+            streams_->forget(descriptor);
+        }
+    };
+    hints_ = std::make_unique<multicast::Multicast>(
+        multicast::Place::of(own_.settings.job, own_.settings.ports), own_.card.host, watch);
+    turn_.set_hints(hints_.get());
+}
+
 /// A child has none of its parent's connections, which would outlive the parent in it.
 void TcpDevice::enter_fork_child() noexcept {
+    if (hints_) hints_->close();
     streams_->close();
     meeting_.close();
     connections_.close();

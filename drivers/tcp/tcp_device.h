@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "drivers/multicast/multicast.h"
 #include "drivers/tcp/connections.h"
 #include "drivers/tcp/meeting.h"
 #include "drivers/tcp/own.h"
@@ -23,7 +24,8 @@ namespace fci::tcp {
 
 class TcpDevice final : public ddi::Device {
 public:
-    static std::unique_ptr<ddi::Device> open(const ddi::Settings& settings,
+    /// `streams`: `of_kernel`, so that what else the kernel has can be watched with them.
+    static std::unique_ptr<ddi::Device> open(const ddi::Settings& settings, bool of_kernel,
                                              std::unique_ptr<Streams> streams, Status* status,
                                              std::string* error);
     ~TcpDevice() override;
@@ -44,7 +46,10 @@ public:
     int wait_fd() const noexcept override { return streams_->fd(); }
     Nanoseconds now() const noexcept override;
     std::string describe(nhi::PeerId id) const override { return name_of(peers_, id); }
-    void count_in(Counters& counters) noexcept override { connections_.count_in(counters); }
+    void count_in(Counters& counters) noexcept override {
+        connections_.count_in(counters);
+        if (hints_) hints_->count_in(counters);
+    }
     ddi::About about(nhi::PeerId id) const noexcept override;
     void set_listener(ddi::PeerListener* listener) noexcept override {
         turn_.set_listener(listener);
@@ -53,6 +58,7 @@ public:
 private:
     TcpDevice(const Own& own, std::unique_ptr<Streams> streams, Pages memory);
     Status start(std::string* error);
+    void open_hints();
     void enter_fork_child() noexcept;
     [[nodiscard]] const Peer* met(nhi::PeerId id) const noexcept;
 
@@ -66,6 +72,7 @@ private:
     Connections connections_;
     Meeting meeting_;
     Turn turn_;
+    std::unique_ptr<multicast::Multicast> hints_;  // nullptr: without
     std::optional<ForkWatch> fork_watch_;
 };
 

@@ -33,6 +33,7 @@ public:
     Status initiate_transfer(const nhi::Transfer& transfer) noexcept override;
     nhi::Link link(nhi::PeerId id) noexcept override;
     [[nodiscard]] nhi::DataWay* data() noexcept override { return &data_; }
+    [[nodiscard]] nhi::Hints* hints() noexcept override { return turn_.hints(); }
     bool is_idle() const noexcept override { return connections_.is_idle(); }
     unsigned poll(Nanoseconds now) noexcept override { return turn_.poll(now); }
     std::byte* map(nhi::PeerId, nhi::LcsAddress, std::size_t) noexcept override { return nullptr; }

@@ -17,18 +17,21 @@ constexpr unsigned kLookEvery = 64;  // turns, for all others
 
 unsigned Turn::poll(Nanoseconds now) noexcept {
     const std::size_t peers = connections_.size();
-    const bool few = peers != 0 && peers <= kReadAtOnce && !meeting_.is_busy();
+    const bool hears_hints = hints_ != nullptr && hints_->can_hear();
+    const bool few =
+        peers != 0 && peers <= kReadAtOnce && !meeting_.is_busy() && !hears_hints;
     const bool looks = !few || ++turns_ % kLookEvery == 0;
     connections_.look_again();
     if (!few) connections_.set_quiet(false);
     if (few && looks && !is_watched_) connections_.set_quiet(true);
-    const unsigned work = looks ? look(now) : connections_.read_all();
+    const unsigned work = looks ? look(now, false) : connections_.read_all();
     connections_.flush(now);
     tend(now);
     return work + tell();
 }
 
-unsigned Turn::look(Nanoseconds now) noexcept {
+/// `sleeps`: what is told in poll() only is left where it is, and ends the sleep.
+unsigned Turn::look(Nanoseconds now, bool sleeps) noexcept {
     unsigned work = 0;
     std::array<Streams::Event, Streams::kEventsMost> events;
     const std::size_t count = streams_.look(events);
@@ -43,6 +46,10 @@ unsigned Turn::look(Nanoseconds now) noexcept {
                 if (peers_[detail].state() == PeerState::attached) {
                     work += connections_.read(detail);
                 }
+                break;
+            case Streams::Source::hints:
+                if (!sleeps && hints_ != nullptr) work += hints_->look(detail);
+                is_woken_ = is_woken_ || sleeps;
                 break;
         }
     }
@@ -87,7 +94,7 @@ void Turn::sleep(Nanoseconds timeout) noexcept {
         tend(now);
         if (!streams_.wait(timeout < 0 ? -1 : end - now)) break;
         now = streams_.now();
-        (void)look(now);
+        (void)look(now, true);
         connections_.flush(now);
         tend(now);
     }

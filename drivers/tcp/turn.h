@@ -1,6 +1,7 @@
 // Turn: what a device does when it is polled, and its sleep.
 #pragma once
 
+#include "drivers/multicast/multicast.h"
 #include "drivers/tcp/connections.h"
 #include "drivers/tcp/meeting.h"
 #include "drivers/tcp/peers.h"
@@ -29,11 +30,14 @@ public:
         is_watched_ = watched;
         if (watched) connections_.set_quiet(false);
     }
+    /// nullptr: there are none.
+    void set_hints(multicast::Multicast* hints) noexcept { hints_ = hints; }
+    [[nodiscard]] multicast::Multicast* hints() const noexcept { return hints_; }
     /// An event has come for which it must not sleep.
     void wake() noexcept { is_woken_ = true; }
 
 private:
-    unsigned look(Nanoseconds now) noexcept;
+    unsigned look(Nanoseconds now, bool sleeps) noexcept;
     void tend(Nanoseconds now) noexcept;
     unsigned tell() noexcept;
 
@@ -43,6 +47,7 @@ private:
     Meeting& meeting_;
     ddi::Notices& notices_;
     ddi::PeerListener* listener_ = nullptr;
+    multicast::Multicast* hints_ = nullptr;
     bool is_woken_ = false;
     bool is_watched_ = true;
     unsigned turns_ = 0;

@@ -25,6 +25,7 @@ libfci_rooms = \
 	libfci_node.la \
 	libfci_shm.la \
 	libfci_tcp.la \
+	libfci_multicast.la \
 	libfci_host.la \
 	libfci_progress.la \
 	libfci_base.la

@@ -177,6 +177,7 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
     settings.wanted = options.card;
     settings.network = {parameters.net, launcher_addresses(own_variable)};
     settings.ports = parameters.ports;
+    settings.multicast = parameters.multicast == "auto";
     settings.connect_ms = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(parameters.connect_ms, 0x7fffffff));
     settings.answers_typed = parameters.answer == "typed";

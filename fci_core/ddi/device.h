@@ -63,6 +63,7 @@ struct Settings {
     Card wanted{};                        // port 0: any free one; host 0: as `network` says
     NetworkRequest network{};
     PortRange ports{};                    // of these where no port is wanted
+    bool multicast = true;                // if the network has it
     std::uint32_t connect_ms = 30'000;    // for which a typed place is tried where nobody listens
     bool answers_typed = false;           // over a network also who knows no more than the place
     int rank = -1;                        // as in About; for others to show

@@ -41,8 +41,8 @@ public:
 
     virtual ~Hints() = default;
 
-    /// Hints of this group are sent and heard from now on. invalid: it was joined already.
-    /// exhausted: no memory. unsupported: nobody would hear them, and none are heard.
+    /// Hints of this group are heard from now on. invalid: it was joined already. exhausted: no
+    /// memory. unsupported: none would be heard.
     virtual Status join(std::uint64_t name, HintListener& listener) noexcept = 0;
     /// Nothing of it is written any more, nor told.
     virtual void leave(std::uint64_t name) noexcept = 0;
@@ -52,10 +52,10 @@ public:
     virtual Status expect(std::uint64_t name, std::uint64_t number,
                           std::span<std::byte> to) noexcept = 0;
     virtual void withdraw(std::uint64_t name, std::uint64_t number) noexcept = 0;
-    /// To all others that have joined the group, if they hear it; on this host nobody need hear it.
-    /// At most kMost bytes, within the total; they may be used for anything on return. again:
-    /// nothing was sent, as there is no room. not_found: the group was not joined. invalid: too
-    /// many bytes.
+    /// To all that have joined the group, if they hear it; on this host, this process among them,
+    /// nobody need hear it. Who sends need not have joined. At most kMost bytes, within the total;
+    /// they may be used for anything on return. again: nothing was sent, as there is no room.
+    /// invalid: too many bytes. unsupported: nobody would hear it.
     virtual Status hint(const Hint& hint, std::span<const std::byte> bytes) noexcept = 0;
 };
 

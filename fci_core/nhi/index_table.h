@@ -20,7 +20,7 @@ public:
         return Status::exhausted;
     }
     void leave(std::uint64_t name) noexcept { groups_.erase(name); }
-    [[nodiscard]] bool has(std::uint64_t name) const noexcept { return groups_.contains(name); }
+    [[nodiscard]] bool empty() const noexcept { return groups_.empty(); }
 
     Status expect(std::uint64_t name, std::uint64_t number, std::span<std::byte> to) noexcept {
         const auto found = groups_.find(name);

@@ -122,7 +122,6 @@ TEST_P(Hints, hint__goes_where_each_receiver_says) {
         EXPECT_EQ(piece.bytes, 1000u);
         EXPECT_EQ(memory[i][10 * i + 1000], std::byte{0}) << "written behind its end";
     }
-    EXPECT_TRUE(told_[0].pieces.empty()) << "the sender hears itself";
 }
 
 TEST_P(Hints, hint__of_no_bytes) {
@@ -169,7 +168,6 @@ TEST_P(Hints, expect__nothing_else_is_written) {
     hints(1).leave(kName);
     EXPECT_TRUE(is_untouched(36));
     EXPECT_EQ(hints(1).expect(kName, 36, memory), Status::not_found);
-    EXPECT_EQ(hints(1).hint(hint_of(36, all), all), Status::not_found);
     ASSERT_EQ(hints(1).join(kName, told_[1]), Status::ok);
     EXPECT_TRUE(is_untouched(36)) << "expected before it left";
 }
@@ -219,8 +217,6 @@ TEST_P(Hints, hint__wrong_arguments) {
     EXPECT_EQ(hints(0).hint(hint, std::span(all).first(nhi::Hints::kMost)), Status::invalid);
     hint.offset = hint.total + 1;
     EXPECT_EQ(hints(0).hint(hint, {}), Status::invalid);
-    hint.name = 1;
-    EXPECT_EQ(hints(0).hint(hint, {}), Status::not_found);
 }
 
 /// Numbers above what travels of them.

@@ -1,5 +1,6 @@
 // The drivers under the conformance suite.
 #include <arpa/inet.h>
+#include <unistd.h>
 
 #include <stdexcept>
 #include <test/conformance/loopback.h>  // made of docs/drivers.md
@@ -234,6 +235,23 @@ private:
 std::unique_ptr<World> make_node_world() { return std::make_unique<NodeWorld>(true); }
 std::unique_ptr<World> make_node_far_world() { return std::make_unique<NodeWorld>(false); }
 
+/// Each process is on a host of its own, which is an address of the loopback interface: there all
+/// hear what one sends.
+class MulticastWorld final : public Devices {
+    std::unique_ptr<ddi::Device> make(const ddi::Settings& given, std::string* error) override {
+        ddi::Settings settings = given;
+        settings.job += job_;
+        settings.wanted.host = htonl(0x7f000002 + devices());
+        Status status;
+        return tcp::open_tcp(settings, &status, error);
+    }
+    [[nodiscard]] bool at_rest() const override { return ++turns_ % 2000 == 0; }
+    mutable unsigned turns_ = 0;
+    const std::uint64_t job_ = static_cast<std::uint64_t>(getpid()) << 32;
+};
+
+std::unique_ptr<World> make_multicast_world() { return std::make_unique<MulticastWorld>(); }
+
 /// The driver that docs/drivers.md is made of.
 class LoopbackWorld final : public Devices {
     std::unique_ptr<ddi::Device> make(const ddi::Settings& settings, std::string*) override {
@@ -261,6 +279,7 @@ constexpr Maker kMakers[] = {
 constexpr Maker kHintMakers[] = {
     {"sim_ideal", make_hinting_world, false, false},
     {"sim_ideal_rough", make_rough_hinting_world, false, false},
+    {"multicast", make_multicast_world, false, true},
 };
 
 }  // namespace

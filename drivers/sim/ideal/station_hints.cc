@@ -10,7 +10,6 @@ namespace fci::sim {
 
 Status StationHints::hint(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept {
     World& world = station_.world;
-    if (!table_.has(hint.name)) return Status::not_found;
     const bool fits = hint.offset <= hint.total && bytes.size() <= hint.total - hint.offset;
     if (!fits || bytes.size() > kMost) return Status::invalid;
     if (world.prng_.chance(world.options_.again_percent)) return Status::again;

@@ -1,0 +1,149 @@
+#include "drivers/multicast/multicast.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "fci_core/base/assert.h"
+
+namespace fci::multicast {
+
+namespace {
+
+constexpr unsigned kReadsMost = 16;  // in one look: there is other work
+constexpr std::size_t kPieces = nhi::Hints::kMost / nhi::Hints::kPieceMost;
+static_assert(kPieces * kDatagramMost <= 65'507, "a burst is one datagram to begin with");
+
+bool is_for_now(int error) noexcept {
+    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR || error == ENOBUFS ||
+           error == ENOMEM;
+}
+
+}  // namespace
+
+Multicast::Multicast(const Place& place, std::uint32_t own, Watch watch)
+    : place_(place), watch_(std::move(watch)), sockets_(place, own) {}
+
+void Multicast::watch_all(bool on) {
+    for (unsigned lane = 0; lane < kLanes; ++lane) watch_(sockets_.ear(lane), lane, on);
+}
+
+Status Multicast::join(std::uint64_t name, nhi::HintListener& listener) noexcept try {
+    if (!why_not_.empty()) return Status::unsupported;
+    if (!sockets_.can_hear()) {
+        if (!heard_) heard_ = std::make_unique<Heard>();
+        if (!sockets_.open_to_hear(&why_not_)) return Status::unsupported;
+        watch_all(true);
+    }
+    return table_.join(name, listener);
+} catch (const std::bad_alloc&) {
+    return Status::exhausted;
+}
+
+/// Of a job without groups nothing is heard, nor taken from the network.
+void Multicast::leave(std::uint64_t name) noexcept {
+    table_.leave(name);
+    if (!table_.empty() || !sockets_.can_hear()) return;
+    watch_all(false);
+    sockets_.close_ears();
+}
+
+void Multicast::close() noexcept {
+    sockets_.close();
+    why_not_ = "it was closed";
+}
+
+// --- out ---
+
+Status Multicast::hint(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept try {
+    const bool fits = hint.offset <= hint.total && bytes.size() <= hint.total - hint.offset;
+    if (!fits || bytes.size() > kMost) return Status::invalid;
+    if (!why_not_.empty() || !sockets_.open_to_send(&why_not_)) return Status::unsupported;
+    if (can_segment_ || bytes.size() <= kPieceMost) {
+        const Status status = send_burst(hint, bytes);
+        if (status != Status::unsupported) return status;
+        can_segment_ = false;  // this kernel, or this interface, does not
+    }
+    nhi::Hint piece = hint;
+    for (std::size_t done = 0; done < bytes.size(); done += kPieceMost) {
+        const auto some = bytes.subspan(done, std::min(kPieceMost, bytes.size() - done));
+        const Status status = send_burst(piece, some);
+        if (status != Status::ok) return done == 0 ? status : Status::ok;  // the rest is lost
+        piece.offset += static_cast<std::uint32_t>(some.size());
+    }
+    return Status::ok;
+} catch (const std::bad_alloc&) {
+    return Status::again;
+}
+
+/// In one system call. A burst stays in one lane, so that a receiver knows where the next one is.
+Status Multicast::send_burst(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept {
+    std::array<Heading, kPieces> headings;
+    std::array<iovec, 2 * kPieces> ranges;
+    std::size_t pieces = 0, done = 0;
+    do {
+        const auto some = bytes.subspan(done, std::min(kPieceMost, bytes.size() - done));
+        const auto offset = hint.offset + static_cast<std::uint32_t>(done);
+        headings[pieces] = heading_of(place_.cookie, hint, offset, some);
+        ranges[2 * pieces] = {&headings[pieces], sizeof(Heading)};
+        ranges[2 * pieces + 1] = {const_cast<std::byte*>(some.data()), some.size()};
+        ++pieces;
+        done += some.size();
+    } while (done != bytes.size());
+    FCI_ASSERT(pieces <= kPieces);
+    const auto lane = static_cast<unsigned>(hint.offset / kMost % kLanes);
+    const ssize_t sent = sockets_.send(lane, {ranges.data(), 2 * pieces},
+                                       pieces > 1 ? kDatagramMost : 0);
+    if (sent >= 0) {
+        counters_->hints_sent += pieces;
+        return Status::ok;
+    }
+    if (is_for_now(static_cast<int>(-sent))) return Status::again;
+    if (pieces > 1) return Status::unsupported;
+    return Status::ok;  // it is lost, like one that a switch drops
+}
+
+// --- in ---
+
+unsigned Multicast::look(unsigned lane) noexcept {
+    unsigned expected = 0;
+    // Whoever is told of a hint may leave the last group.
+    for (unsigned i = 0; i < kReadsMost && sockets_.can_hear(); ++i) {
+        std::size_t segment = 0;
+        const ssize_t got = sockets_.receive(lane, *heard_, &segment);
+        if (got < 0) break;
+        std::span<const std::byte> rest(heard_->data(), static_cast<std::size_t>(got));
+        do {
+            const std::size_t bytes = std::min(rest.size(), segment);
+            expected += take(rest.first(bytes));
+            rest = rest.subspan(bytes);
+        } while (!rest.empty());
+    }
+    return expected;
+}
+
+/// Whether it was expected.
+bool Multicast::take(std::span<const std::byte> datagram) noexcept {
+    const auto read = read_datagram(place_.cookie, datagram);
+    if (!read) {
+        ++counters_->hints_refused;
+        return false;
+    }
+    const nhi::IndexTable::Place place = table_.find(read->hint, read->data.size());
+    if (place.listener == nullptr) {
+        ++counters_->hints_stray;
+        return false;
+    }
+    ++counters_->hints_heard;
+    FCI_ASSERT(read->data.size() <= kPieceMost);
+    if (!read->data.empty()) std::memcpy(place.at, read->data.data(), read->data.size());
+    nhi::Hint hint = read->hint;
+    hint.number = place.number;
+    place.listener->arrived(hint, read->data.size());
+    return true;
+}
+
+}  // namespace fci::multicast

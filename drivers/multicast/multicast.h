@@ -1,0 +1,65 @@
+// Multicast: hints over Ethernet (§2.6.11): one datagram, or a burst of them, reaches all hosts.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "drivers/multicast/datagram.h"
+#include "drivers/multicast/place.h"
+#include "drivers/multicast/sockets.h"
+#include "fci_core/base/counters.h"
+#include "fci_core/nhi/index_table.h"
+
+namespace fci::multicast {
+
+class Multicast final : public nhi::Hints {
+public:
+    /// Told of the descriptors to be watched: look() is wanted when they can be read.
+    using Watch = std::function<void(int descriptor, unsigned lane, bool on)>;
+
+    /// `own`: the address of the interface that is used.
+    Multicast(const Place& place, std::uint32_t own, Watch watch);
+    ~Multicast() override { close(); }
+    Multicast(const Multicast&) = delete;
+    Multicast& operator=(const Multicast&) = delete;
+
+    Status join(std::uint64_t name, nhi::HintListener& listener) noexcept override;
+    void leave(std::uint64_t name) noexcept override;
+    Status expect(std::uint64_t name, std::uint64_t number,
+                  std::span<std::byte> to) noexcept override {
+        return table_.expect(name, number, to);
+    }
+    void withdraw(std::uint64_t name, std::uint64_t number) noexcept override {
+        table_.withdraw(name, number);
+    }
+    Status hint(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept override;
+
+    [[nodiscard]] bool can_hear() const noexcept { return sockets_.can_hear(); }
+    /// Takes what this lane has; how many hints were expected.
+    unsigned look(unsigned lane) noexcept;
+    void count_in(Counters& counters) noexcept { counters_ = &counters; }
+    /// Why nothing is sent nor heard; empty: nothing is known against it.
+    [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
+    /// In a child of fork(), too, which hears nothing.
+    void close() noexcept;
+
+private:
+    using Heard = std::array<std::byte, 64 * 1024>;  // the longest that the kernel merges
+
+    Status send_burst(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept;
+    [[nodiscard]] bool take(std::span<const std::byte> datagram) noexcept;
+    void watch_all(bool on);
+
+    const Place place_;
+    const Watch watch_;
+    Sockets sockets_;
+    nhi::IndexTable table_;
+    std::unique_ptr<Heard> heard_;
+    bool can_segment_ = true;
+    std::string why_not_;
+    Counters uncounted_;
+    Counters* counters_ = &uncounted_;
+};
+
+}  // namespace fci::multicast

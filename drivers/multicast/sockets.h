@@ -1,0 +1,49 @@
+// Sockets: by which hints leave and come. They are opened when they are needed first.
+#pragma once
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "drivers/host/descriptor.h"
+#include "drivers/multicast/place.h"
+
+namespace fci::multicast {
+
+class Sockets {
+public:
+    /// `own`: the address of the interface that they use.
+    Sockets(const Place& place, std::uint32_t own) noexcept : place_(place), own_(own) {}
+
+    /// False, with a sentence: not with this interface, or the kernel refuses.
+    [[nodiscard]] bool open_to_send(std::string* why);
+    [[nodiscard]] bool open_to_hear(std::string* why);
+    void close_ears() noexcept;
+    void close() noexcept;
+    [[nodiscard]] bool can_send() const noexcept { return static_cast<bool>(mouth_); }
+    [[nodiscard]] bool can_hear() const noexcept { return static_cast<bool>(ears_[0]); }
+    /// That of a lane which hears.
+    [[nodiscard]] int ear(unsigned lane) const noexcept { return ears_[lane].get(); }
+
+    /// One datagram, or, if `segment` is not 0, one of each so many bytes. Never waits: -errno.
+    ssize_t send(unsigned lane, std::span<const iovec> ranges, std::size_t segment) noexcept;
+    /// What the kernel has merged, if it did: *segment bytes are one datagram each, and what is
+    /// left. -errno; what was longer than `to` is cut.
+    ssize_t receive(unsigned lane, std::span<std::byte> to, std::size_t* segment) noexcept;
+
+private:
+    [[nodiscard]] bool check_interface(std::string* why) const;
+    [[nodiscard]] bool listen(unsigned lane) noexcept;
+
+    const Place place_;
+    const std::uint32_t own_;
+    host::Descriptor mouth_;
+    std::array<host::Descriptor, kLanes> ears_;  // by lane
+};
+
+}  // namespace fci::multicast

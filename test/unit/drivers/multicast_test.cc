@@ -1,0 +1,356 @@
+// Hints by multicast, over the loopback interface, where all hear what one sends: what the
+// conformance suite does not see. Bad datagrams, other jobs, full sockets, sleeping, fork().
+#include "drivers/multicast/multicast.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "drivers/tcp/tcp.h"
+#include "fci_core/base/clock.h"
+#include "fci_core/base/prng.h"
+#include "test/unit/limit.h"
+
+namespace fci::multicast {
+namespace {
+
+using nhi::Hint;
+using nhi::Hints;
+
+constexpr std::uint64_t kName = 0x0123'4567'89ab'cdef;
+constexpr std::uint32_t kCookie = 0x1357'9bdf;
+
+std::vector<std::byte> random_bytes(Prng& prng, std::size_t count) {
+    std::vector<std::byte> bytes(count);
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(prng.next());
+    return bytes;
+}
+
+std::vector<std::byte> datagram_of(std::uint32_t cookie, const Hint& hint,
+                                   std::span<const std::byte> data) {
+    const Heading heading = heading_of(cookie, hint, hint.offset, data);
+    std::vector<std::byte> bytes(sizeof heading + data.size());
+    std::memcpy(bytes.data(), &heading, sizeof heading);
+    if (!data.empty()) std::memcpy(bytes.data() + sizeof heading, data.data(), data.size());
+    return bytes;
+}
+
+Hint random_hint(Prng& prng, std::size_t bytes) {
+    Hint hint{prng.next(), prng.next(), 0, 0, static_cast<std::uint16_t>(prng.next())};
+    hint.offset = static_cast<std::uint32_t>(prng.below(1u << 31));
+    hint.total = hint.offset + static_cast<std::uint32_t>(bytes + prng.below(3));
+    if (prng.chance(50)) {
+        hint.offset = 0;
+        hint.total = static_cast<std::uint32_t>(bytes);
+    }
+    return hint;
+}
+
+// --- datagrams ---
+
+TEST(datagram, read__what_was_written) {
+    Prng prng(1);
+    for (unsigned i = 0; i < 2000; ++i) {
+        const auto data = random_bytes(prng, prng.below(Hints::kPieceMost + 1));
+        const Hint hint = random_hint(prng, data.size());
+        const auto bytes = datagram_of(kCookie, hint, data);
+        const auto read = read_datagram(kCookie, bytes);
+        ASSERT_TRUE(read);
+        EXPECT_EQ(read->hint.name, hint.name);
+        EXPECT_EQ(read->hint.number, hint.number & 0xffff'ffff);
+        EXPECT_EQ(read->hint.offset, hint.offset);
+        EXPECT_EQ(read->hint.total, hint.total);
+        EXPECT_EQ(read->hint.rank, hint.rank);
+        ASSERT_EQ(read->data.size(), data.size());
+        if (!data.empty()) {
+            EXPECT_EQ(std::memcmp(read->data.data(), data.data(), data.size()), 0);
+        }
+        EXPECT_FALSE(read_datagram(kCookie + 1, bytes));
+    }
+}
+
+/// Each bit of the heading, and of data that are short as a whole.
+TEST(datagram, read__no_bit_may_change) {
+    Prng prng(2);
+    const auto data = random_bytes(prng, 40);
+    const Hint hint{kName, 17, 0, 40, 3};
+    const auto good = datagram_of(kCookie, hint, data);
+    for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+        auto bad = good;
+        bad[bit / 8] ^= std::byte{1} << bit % 8;
+        EXPECT_FALSE(read_datagram(kCookie, bad)) << "bit " << bit;
+    }
+    for (std::size_t bytes = 0; bytes < good.size(); ++bytes) {
+        EXPECT_FALSE(read_datagram(kCookie, std::span(good).first(bytes))) << bytes << " bytes";
+    }
+    auto long_one = good;
+    long_one.resize(good.size() + 1);
+    EXPECT_FALSE(read_datagram(kCookie, long_one));
+}
+
+/// A million of random, stale, foreign and changed ones: none goes anywhere.
+TEST(datagram, read__a_million_bad_ones) {
+    struct Nobody final : nhi::HintListener {
+        void arrived(const Hint&, std::size_t) noexcept override { FAIL(); }
+    } nobody;
+    nhi::IndexTable table;
+    ASSERT_EQ(table.join(kName, nobody), Status::ok);
+    std::vector<std::byte> memory(1000);
+    constexpr std::uint64_t kFirst = 1000;
+    for (std::uint64_t i = 0; i < Hints::kIndices; ++i) {
+        ASSERT_EQ(table.expect(kName, kFirst + i, memory), Status::ok);
+    }
+    Prng prng(3);
+    unsigned delivered = 0, well_formed = 0;
+    for (unsigned i = 0; i < 1'000'000; ++i) {
+        auto data = random_bytes(prng, prng.below(64));
+        Hint hint{kName, kFirst + prng.below(Hints::kIndices), 0,
+                  static_cast<std::uint32_t>(data.size()), 1};
+        std::uint32_t cookie = kCookie;
+        std::vector<std::byte> bytes;
+        switch (prng.below(6)) {
+            case 0: bytes = random_bytes(prng, 1 + prng.below(100)); break;
+            case 1: hint.number += Hints::kIndices * (1 + prng.below(1000)); break;  // another use
+            case 2: hint.number -= Hints::kIndices * (1 + prng.below(60)); break;    // of the index
+            case 3: cookie ^= static_cast<std::uint32_t>(1 + prng.below(~0u)); break;
+            case 4: hint.name ^= 1 + prng.below(~0ull); break;
+            default: hint.total = static_cast<std::uint32_t>(memory.size() + 1 + prng.below(99));
+        }
+        const bool is_random = !bytes.empty();
+        if (!is_random) bytes = datagram_of(cookie, hint, data);
+        if (!is_random && prng.chance(20)) {
+            bytes[prng.below(bytes.size())] ^= static_cast<std::byte>(1 + prng.below(255));
+        }
+        const auto read = read_datagram(kCookie, bytes);
+        well_formed += read.has_value();
+        delivered += read && table.find(read->hint, read->data.size()).listener != nullptr;
+    }
+    EXPECT_EQ(delivered, 0u);
+    EXPECT_GT(well_formed, 100'000u);
+}
+
+// --- places ---
+
+TEST(place, of__a_job_is_its_own) {
+    std::set<std::uint32_t> cookies, hosts;
+    for (std::uint64_t job = 0; job < 1000; ++job) {
+        const Place place = Place::of(job, {});
+        cookies.insert(place.cookie);
+        hosts.insert(place.host);
+        EXPECT_EQ(ntohl(place.host) >> 16, 0xefffu) << "239.255.0.0/16";
+        EXPECT_GE(place.port, 20'000);
+        EXPECT_LE(place.port + kLanes - 1, 31'999);
+        EXPECT_EQ(Place::of(job, {}).cookie, place.cookie);
+        const Place within = Place::of(job, {40'000, 40'009});
+        EXPECT_TRUE(within.port == 40'000 || within.port == 40'004);
+        EXPECT_GE(Place::of(job, {40'000, 40'002}).port, 20'000) << "no room for four";
+    }
+    EXPECT_EQ(cookies.size(), 1000u);
+    EXPECT_GT(hosts.size(), 980u);
+}
+
+// --- over sockets ---
+
+struct Count final : nhi::HintListener {
+    void arrived(const Hint& hint, std::size_t) noexcept override {
+        ++heard;
+        last = hint.number;
+    }
+    unsigned heard = 0;
+    std::uint64_t last = 0;
+};
+
+/// A device at an address of the loopback interface, in a job of this test alone.
+class multicast_test : public testing::Test {
+protected:
+    std::unique_ptr<ddi::Device> open(unsigned host, std::uint64_t job_more = 0,
+                                      bool multicast = true) {
+        ddi::Settings settings;
+        settings.block_bytes = 4096;
+        settings.job = job_ + job_more;
+        settings.wanted.host = htonl(0x7f000002 + host);
+        settings.multicast = multicast;
+        Status status;
+        std::string error;
+        auto device = tcp::open_tcp(settings, &status, &error);
+        EXPECT_NE(device, nullptr) << error;
+        return device;
+    }
+    bool poll_until(ddi::Device& device, const std::function<bool()>& reached) {
+        for (Limit limit("a hint"); limit.holds();) {
+            if (reached()) return true;
+            device.network().poll(device.now());
+        }
+        return false;
+    }
+    /// Whatever a stranger may send there.
+    void throw_at(std::uint32_t cookie_of_job, const std::vector<std::byte>& bytes,
+                  unsigned lane = 0) {
+        const Place place = Place::of(cookie_of_job == 0 ? job_ : cookie_of_job, {});
+        sockaddr_in to{};
+        to.sin_family = AF_INET;
+        to.sin_port = htons(static_cast<std::uint16_t>(place.port + lane));
+        to.sin_addr.s_addr = place.host;
+        static const int stranger = [] {
+            const int made = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+            const in_addr own{htonl(INADDR_LOOPBACK)};
+            EXPECT_EQ(setsockopt(made, IPPROTO_IP, IP_MULTICAST_IF, &own, sizeof own), 0);
+            return made;
+        }();
+        EXPECT_GE(::sendto(stranger, bytes.data(), bytes.size(), 0,
+                           reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+    }
+
+    const std::uint64_t job_ = static_cast<std::uint64_t>(getpid()) << 20 | 7;
+    std::vector<std::byte> memory_ = std::vector<std::byte>(100'000);
+};
+
+TEST_F(multicast_test, look__strangers_bytes_are_refused_and_other_jobs_never_seen) {
+    auto one = open(0), two = open(1);
+    Counters counters;
+    two->count_in(counters);
+    Count count;
+    nhi::Hints& hints = *two->network().hints();
+    ASSERT_EQ(hints.join(kName, count), Status::ok);
+    ASSERT_EQ(hints.expect(kName, 5, memory_), Status::ok);
+    const Place place = Place::of(job_, {});
+    Prng prng(4);
+    const Hint hint{kName, 5, 0, 30, 0};
+    for (unsigned i = 0; i < 5000; ++i) {
+        auto bytes = random_bytes(prng, prng.below(kDatagramMost));
+        if (bytes.size() >= 4 && i % 2 == 0) std::memcpy(bytes.data(), &place.cookie, 4);
+        throw_at(0, bytes, static_cast<unsigned>(prng.below(kLanes)));
+        auto changed = datagram_of(place.cookie, hint, random_bytes(prng, 30));
+        changed[4 + prng.below(changed.size() - 4)] ^= std::byte{1};
+        throw_at(0, changed);
+        if (i % 50 == 0) two->network().poll(two->now());
+    }
+    for (unsigned i = 0; i < 200; ++i) two->network().poll(two->now());
+    EXPECT_EQ(count.heard, 0u);
+    EXPECT_GT(counters.hints_refused, 1000u);
+    EXPECT_LT(counters.hints_refused, 7600u) << "of another cookie, which the filter drops";
+    EXPECT_EQ(std::ranges::count(memory_, std::byte{0}), 100'000);
+    // And it still hears.
+    const auto data = random_bytes(prng, 30);
+    ASSERT_EQ(one->network().hints()->hint(hint, data), Status::ok);
+    EXPECT_TRUE(poll_until(*two, [&] { return count.heard == 1; }));
+    EXPECT_EQ(std::memcmp(memory_.data(), data.data(), 30), 0);
+}
+
+/// What does not fit into the sockets of who does not poll is lost, and nothing else is.
+TEST_F(multicast_test, look__full_sockets) {
+    auto one = open(0), two = open(1);
+    Count count;
+    nhi::Hints& hints = *two->network().hints();
+    ASSERT_EQ(hints.join(kName, count), Status::ok);
+    std::vector<std::byte> all = memory_;
+    const Hint hint{kName, 5, 0, static_cast<std::uint32_t>(Hints::kMost), 0};
+    ASSERT_EQ(hints.expect(kName, 5, memory_), Status::ok);
+    for (unsigned i = 0; i < 300; ++i) {
+        (void)one->network().hints()->hint(hint, std::span(all).first(Hints::kMost));
+    }
+    for (unsigned i = 0; i < 1000; ++i) two->network().poll(two->now());
+    EXPECT_GE(count.heard, 44u);
+    const unsigned before = count.heard;
+    ASSERT_EQ(one->network().hints()->hint(hint, std::span(all).first(100)), Status::ok);
+    EXPECT_TRUE(poll_until(*two, [&] { return count.heard == before + 1; }));
+}
+
+/// Told in poll() only; who sleeps comes back for it.
+TEST_F(multicast_test, sleep__a_hint_ends_it) {
+    auto one = open(0), two = open(1);
+    Count count;
+    nhi::Hints& hints = *two->network().hints();
+    ASSERT_EQ(hints.join(kName, count), Status::ok);
+    ASSERT_EQ(hints.expect(kName, 5, memory_), Status::ok);
+    two->network().poll(two->now());
+    const std::byte byte{7};
+    ASSERT_EQ(one->network().hints()->hint({kName, 5, 0, 1, 0}, {&byte, 1}), Status::ok);
+    const Nanoseconds before = monotonic_now();
+    two->sleep(5'000'000'000);
+    EXPECT_LT(monotonic_now() - before, 4'000'000'000);
+    EXPECT_EQ(count.heard, 0u);
+    EXPECT_TRUE(poll_until(*two, [&] { return count.heard == 1; }));
+    EXPECT_EQ(memory_[0], byte);
+}
+
+TEST_F(multicast_test, settings__off_and_without_groups_nothing_is_open) {
+    const auto open_files = [] {
+        unsigned count = 0;
+        for (int fd = 0; fd < 1024; ++fd) count += fcntl(fd, F_GETFD) >= 0;
+        return count;
+    };
+    EXPECT_EQ(open(0, 0, false)->network().hints(), nullptr);
+    auto one = open(0);
+    const unsigned before = open_files();
+    Count count;
+    nhi::Hints& hints = *one->network().hints();
+    ASSERT_EQ(hints.join(kName, count), Status::ok);
+    ASSERT_EQ(hints.join(kName + 1, count), Status::ok);
+    EXPECT_EQ(open_files(), before + kLanes);
+    hints.leave(kName);
+    EXPECT_EQ(open_files(), before + kLanes);
+    hints.leave(kName + 1);
+    EXPECT_EQ(open_files(), before) << "nobody hears any more";
+    ASSERT_EQ(hints.join(kName, count), Status::ok);
+    EXPECT_EQ(open_files(), before + kLanes);
+}
+
+/// More groups than a socket may join: all are one address.
+TEST_F(multicast_test, join__a_hundred_groups) {
+    auto one = open(0), two = open(1);
+    std::vector<Count> counts(100);
+    nhi::Hints& hints = *two->network().hints();
+    for (unsigned i = 0; i < counts.size(); ++i) {
+        ASSERT_EQ(hints.join(kName + i, counts[i]), Status::ok);
+        ASSERT_EQ(hints.expect(kName + i, i, memory_), Status::ok);
+    }
+    for (unsigned i = 0; i < counts.size(); ++i) {
+        ASSERT_EQ(one->network().hints()->hint({kName + i, i, 0, 0, 0}, {}), Status::ok);
+        ASSERT_TRUE(poll_until(*two, [&] { return counts[i].heard == 1; }));
+    }
+}
+
+TEST_F(multicast_test, open__an_interface_without_multicast_says_so) {
+    const Place place = Place::of(job_, {});
+    Sockets nowhere(place, htonl(0x0102'0304));
+    std::string why;
+    EXPECT_FALSE(nowhere.open_to_hear(&why));
+    EXPECT_NE(why.find("address"), std::string::npos) << why;
+    EXPECT_FALSE(nowhere.open_to_send(&why));
+    EXPECT_FALSE(nowhere.can_send());
+}
+
+/// A child of fork() has none of it, and takes none from its parent.
+TEST_F(multicast_test, fork__the_parent_goes_on) {
+    auto one = open(0), two = open(1);
+    Count count;
+    nhi::Hints& hints = *two->network().hints();
+    ASSERT_EQ(hints.join(kName, count), Status::ok);
+    ASSERT_EQ(hints.expect(kName, 5, memory_), Status::ok);
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool is_gone = hints.join(kName + 1, count) == Status::unsupported &&
+                             hints.hint({kName, 5, 0, 0, 0}, {}) == Status::unsupported;
+        _exit(is_gone ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    ASSERT_EQ(one->network().hints()->hint({kName, 5, 0, 0, 0}, {}), Status::ok);
+    EXPECT_TRUE(poll_until(*two, [&] { return count.heard == 1; }));
+}
+
+}  // namespace
+}  // namespace fci::multicast
