@@ -54,8 +54,8 @@ void Connection::reserve(const nhi::Transfer& transfer) {
 }
 
 /// How many bytes the kernel takes at once.
-std::size_t Connection::give(const iovec* ranges, std::size_t count) noexcept {
-    const ssize_t sent = stream_.send({ranges, count});
+std::size_t Connection::give(const iovec* ranges, std::size_t count, bool lingers) noexcept {
+    const ssize_t sent = stream_.send({ranges, count}, lingers);
     if (sent < 0 && !is_for_now(static_cast<int>(-sent))) broken_ = true;
     if (sent <= 0) return 0;
     ++counters_.network_writes;
@@ -88,7 +88,7 @@ void Connection::write(const nhi::Transfer& transfer, bool goes_on) noexcept {
     ranges[0] = {front.data(), bytes};
     const bool keeps = transfer.may_wait() || has_waiting() || broken_;
     if (goes_on != corked_) cork(goes_on);
-    std::size_t written = keeps ? 0 : give(ranges.data(), count);
+    std::size_t written = keeps ? 0 : give(ranges.data(), count, transfer.may_linger());
     if (broken_) return;  // reading finds out why
     if (written == bytes_in({ranges.data(), count})) return;
     for (std::size_t i = 0; i < count; ++i) {

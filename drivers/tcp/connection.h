@@ -105,7 +105,8 @@ public:
 
 private:
     [[nodiscard]] bool decode(std::size_t bytes) noexcept;
-    [[nodiscard]] std::size_t give(const iovec* ranges, std::size_t count) noexcept;
+    [[nodiscard]] std::size_t give(const iovec* ranges, std::size_t count,
+                                   bool lingers = false) noexcept;
     void cork(bool on) noexcept;
     void be_quiet(bool quiet) noexcept;
     void keep(const void* bytes, std::size_t count);

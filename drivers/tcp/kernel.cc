@@ -141,8 +141,8 @@ void Kernel::close(int socket) noexcept {
 
 // --- what goes through them ---
 
-ssize_t Kernel::send(int socket, std::span<const iovec> ranges) noexcept {
-    constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+ssize_t Kernel::send(int socket, std::span<const iovec> ranges, bool lingers) noexcept {
+    const int flags = MSG_DONTWAIT | MSG_NOSIGNAL | (lingers ? MSG_MORE : 0);
     if (ranges.size() == 1) {
         return or_error(::send(socket, ranges[0].iov_base, ranges[0].iov_len, flags));
     }

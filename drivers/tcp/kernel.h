@@ -16,7 +16,7 @@ public:
     int call(const ddi::Card& from, const ddi::Card& to) noexcept override;
     int outcome(int socket) noexcept override;
     void tune(int socket) noexcept override;
-    ssize_t send(int socket, std::span<const iovec> ranges) noexcept override;
+    ssize_t send(int socket, std::span<const iovec> ranges, bool lingers) noexcept override;
     ssize_t receive(int socket, std::span<const iovec> ranges) noexcept override;
     void cork(int socket, bool on) noexcept override;
     void tell_from(int socket, int bytes) noexcept override;

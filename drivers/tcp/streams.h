@@ -41,8 +41,9 @@ public:
     /// see that it answers.
     virtual void tune(int stream) noexcept = 0;
 
-    /// As much as there is room for. Never a signal.
-    virtual ssize_t send(int stream, std::span<const iovec> ranges) noexcept = 0;
+    /// As much as there is room for. Never a signal. `lingers`: it may wait for what is sent next,
+    /// for 200 ms.
+    virtual ssize_t send(int stream, std::span<const iovec> ranges, bool lingers) noexcept = 0;
     /// As much as is here. 0: the other end has ended it.
     virtual ssize_t receive(int stream, std::span<const iovec> ranges) noexcept = 0;
     /// What is sent may wait for more, for 200 ms, or until this is off.
@@ -105,7 +106,9 @@ public:
     void close() noexcept {
         if (number_ >= 0) of_->close(std::exchange(number_, -1));
     }
-    ssize_t send(std::span<const iovec> ranges) noexcept { return of_->send(number_, ranges); }
+    ssize_t send(std::span<const iovec> ranges, bool lingers = false) noexcept {
+        return of_->send(number_, ranges, lingers);
+    }
     ssize_t receive(std::span<const iovec> ranges) noexcept {
         return of_->receive(number_, ranges);
     }

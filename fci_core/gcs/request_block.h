@@ -104,12 +104,16 @@ public:
         std::memcpy(ring_at_ + (place.begin & (layout_.ring_bytes - 1)), data, bytes);
         ring_ = place.end;
     }
-    /// The same, however the peer is reached. `has_more`: data follow (Transfer::let_wait()).
+    /// What it may wait for on its way: data that follow (Transfer::let_wait()), or whatever comes
+    /// (Transfer::let_linger()).
+    enum class WaitsFor : std::uint8_t { nothing, data, anything };
+    /// The same, however the peer is reached.
     Status put(nhi::NetworkInterface& network, std::uint32_t control,
-               bool has_more = false) noexcept {
+               WaitsFor waits_for = WaitsFor::nothing) noexcept {
         if (lines_ == nullptr) {
             nhi::Transfer transfer(peer_);
-            if (has_more) transfer.let_wait();
+            if (waits_for == WaitsFor::data) transfer.let_wait();
+            if (waits_for == WaitsFor::anything) transfer.let_linger();
             return finish(network, transfer, control, ring_);
         }
         send(network, slot(), control);
@@ -117,12 +121,14 @@ public:
     }
     /// Data into the ring and the prepared request that announces it, as one transfer (§2.6.8).
     Status put(nhi::NetworkInterface& network, std::uint32_t control, std::span<const Part> data,
-               std::uint64_t bytes) noexcept {
+               std::uint64_t bytes, WaitsFor waits_for = WaitsFor::nothing) noexcept {
+        FCI_ASSERT(waits_for != WaitsFor::data);
         const RingPlace place = next_place(bytes);
         FCI_ASSERT(place.end <= ring_until_);
         prepare().word[kRingWord] = place.begin;
         std::uint64_t offset = place.begin & (layout_.ring_bytes - 1);
         nhi::Transfer transfer(peer_);
+        if (waits_for == WaitsFor::anything) transfer.let_linger();
         for (const Part& part : data) {
             if (part.bytes == 0) continue;
             if (lines_ != nullptr) {

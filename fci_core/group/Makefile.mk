@@ -5,6 +5,8 @@ libfci_group_la_SOURCES = \
 	%D%/any_group.h \
 	%D%/board.cc \
 	%D%/board.h \
+	%D%/early.h \
+	%D%/early_wait.h \
 	%D%/exchange.cc \
 	%D%/exchange.h \
 	%D%/flag_table.h \
@@ -12,8 +14,11 @@ libfci_group_la_SOURCES = \
 	%D%/group.h \
 	%D%/groups.cc \
 	%D%/groups.h \
+	%D%/hinting.cc \
+	%D%/hinting.h \
 	%D%/levels.cc \
 	%D%/levels.h \
+	%D%/note.h \
 	%D%/offers.h \
 	%D%/outstanding.cc \
 	%D%/outstanding.h \

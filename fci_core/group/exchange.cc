@@ -1,7 +1,7 @@
 #include "fci_core/group/exchange.h"
 
+#include <cstring>
 #include <new>
-#include <utility>
 
 #include "fci_core/base/assert.h"
 #include "fci_core/base/result.h"
@@ -27,6 +27,10 @@ int code_of(std::uint64_t word) noexcept {
     }
 }
 
+bool is_gone(const mp::Engine& engine, nhi::PeerId peer) noexcept {
+    return *engine.peers.reason(peer) != '\0';
+}
+
 std::size_t why_of(std::uint64_t word) noexcept { return word & 0xffffffff; }
 
 }  // namespace
@@ -42,7 +46,20 @@ void Exchange::begin(const Steps& steps, unsigned self, std::uint64_t number, st
     deaf_ = deaf;
     at_ = 0;
     has_heard_ = has_said_ = false;
+    early_ = {};
     Wait::begin(0);
+}
+
+Trailer Exchange::trailer() const noexcept {
+    FCI_ASSERT(early_ && code_ == FCI_ICL_DONE);
+    Trailer trailer;
+    std::memcpy(&trailer, own() + length_, sizeof trailer);
+    return trailer;
+}
+
+void Exchange::set_trailer(const Trailer& trailer) noexcept {
+    FCI_ASSERT(early_ && length_ <= Entry::kLong);
+    std::memcpy(own() + length_, &trailer, sizeof trailer);
 }
 
 void Exchange::fail(int code, std::size_t why) noexcept {
@@ -62,8 +79,55 @@ void Exchange::discard(nhi::PeerId peer) {
     has_heard_ = true;
 }
 
+/// What a hint has brought, as if it were what the message is.
+void Exchange::take_early() noexcept {
+    const std::span<const std::byte> hint = early_.hint();
+    FCI_ASSERT(hint.size() <= sizeof(Buffer::bytes));
+    if (!hint.empty()) std::memcpy(heard(), hint.data(), hint.size());
+    heard_of_ = {};
+    heard_of_.received = hint.size();
+    if (hint.size() < sizeof(Trailer)) return;
+    Trailer trailer;
+    std::byte* const at = heard() + hint.size() - sizeof trailer;
+    std::memcpy(&trailer, at, sizeof trailer);
+    trailer.is_heard = 1;
+    std::memcpy(at, &trailer, sizeof trailer);
+}
+
+/// False: nothing is here of what may come in two ways. No receive stands for it until then, as
+/// its buffer could not be taken back at once.
+bool Exchange::begin_to_hear(nhi::PeerId peer) {
+    if (deaf_) {
+        discard(peer);
+    } else if (!early_) {
+        hear(peer);
+    } else if (early_.has_hint()) {
+        take_early();
+        discard(peer);
+    } else {
+        const bool is_here = messages_.probe(pattern_of(peer), nullptr, nullptr) == mp::kSuccess;
+        // Only who has met a process hears of its death.
+        if (!is_here && messages_.meetings().connected(peer) != nullptr &&
+            !is_gone(messages_.engine(), peer)) {
+            if (since() == 0) Wait::begin(messages_.engine().device.now());
+            early_.wait(peer, since());
+            return false;
+        }
+        hear(peer);
+    }
+    early_.end();
+    return true;
+}
+
+bool Exchange::is_over() noexcept {
+    if (!early_.waits()) return !is_busy();
+    const nhi::PeerId from = early_.from();
+    return early_.has_hint() || is_gone(messages_.engine(), from) ||
+           messages_.probe(pattern_of(from), nullptr, nullptr) == mp::kSuccess;
+}
+
 void Exchange::hear(nhi::PeerId peer) {
-    const iovec to{heard_->bytes, sizeof heard_->bytes};
+    const iovec to{heard(), sizeof(Buffer::bytes)};
     const mp::Completion completion{[](void* user, void*, const fci_icl_status* status) {
                                         auto& own = *static_cast<Exchange*>(user);
                                         own.heard_of_ = *status;
@@ -88,12 +152,13 @@ void Exchange::say(nhi::PeerId peer, unsigned rank) {
         has_said_ = true;
         return;
     }
-    if (mp::fast::send_far(messages_.engine(), peer, mp::kGroupSpace, 0, match, 0, own_->bytes,
-                           length_)) {
+    const std::size_t bytes = length_ + (early_ ? sizeof(Trailer) : 0);
+    if (mp::fast::send_far(messages_.engine(), peer, mp::kGroupSpace,
+                           early_.lingers() ? mp::kSendLingering : 0, match, 0, own(), bytes)) {
         has_said_ = true;
         return;
     }
-    const iovec from{own_->bytes, length_};
+    const iovec from{own(), bytes};
     const mp::Completion completion{[](void* user, void*, const fci_icl_status* status) {
                                         auto& own = *static_cast<Exchange*>(user);
                                         own.saying_ = false;
@@ -104,7 +169,7 @@ void Exchange::say(nhi::PeerId peer, unsigned rank) {
                                     this, nullptr};
     told_ = rank;
     const int answer = messages_.send(
-        {peer, mp::kGroupSpace, 0, match, 0, {&from, length_ != 0 ? 1u : 0u}}, completion, &send_);
+        {peer, mp::kGroupSpace, 0, match, 0, {&from, bytes != 0 ? 1u : 0u}}, completion, &send_);
     has_said_ = true;
     saying_ = answer == FCI_ICL_OK;
     if (answer < 0) fail(FCI_ICL_EPEER, rank);
@@ -118,19 +183,23 @@ void Exchange::take_in(const Step& step, unsigned rank, const Reduction& reducti
         return fail(code_of(it.immediate), why_of(it.immediate));
     }
     if (code_ != FCI_ICL_DONE) return;
-    const std::size_t length = it.received;
+    std::size_t length = it.received;
+    if (early_) {
+        if (length < sizeof(Trailer)) return fail(FCI_ICL_ETRUNC, length);
+        length -= sizeof(Trailer);
+    }
     if (step.takes) {
-        std::swap(own_, heard_);
+        own_ = 1 - own_;
         length_ = length;
         return;
     }
     if (length != length_) return fail(FCI_ICL_ETRUNC, length);
     if (length == 0) return;
     if (step.host < self_) {
-        reduction.apply(reduction.user, heard_->bytes, own_->bytes);
+        reduction.apply(reduction.user, heard(), own());
     } else {
-        reduction.apply(reduction.user, own_->bytes, heard_->bytes);
-        std::swap(own_, heard_);
+        reduction.apply(reduction.user, own(), heard());
+        own_ = 1 - own_;
     }
 }
 
@@ -142,7 +211,7 @@ int Exchange::advance(const unsigned* speakers, const nhi::PeerId* peers,
         FCI_ASSERT(step.host != self_);
         const unsigned rank = speakers[step.host];
         const nhi::PeerId other = peers[rank];
-        if (step.hears && !has_heard_) deaf_ ? discard(other) : hear(other);
+        if (step.hears && !has_heard_ && !begin_to_hear(other)) return FCI_ICL_EAGAIN;
         if (step.sends && !has_said_) say(other, rank);
         if (is_busy()) {
             if (since() == 0) Wait::begin(messages_.engine().device.now());

@@ -9,7 +9,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
+#include "fci_core/group/early_wait.h"
 #include "fci_core/group/flag_table.h"
 #include "fci_core/group/reduction.h"
 #include "fci_core/group/steps.h"
@@ -17,6 +19,13 @@
 #include "fci_core/progress/wait.h"
 
 namespace fci::group {
+
+/// Behind the data of a broadcast in a group that has hints.
+struct Trailer {
+    std::uint32_t is_heard;  // written by each on the way: somebody so far has had a hint of it
+    std::uint32_t by_tree;   // written by the root: the next ones go down a tree, without hints
+};
+static_assert(Entry::kLong + sizeof(Trailer) <= nhi::Hints::kPieceMost);
 
 class Exchange final : public progress::Wait {
 public:
@@ -30,6 +39,12 @@ public:
     /// what others say.
     void begin(const Steps& steps, unsigned self, std::uint64_t number, std::size_t bytes, int code,
                bool deaf) noexcept;
+    /// It is a broadcast of a group that has hints, behind whose data there is a trailer; what is
+    /// heard may come early. The message that comes all the same is thrown away then.
+    void listen(const EarlyWait& early) noexcept { early_ = early; }
+    [[nodiscard]] EarlyWait& early() noexcept { return early_; }
+    [[nodiscard]] Trailer trailer() const noexcept;
+    void set_trailer(const Trailer& trailer) noexcept;
     /// FCI_ICL_EAGAIN: not through all steps yet; a turn may bring the next. `speakers`: ranks, by
     /// host; `peers`: by rank. May throw bad_alloc, and goes on from there when it is called again.
     [[nodiscard]] int advance(const unsigned* speakers, const nhi::PeerId* peers,
@@ -43,7 +58,7 @@ public:
     /// FCI_ICL_DONE, or why there are no data.
     [[nodiscard]] int code() const noexcept { return code_; }
     /// What came about, or what is brought; aligned for any type.
-    [[nodiscard]] std::byte* data() noexcept { return own_->bytes; }
+    [[nodiscard]] std::byte* data() noexcept { return own(); }
     /// Of the data. After FCI_ICL_ETRUNC: of another one's, if that is known.
     [[nodiscard]] std::size_t length() const noexcept {
         return code_ == FCI_ICL_EPEER ? 0 : length_;
@@ -62,7 +77,7 @@ public:
     void give_up() noexcept;
 
 private:
-    [[nodiscard]] bool is_over() noexcept override { return !is_busy(); }
+    [[nodiscard]] bool is_over() noexcept override;
     /// What runs on other hosts may share this core all the same, if it is one of those that must
     /// be given away.
     [[nodiscard]] bool needs(unsigned) noexcept override { return true; }
@@ -71,10 +86,15 @@ private:
     [[nodiscard]] bool is_for_network() const noexcept override { return true; }
 
     struct alignas(64) Buffer {
-        std::byte bytes[Entry::kLong];
+        std::byte bytes[Entry::kLong + sizeof(Trailer)];
     };
 
+    [[nodiscard]] std::byte* own() noexcept { return buffers_[own_].bytes; }
+    [[nodiscard]] const std::byte* own() const noexcept { return buffers_[own_].bytes; }
+    [[nodiscard]] std::byte* heard() noexcept { return buffers_[1 - own_].bytes; }
     [[nodiscard]] mp::Pattern pattern_of(nhi::PeerId peer) const noexcept;
+    [[nodiscard]] bool begin_to_hear(nhi::PeerId peer);
+    void take_early() noexcept;
     void hear(nhi::PeerId peer);
     void discard(nhi::PeerId peer);
     void say(nhi::PeerId peer, unsigned rank);
@@ -88,13 +108,14 @@ private:
     std::size_t length_ = 0;  // or the rank of who has gone
     int code_ = FCI_ICL_DONE;
     bool deaf_ = false;
+    EarlyWait early_;  // of a broadcast, in a group that has hints
     bool has_heard_ = false, has_said_ = false;  // in this step; begun at least
     bool hearing_ = false, saying_ = false;      // and not through
     unsigned told_ = 0;                          // the rank of who is told
     std::uint32_t receive_ = 0, send_ = 0;       // their orders
     mp::Outcome heard_of_{};
     Buffer buffers_[2];
-    Buffer *own_ = &buffers_[0], *heard_ = &buffers_[1];
+    unsigned own_ = 0;  // that of them which has what is brought; the other one is for what comes
 };
 
 }  // namespace fci::group

@@ -8,6 +8,7 @@
 #include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
 #include "fci_core/base/result.h"
+#include "fci_core/group/note.h"
 
 namespace fci::group {
 
@@ -34,14 +35,6 @@ std::uint64_t all_of(std::size_t members) noexcept {
 
 }  // namespace
 
-/// Between two members. Set by the owner: where the table is, of name 0 where there is none. By
-/// another member: it cannot join the table of this name.
-struct Groups::Note {
-    std::uint64_t key;
-    Table table;
-    std::uint64_t cannot;  // 0: the owner speaks. Else the rank of who does, counted from 1
-};
-
 Groups::Groups(mp::MessagePassing& messages)
     : messages_(messages), engine_(messages.engine()), board_(engine_.network,
                                                               behind_pool(engine_)) {
@@ -57,14 +50,14 @@ Groups::Groups(mp::MessagePassing& messages)
         this);
 }
 
-void Groups::tell(nhi::PeerId peer, const Note& note) {
-    // It fails only where the peer is lost, which whoever waits for it sees.
-    (void)messages_.send(mp::active_message(peer, mp::ActiveMessages::kOfGroups, 0,
-                                            std::as_bytes(std::span(&note, 1)), {}),
-                         {}, nullptr);
-}
-
 void Groups::hear(nhi::PeerId source, const Note& note) {
+    if (note.unheard + note.lacked != 0) {
+        for (const auto& group : all_) {
+            if (group->members.key != note.key || !group->levels) continue;
+            group->levels->hinting().hear(source, note);
+        }
+        return;
+    }
     if (note.cannot == 0) {
         offers_.add(source, note.key, note.table);
         return;
@@ -127,8 +120,11 @@ AnyGroup& Groups::begin(Members members) {
     }
     Group* const here = add_part(members, parts.ranks[parts.of[members.self]]);
     if (!is_on_one_host) any.forming = here;
+    nhi::Hints* const hints = is_on_one_host ? nullptr : engine_.network.hints();
+    const std::uint64_t name = engine_.device.card().incarnation << 32 | ++hint_names_;
     any.levels = std::make_unique<Levels>(messages_, members, std::move(parts), !is_on_one_host,
-                                          here, between);
+                                          here, between,
+                                          Hinting(messages_, members.key, hints, name));
     return any;
 }
 
@@ -220,7 +216,7 @@ int Groups::find(Group& group, bool crowded) {
         const bool joined = table.name != 0 && join(group, table);
         FCI_ASSERT(joined == (table.name != 0));  // it is here
         for (const nhi::PeerId peer : group.members().peers) {
-            if (peer != nhi::kSelf) tell(peer, {group.members().key, table, 0});
+            if (peer != nhi::kSelf) tell(messages_, peer, {group.members().key, table, 0, 0, 0});
         }
         return joined ? FCI_ICL_DONE : FCI_ICL_EUNREACHABLE;
     }
@@ -228,7 +224,8 @@ int Groups::find(Group& group, bool crowded) {
     const Table table = offers_.take(owner, group.members().key);
     if (table.name == 0) return FCI_ICL_EUNREACHABLE;
     if (join(group, table)) return FCI_ICL_DONE;
-    tell(owner, {group.members().key, table, group.members().self + std::uint64_t{1}});
+    tell(messages_, owner, {group.members().key, table, group.members().self + std::uint64_t{1}, 0,
+                           0});
     return FCI_ICL_EUNREACHABLE;
 }
 
@@ -326,7 +323,7 @@ void Groups::leave_levels(AnyGroup& group) noexcept {
     if (group.levels->between() != nullptr) leave_table(*group.levels->between());
     if (group.levels->here() != nullptr) leave_table(*group.levels->here());
     progress::Waits::remove(group.levels->exchange());
-    if (!engine_.peers.severed()) group.levels->exchange().give_up();
+    if (!engine_.peers.severed()) group.levels->give_up();
     if (!group.levels->exchange().is_busy()) group.levels.reset();
 }
 

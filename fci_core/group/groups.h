@@ -19,6 +19,8 @@
 
 namespace fci::group {
 
+struct Note;
+
 class Groups {
 public:
     explicit Groups(mp::MessagePassing& messages);
@@ -43,7 +45,6 @@ private:
         std::uint64_t answered;  // whether they have joined or not; those that told so by message
         bool taken;              // this process has not left
     };
-    struct Note;
 
     [[nodiscard]] Group& add(Members members);
     [[nodiscard]] int form_on_host(AnyGroup& group, bool crowded, unsigned looks);
@@ -54,7 +55,6 @@ private:
     void leave_levels(AnyGroup& group) noexcept;
     void leave_table(Group& group) noexcept;
     void hear(nhi::PeerId source, const Note& note);
-    void tell(nhi::PeerId peer, const Note& note);
     [[nodiscard]] Table offer(const Group& group, bool crowded) noexcept;
     [[nodiscard]] int find(Group& group, bool crowded);
     [[nodiscard]] bool join(Group& group, const Table& table) noexcept;
@@ -66,7 +66,8 @@ private:
     mp::Engine& engine_;
     Board board_;
     Offers offers_;
-    std::uint64_t names_ = 0;    // so far
+    std::uint64_t names_ = 0;    // of tables so far
+    std::uint32_t hint_names_ = 0;  // of groups over hosts so far
     std::vector<Place> places_;  // of this process's tables
     std::vector<std::unique_ptr<Group>> groups_;  // with tables
     std::vector<std::unique_ptr<AnyGroup>> all_;  // one that was left until its messages have ended

@@ -12,6 +12,18 @@ namespace fci::group {
 
 namespace {
 
+/// What each part brings to the forming of a group.
+struct Formed {
+    std::uint64_t longest, name;
+};
+constexpr Reduction kFormed{[](void*, const void* in, void* inout) {
+                                const auto& other = *static_cast<const Formed*>(in);
+                                auto& both = *static_cast<Formed*>(inout);
+                                both.longest = std::min(both.longest, other.longest);
+                                both.name = std::max(both.name, other.name);
+                            },
+                            nullptr};
+
 constexpr Reduction kNothing{[](void*, const void*, void*) {}, nullptr};
 
 std::vector<unsigned> leaders_of(const Parts& parts) {
@@ -23,8 +35,8 @@ std::vector<unsigned> leaders_of(const Parts& parts) {
 }  // namespace
 
 Levels::Levels(mp::MessagePassing& messages, const Members& members, Parts parts,
-               bool by_messages, Group* here, Group* between)
-    : counters_(messages.engine().counters),
+               bool by_messages, Group* here, Group* between, Hinting hinting)
+    : engine_(messages.engine()),
       parts_(std::move(parts)),
       self_(members.self),
       part_(parts_.of[members.self]),
@@ -34,6 +46,7 @@ Levels::Levels(mp::MessagePassing& messages, const Members& members, Parts parts
       leaders_(leaders_of(parts_)),
       peers_(members.peers),
       speakers_(leaders_),
+      hinting_(std::move(hinting)),
       exchange_(messages, members.key) {
     FCI_ASSERT(parts_.count() > 1 && (here == nullptr) == (parts_.ranks[part_].size() == 1));
 }
@@ -55,7 +68,7 @@ void Levels::begin(unsigned root) noexcept {
 int Levels::end(int answer) noexcept {
     FCI_ASSERT(!exchange_.is_busy());
     if (answer == FCI_ICL_EPEER && speaks() && !is_lost_) lost_ = exchange_.lost();
-    if (by_messages_) ++counters_.host_collectives;
+    if (by_messages_) ++engine_.counters.host_collectives;
     phase_ = Phase::none;
     return answer;
 }
@@ -164,26 +177,32 @@ int Levels::form(int formed, unsigned looks) noexcept {
         if (has_table) longest_ = here_->table().longest();
         if (formed != FCI_ICL_DONE && !is_lost_) formed = FCI_ICL_EUNREACHABLE;
         if (speaks()) {
-            std::memcpy(exchange_.data(), &longest_, sizeof longest_);
-            begin_across(Steps::all(parts_.count(), part_), sizeof longest_, formed);
+            const Formed own{longest_, hinting_.offer(part_ == 0, parts_.count())};
+            std::memcpy(exchange_.data(), &own, sizeof own);
+            begin_across(Steps::all(parts_.count(), part_), sizeof own, formed);
         } else if (formed == FCI_ICL_EUNREACHABLE) {
             return end(formed);
         } else {
             phase_ = Phase::down;
         }
     }
-    if (!go_across(kLeast, looks)) return FCI_ICL_EAGAIN;
+    if (!go_across(kFormed, looks)) return FCI_ICL_EAGAIN;
     int answer = exchange_.code();
+    Formed all{};
     if (!speaks()) {
-        std::size_t bytes = sizeof longest_;
-        answer = hear(&longest_, &bytes, looks);
+        std::size_t bytes = sizeof all;
+        answer = hear(&all, &bytes, looks);
     } else if (formed == FCI_ICL_DONE) {
         const int told = tell(looks);
         if (told != FCI_ICL_DONE) answer = told;
-        std::memcpy(&longest_, exchange_.data(), sizeof longest_);
+        std::memcpy(&all, exchange_.data(), sizeof all);
     }
     if (answer == FCI_ICL_EAGAIN) return answer;
     is_lost_ = answer == FCI_ICL_EPEER;
+    if (answer == FCI_ICL_DONE) {
+        longest_ = all.longest;
+        hinting_.open(all.name, leads(), part_);
+    }
     return end(answer == FCI_ICL_ETRUNC ? FCI_ICL_EUNREACHABLE : answer);
 }
 
@@ -231,6 +250,7 @@ int Levels::reduce(unsigned root, const void* own, void* result, std::size_t* by
 }
 
 int Levels::broadcast(unsigned root, void* data, std::size_t* bytes, unsigned looks) noexcept {
+    if (hinting_.works()) return broadcast_by_leaders(root, data, bytes, looks);
     if (phase_ == Phase::none) {
         begin(root);
         phase_ = Phase::down;
@@ -242,6 +262,67 @@ int Levels::broadcast(unsigned root, void* data, std::size_t* bytes, unsigned lo
         }
     }
     if (!go_across(kNothing, looks)) return FCI_ICL_EAGAIN;
+    return bring_down(root, data, bytes, looks);
+}
+
+/// A root that does not lead tells its own part first, and is through then.
+int Levels::broadcast_by_leaders(unsigned root, void* data, std::size_t* bytes,
+                                 unsigned looks) noexcept {
+    const std::size_t room = *bytes;
+    if (phase_ == Phase::none) {
+        begin(root);
+        speakers_[root_part_] = leaders_[root_part_];
+        if (leads()) hinting_.begin();
+        const bool is_roots_part = root_part_ == part_;
+        phase_ = is_roots_part && speaker_ != 0 ? Phase::up : Phase::down;
+        if (phase_ == Phase::down && leads()) {
+            begin_chain(data, is_roots_part ? room : 0, FCI_ICL_DONE);
+        }
+    }
+    if (phase_ == Phase::up) {
+        std::size_t length = room;
+        int answer = is_lost_        ? FCI_ICL_EPEER
+                     : self_ == root ? here_->broadcast(speaker_, data, &length, looks)
+                                     : hear(data, &length, looks);
+        if (answer == FCI_ICL_EAGAIN) return answer;
+        *bytes = length;
+        if (!leads()) return end(answer);
+        if (answer == FCI_ICL_DONE && length > room) answer = FCI_ICL_ETRUNC;  // nor is it here
+        begin_chain(data, length, answer);
+    }
+    if (phase_ == Phase::across) {
+        if (!go_across(kNothing, looks)) {
+            const unsigned before = (part_ + parts_.count() - 1) % parts_.count();
+            hinting_.ask_if_late(exchange_.early(), peers_[leaders_[before]]);
+            return FCI_ICL_EAGAIN;
+        }
+        const bool is_last = (part_ + 1) % parts_.count() == root_part_;
+        hinting_.end(exchange_, is_last ? peers_[leaders_[root_part_]] : nhi::kNoPeer);
+        if (root_part_ == part_ && speaker_ != 0) return end(exchange_.code());
+    }
+    return bring_down(root, data, bytes, looks);
+}
+
+/// From a leader to the others, with hints or without. `code`: why there are no data at the root.
+void Levels::begin_chain(const void* data, std::size_t bytes, int code) noexcept {
+    const bool is_first = root_part_ == part_;
+    const unsigned hosts = parts_.count();
+    begin_across(hinting_.by_tree() ? Steps::down(hosts, part_, root_part_)
+                                    : Steps::chain(hosts, part_, root_part_),
+                 bytes, is_lost_ ? FCI_ICL_EPEER : code);
+    exchange_.listen(hinting_.wait());
+    if (!is_first || exchange_.code() != FCI_ICL_DONE) return;
+    if (bytes != 0) std::memcpy(exchange_.data(), data, bytes);
+    hinting_.tell(exchange_);
+}
+
+void Levels::give_up() noexcept {
+    hinting_.close();
+    exchange_.give_up();
+}
+
+/// What is here at who speaks for this part, to all of it.
+int Levels::bring_down(unsigned root, void* data, std::size_t* bytes, unsigned looks) noexcept {
     if (!speaks()) {
         const int answer = hear(data, bytes, looks);
         return answer == FCI_ICL_EAGAIN ? answer : end(answer);

@@ -3,7 +3,8 @@
 // other hosts, else in a table of those who speak. So a collective goes up in each part, across
 // between them, and down again.
 //
-// The calls are those of Group. Who speaks is the first of a part, or the root.
+// The calls are those of Group. Who speaks is the first of a part, or the root. Where broadcasts
+// have hints it is the first always, who knows which broadcasts there were.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,7 @@
 
 #include "fci_core/group/exchange.h"
 #include "fci_core/group/group.h"
+#include "fci_core/group/hinting.h"
 #include "fci_core/group/parts.h"
 
 namespace fci::group {
@@ -21,7 +23,7 @@ public:
     /// `here`: the members of this part; nullptr where there is one only. `between`: the first of
     /// each part, for these, and where no messages go between parts.
     Levels(mp::MessagePassing& messages, const Members& members, Parts parts, bool by_messages,
-           Group* here, Group* between);
+           Group* here, Group* between, Hinting hinting);
 
     /// The first collective over messages: `formed` is how `here` was. FCI_ICL_EUNREACHABLE, at
     /// all: there is none. FCI_ICL_EPEER: one has gone before all could tell that they have it;
@@ -46,9 +48,12 @@ public:
     [[nodiscard]] progress::Wait* waiting() noexcept {
         if (phase_ != Phase::across) return here_;
         if (!by_messages_) return between_;
-        return exchange_.is_only_told() ? nullptr : &exchange_;
+        return exchange_.is_only_told() && !hinting_.works() ? nullptr : &exchange_;
     }
     [[nodiscard]] Exchange& exchange() noexcept { return exchange_; }
+    [[nodiscard]] Hinting& hinting() noexcept { return hinting_; }
+    /// Nothing is heard any more, and what is under way is asked back.
+    void give_up() noexcept;
 
 private:
     /// Of the collective that is under way.
@@ -57,6 +62,12 @@ private:
     [[nodiscard]] bool speaks() const noexcept { return speaker_ == parts_.place[self_]; }
     void begin(unsigned root) noexcept;
     [[nodiscard]] int end(int answer) noexcept;
+    [[nodiscard]] int broadcast_by_leaders(unsigned root, void* data, std::size_t* bytes,
+                                           unsigned looks) noexcept;
+    void begin_chain(const void* data, std::size_t bytes, int code) noexcept;
+    [[nodiscard]] int bring_down(unsigned root, void* data, std::size_t* bytes,
+                                 unsigned looks) noexcept;
+    [[nodiscard]] bool leads() const noexcept { return parts_.place[self_] == 0; }
     [[nodiscard]] int bring(const void* own, std::size_t* bytes, const Reduction& reduction,
                             unsigned looks) noexcept;
     void begin_across(const Steps& steps, std::size_t bytes, int code) noexcept;
@@ -68,7 +79,7 @@ private:
     [[nodiscard]] int tell(unsigned looks) noexcept;
     [[nodiscard]] int hear(void* data, std::size_t* bytes, unsigned looks) noexcept;
 
-    Counters& counters_;
+    mp::Engine& engine_;
     const Parts parts_;
     const unsigned self_, part_;
     const bool by_messages_;  // between parts
@@ -83,6 +94,7 @@ private:
     Phase phase_ = Phase::none;
     std::uint64_t number_ = 0;  // of the collective
     std::uint64_t longest_ = Entry::kLong;
+    Hinting hinting_;
     Exchange exchange_;  // also where there are no messages: it has what is on its way
 };
 

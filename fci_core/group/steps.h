@@ -31,6 +31,15 @@ public:
         }
         return steps;
     }
+    /// From `root` to all, from each to the next one: nobody sends more than once.
+    [[nodiscard]] static Steps chain(unsigned hosts, unsigned self, unsigned root) noexcept {
+        FCI_ASSERT(self < hosts && root < hosts && hosts <= kHostsMost);
+        Steps steps;
+        const unsigned before = (self + hosts - 1) % hosts, next = (self + 1) % hosts;
+        if (self != root) steps.add({before, false, true, true});
+        if (next != root) steps.add({next, true, false, false});
+        return steps;
+    }
     /// From all to `root`, up the same tree.
     [[nodiscard]] static Steps up(unsigned hosts, unsigned self, unsigned root) noexcept {
         FCI_ASSERT(self < hosts && root < hosts && hosts <= kHostsMost);

@@ -81,15 +81,17 @@ inline bool send_far(Engine& engine, nhi::PeerId id, std::uint32_t space, std::u
     gcs::Line& line = to.out.prepare();
     line.word[0] = match;
     line.word[1] = immediate;
+    const auto waits_for = (flags & kSendLingering) != 0 ? gcs::LineWriter::WaitsFor::anything
+                                                         : gcs::LineWriter::WaitsFor::nothing;
     Status status = Status::ok;
     if (in_line) {
         copy_short(reinterpret_cast<std::byte*>(line.word + 1) + before,
                    static_cast<const std::byte*>(data), bytes);
-        status = to.out.put(engine.network, line_control(space, before, bytes));
+        status = to.out.put(engine.network, line_control(space, before, bytes), waits_for);
     } else {
         const gcs::LineWriter::Part all{data, bytes};
         status = to.out.put(engine.network, line_control(space, before, bytes) | kInRing << 8,
-                            {&all, 1}, bytes);
+                            {&all, 1}, bytes, waits_for);
     }
     if (status != Status::ok) return false;
     to.credit.take(charge);

@@ -56,6 +56,8 @@ inline constexpr std::uint32_t kActiveSpace = 3;
 inline constexpr std::uint32_t kSendImmediate = 1;
 inline constexpr std::uint32_t kSendSynchronous = 2;
 inline constexpr std::uint32_t kSendBuffered = 4;
+/// Over a network, of short ones: Transfer::let_linger().
+inline constexpr std::uint32_t kSendLingering = 8;
 
 constexpr std::uint8_t control_flags(std::uint32_t space, std::uint32_t send_flags) noexcept {
     static_assert(kSendImmediate == kImmediate && kSendSynchronous * 2 == kWantsTaken);

@@ -315,7 +315,9 @@ Status Sends::announce(Peer& peer, Order& order) {
     const gcs::LineWriter::Part part{header.data(), attached};
     const Status status = attached != 0
                               ? peer.out.put(engine_.network, control.word(), {&part, 1}, attached)
-                              : peer.out.put(engine_.network, control.word(), goes_directly);
+                              : peer.out.put(engine_.network, control.word(),
+                                             goes_directly ? gcs::LineWriter::WaitsFor::data
+                                                           : gcs::LineWriter::WaitsFor::nothing);
     if (status != Status::ok) return status;
     if (!is_active) {
         peer.note(peer.out.sent(), order.match, order.space, offer != nullptr, order.handle);

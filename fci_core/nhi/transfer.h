@@ -47,6 +47,13 @@ public:
         return *this;
     }
 
+    /// Nobody waits for it, most likely: it may stay with the system for a fifth of a second, or
+    /// until something else is given for the same destination, whatever this process does.
+    Transfer& let_linger() noexcept {
+        lingers_ = true;
+        return *this;
+    }
+
     [[nodiscard]] PeerId destination() const noexcept { return destination_; }
     [[nodiscard]] unsigned parts() const noexcept { return parts_; }
     [[nodiscard]] const Part& part(unsigned i) const noexcept {
@@ -55,12 +62,13 @@ public:
     }
     [[nodiscard]] std::uint32_t events() const noexcept { return events_; }
     [[nodiscard]] bool may_wait() const noexcept { return waits_; }
+    [[nodiscard]] bool may_linger() const noexcept { return lingers_; }
 
 private:
     PeerId destination_;
     unsigned parts_ = 0;
     std::uint32_t events_ = 0;
-    bool waits_ = false;
+    bool waits_ = false, lingers_ = false;
     Part part_[kPartsMax];
 };
 

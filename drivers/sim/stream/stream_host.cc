@@ -101,7 +101,7 @@ int StreamHost::outcome(int stream) noexcept {
     return slot.link != nullptr ? -slot.link->ends[slot.side].error : -ECONNRESET;
 }
 
-ssize_t StreamHost::send(int stream, std::span<const iovec> ranges) noexcept {
+ssize_t StreamHost::send(int stream, std::span<const iovec> ranges, bool) noexcept {
     world_.enter();
     const Slot& slot = slots_.at(stream);
     if (slot.link == nullptr) return -EPIPE;

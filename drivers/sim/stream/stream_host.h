@@ -46,7 +46,7 @@ public:
     int call(const ddi::Card& from, const ddi::Card& to) noexcept override;
     int outcome(int stream) noexcept override;
     void tune(int) noexcept override {}
-    ssize_t send(int stream, std::span<const iovec> ranges) noexcept override;
+    ssize_t send(int stream, std::span<const iovec> ranges, bool lingers) noexcept override;
     ssize_t receive(int stream, std::span<const iovec> ranges) noexcept override;
     void cork(int stream, bool on) noexcept override;
     void tell_from(int stream, int bytes) noexcept override;

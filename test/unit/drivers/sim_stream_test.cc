@@ -40,7 +40,7 @@ struct Pair {
     }
     ssize_t send(unsigned from, const std::string& bytes) {
         const iovec all{const_cast<char*>(bytes.data()), bytes.size()};
-        return systems[from]->send(ends[from], {&all, 1});
+        return systems[from]->send(ends[from], {&all, 1}, false);
     }
     /// All that is here and comes; `end`: what is said then.
     std::string receive(unsigned to, ssize_t* end) {

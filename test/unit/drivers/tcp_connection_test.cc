@@ -21,7 +21,7 @@ struct Script final : Streams {
     int call(const ddi::Card&, const ddi::Card&) noexcept override { return -EINVAL; }
     int outcome(int) noexcept override { return 0; }
     void tune(int) noexcept override {}
-    ssize_t send(int, std::span<const iovec> ranges) noexcept override {
+    ssize_t send(int, std::span<const iovec> ranges, bool) noexcept override {
         return static_cast<ssize_t>(bytes_in(ranges));
     }
     ssize_t receive(int, std::span<const iovec> ranges) noexcept override {

@@ -1,0 +1,72 @@
+// Early: what hints bring of a group's broadcasts before their messages come (§2.6.11;
+// nhi/hints.h). Of those that are about to come each has a slot here, so that who is behind misses none of them.
+//
+// A broadcast is a number, counted alike by all members, from 1.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "fci_core/base/assert.h"
+#include "fci_core/nhi/hints.h"
+
+namespace fci::group {
+
+class Early final : public nhi::HintListener {
+public:
+    /// `rank`: of this process among those that send.
+    Early(nhi::Hints& hints, std::uint64_t name, unsigned rank) noexcept
+        : hints_(hints), name_(name), rank_(static_cast<std::uint16_t>(rank)) {
+        // Where none can be heard the messages do.
+        if (hints_.join(name_, *this) != Status::ok) return;
+        for (std::uint64_t number = 1; number <= kSlots; ++number) expect(number);
+    }
+    Early(const Early&) = delete;
+    Early& operator=(const Early&) = delete;
+    ~Early() override { hints_.leave(name_); }
+
+    [[nodiscard]] bool has(std::uint64_t number) const noexcept {
+        return slots_[number % kSlots].number == number;
+    }
+    [[nodiscard]] std::span<const std::byte> bytes(std::uint64_t number) const noexcept {
+        FCI_ASSERT(has(number));
+        const Slot& slot = slots_[number % kSlots];
+        return {slot.bytes.data(), slot.length};
+    }
+    /// It is not needed any more.
+    void pass(std::uint64_t number) noexcept { expect(number + kSlots); }
+    /// To all others. Whether that works is for nobody to know.
+    void tell(std::uint64_t number, std::span<const std::byte> bytes) noexcept {
+        (void)hints_.hint({name_, number, 0, static_cast<std::uint32_t>(bytes.size()), rank_},
+                          bytes);
+    }
+
+    void arrived(const nhi::Hint& hint, std::size_t bytes) noexcept override {
+        if (bytes != hint.total) return;  // nobody of this group sends pieces
+        Slot& slot = slots_[hint.number % kSlots];
+        slot.length = bytes;
+        slot.number = hint.number;
+        hints_.withdraw(name_, hint.number);  // what comes twice does not get here
+    }
+
+private:
+    static constexpr std::size_t kSlots = nhi::Hints::kIndices;
+
+    struct Slot {
+        std::uint64_t number = 0;  // that is here; 0: none is
+        std::size_t length = 0;
+        std::array<std::byte, nhi::Hints::kPieceMost> bytes;
+    };
+    void expect(std::uint64_t number) noexcept {
+        (void)hints_.expect(name_, number, slots_[number % kSlots].bytes);
+    }
+
+    nhi::Hints& hints_;
+    const std::uint64_t name_;
+    const std::uint16_t rank_;
+    std::array<Slot, kSlots> slots_{};
+};
+
+}  // namespace fci::group

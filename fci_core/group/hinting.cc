@@ -1,0 +1,78 @@
+#include "fci_core/group/hinting.h"
+
+#include <new>
+
+#include "fci_core/base/assert.h"
+
+namespace fci::group {
+
+std::uint64_t Hinting::offer(bool is_first, unsigned hosts) const noexcept {
+    if (hints_ == nullptr || hosts < kHostsLeast) return kNone;
+    return is_first ? offered_ : 0;
+}
+
+void Hinting::open(std::uint64_t name, bool speaks, unsigned member) {
+    works_ = name != kNone && name != 0;
+    if (works_ && speaks) early_ = std::make_unique<Early>(*hints_, name, member);
+}
+
+// --- a broadcast ---
+
+void Hinting::begin() noexcept {
+    FCI_ASSERT(works_ && early_ != nullptr);
+    ++number_;
+}
+
+EarlyWait Hinting::wait() const noexcept {
+    return {*early_, number_, !by_tree_ && number_ > plain_until_};
+}
+
+void Hinting::tell(Exchange& exchange) noexcept {
+    exchange.set_trailer({0, now() < off_until_});
+    if (by_tree_) return;
+    early_->tell(number_, {exchange.data(), exchange.length() + sizeof(Trailer)});
+    if (unheard_ != 0 && ++own_ > kOwnMost) unheard_ = own_ = 0;
+}
+
+void Hinting::ask_if_late(EarlyWait& wait, nhi::PeerId before) noexcept try {
+    if (by_tree_ || !wait.waits() || !wait.must_ask(now())) return;
+    ++messages_.engine().counters.hints_asked;
+    group::tell(messages_, before, {key_, {}, 0, 0, number_});
+} catch (const std::bad_alloc&) {  // later
+}
+
+/// The last one of a chain knows whether nobody had a hint.
+void Hinting::end(Exchange& exchange, nhi::PeerId root) noexcept try {
+    early_->pass(number_);
+    if (exchange.code() != FCI_ICL_DONE) return;
+    const Trailer trailer = exchange.trailer();
+    const bool was_chain = !by_tree_;
+    by_tree_ = trailer.by_tree != 0;
+    if (was_chain && by_tree_) off_until_ = now() + kOff;  // at all members about then
+    if (!was_chain || root == nhi::kNoPeer || trailer.is_heard != 0) return;
+    group::tell(messages_, root, {key_, {}, 0, number_, 0});
+} catch (const std::bad_alloc&) {  // it is said of the next one
+}
+
+// --- what others say ---
+
+void Hinting::hear(nhi::PeerId source, const Note& note) noexcept try {
+    if (early_ == nullptr) return;
+    if (note.lacked == 0) return hear_unheard();
+    if (note.unheard != 0) return;  // the answer to what this process lacked
+    plain_until_ = number_ + kPlain;
+    // Whatever goes there pushes what lingers.
+    group::tell(messages_, source, {key_, {}, 0, note.lacked, note.lacked});
+} catch (const std::bad_alloc&) {  // it asks again
+}
+
+/// Of a few, half were not heard by anybody: then none are sent for a while.
+void Hinting::hear_unheard() noexcept {
+    if (unheard_++ == 0) own_ = 1;
+    if (unheard_ < 2 || 2 * unheard_ < own_ || now() < off_until_) return;
+    unheard_ = own_ = 0;
+    off_until_ = now() + kOff;
+    ++messages_.engine().counters.hints_off;
+}
+
+}  // namespace fci::group

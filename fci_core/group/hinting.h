@@ -1,0 +1,74 @@
+// Hinting: whether the broadcasts of a group between hosts have hints (§2.6.11), and which way they
+// go: with a hint, and from one host to the next; or, while nobody hears any, down a tree. The root
+// of a broadcast says which way the next ones go, so all members know that before these begin.
+//
+// Most often the hint is all that anybody waits for. The message that is sent behind it to the next
+// member lingers on its way, and costs no packet of its own; who lacks the hint asks for it.
+//
+// A member here is the one that speaks for its host.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "fci_core/base/status.h"
+#include "fci_core/group/early.h"
+#include "fci_core/group/early_wait.h"
+#include "fci_core/group/exchange.h"
+#include "fci_core/group/note.h"
+
+namespace fci::group {
+
+class Hinting {
+public:
+    /// `hints`: of the network; nullptr: it has none. `name`: which the group gets if this process
+    /// is its first. `key`: of the group.
+    Hinting(mp::MessagePassing& messages, std::uint64_t key, nhi::Hints* hints,
+            std::uint64_t name) noexcept
+        : messages_(messages), key_(key), hints_(hints), offered_(name) {}
+
+    /// What this process brings to the forming of the group: the greatest of all is its name.
+    [[nodiscard]] std::uint64_t offer(bool is_first, unsigned hosts) const noexcept;
+    /// `name` is what came of it. `member`: its number, where it speaks for its host.
+    void open(std::uint64_t name, bool speaks, unsigned member);
+    void close() noexcept { early_.reset(); }
+    /// All members know the same of it.
+    [[nodiscard]] bool works() const noexcept { return works_; }
+
+    // --- of one that speaks, in each broadcast ---
+    void begin() noexcept;
+    [[nodiscard]] bool by_tree() const noexcept { return by_tree_; }
+    [[nodiscard]] EarlyWait wait() const noexcept;
+    /// At the root, which has its data in `exchange`.
+    void tell(Exchange& exchange) noexcept;
+    /// `before`: who sends the message.
+    void ask_if_late(EarlyWait& wait, nhi::PeerId before) noexcept;
+    /// `root`: at the last of a chain.
+    void end(Exchange& exchange, nhi::PeerId root) noexcept;
+
+    /// What another member says.
+    void hear(nhi::PeerId source, const Note& note) noexcept;
+
+private:
+    static constexpr unsigned kHostsLeast = 3;  // with two, a message is a hint
+    static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+    static constexpr Nanoseconds kOff = 10'000'000'000;
+    static constexpr std::uint64_t kPlain = 64;  // broadcasts
+    static constexpr unsigned kOwnMost = 16;
+
+    [[nodiscard]] Nanoseconds now() const noexcept { return messages_.engine().device.now(); }
+    void hear_unheard() noexcept;
+
+    mp::MessagePassing& messages_;
+    const std::uint64_t key_;
+    nhi::Hints* const hints_;
+    const std::uint64_t offered_;
+    bool works_ = false, by_tree_ = false;
+    std::uint64_t number_ = 0;        // of the broadcast
+    std::uint64_t plain_until_ = 0;   // up to that one nothing lingers
+    std::unique_ptr<Early> early_{};
+    Nanoseconds off_until_ = 0;
+    unsigned unheard_ = 0, own_ = 0;  // of the last hints of this process
+};
+
+}  // namespace fci::group
