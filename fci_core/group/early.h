@@ -1,5 +1,6 @@
 // Early: what hints bring of a group's broadcasts before their messages come (§2.6.11;
-// nhi/hints.h). Of those that are about to come each has a slot here, so that who is behind misses none of them.
+// nhi/hints.h). Of those that are about to come each has a slot here, so that who is behind misses
+// none of them.
 //
 // A broadcast is a number, counted alike by all members, from 1.
 #pragma once

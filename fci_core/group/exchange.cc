@@ -162,9 +162,7 @@ void Exchange::say(nhi::PeerId peer, unsigned rank) {
     const mp::Completion completion{[](void* user, void*, const fci_icl_status* status) {
                                         auto& own = *static_cast<Exchange*>(user);
                                         own.saying_ = false;
-                                        if (status->error != FCI_ICL_OK) {
-                                            own.fail(FCI_ICL_EPEER, own.told_);
-                                        }
+                                        if (status->error != FCI_ICL_OK) own.miss();
                                     },
                                     this, nullptr};
     told_ = rank;
@@ -172,7 +170,12 @@ void Exchange::say(nhi::PeerId peer, unsigned rank) {
         {peer, mp::kGroupSpace, 0, match, 0, {&from, bytes != 0 ? 1u : 0u}}, completion, &send_);
     has_said_ = true;
     saying_ = answer == FCI_ICL_OK;
-    if (answer < 0) fail(FCI_ICL_EPEER, rank);
+    if (answer < 0) miss();
+}
+
+/// Who is told has gone. One that had a hint of it may have closed in order.
+void Exchange::miss() noexcept {
+    if (!early_) fail(FCI_ICL_EPEER, told_);
 }
 
 /// Another process has written it.

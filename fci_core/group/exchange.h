@@ -98,6 +98,7 @@ private:
     void hear(nhi::PeerId peer);
     void discard(nhi::PeerId peer);
     void say(nhi::PeerId peer, unsigned rank);
+    void miss() noexcept;
     void take_in(const Step& step, unsigned rank, const Reduction& reduction) noexcept;
 
     mp::MessagePassing& messages_;

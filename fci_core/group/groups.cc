@@ -323,7 +323,8 @@ void Groups::leave_levels(AnyGroup& group) noexcept {
     if (group.levels->between() != nullptr) leave_table(*group.levels->between());
     if (group.levels->here() != nullptr) leave_table(*group.levels->here());
     progress::Waits::remove(group.levels->exchange());
-    if (!engine_.peers.severed()) group.levels->give_up();
+    group.levels->hinting().close();
+    if (!engine_.peers.severed()) group.levels->exchange().give_up();
     if (!group.levels->exchange().is_busy()) group.levels.reset();
 }
 

@@ -250,6 +250,7 @@ int Levels::reduce(unsigned root, const void* own, void* result, std::size_t* by
 }
 
 int Levels::broadcast(unsigned root, void* data, std::size_t* bytes, unsigned looks) noexcept {
+    if (is_lost_) return broadcast_in_vain(root);
     if (hinting_.works()) return broadcast_by_leaders(root, data, bytes, looks);
     if (phase_ == Phase::none) {
         begin(root);
@@ -257,12 +258,21 @@ int Levels::broadcast(unsigned root, void* data, std::size_t* bytes, unsigned lo
         if (speaks()) {
             const std::size_t length = root == self_ ? *bytes : 0;
             if (length != 0) std::memcpy(exchange_.data(), data, length);
-            begin_across(Steps::down(parts_.count(), part_, root_part_), length,
-                         is_lost_ ? FCI_ICL_EPEER : FCI_ICL_DONE);
+            begin_across(Steps::down(parts_.count(), part_, root_part_), length, FCI_ICL_DONE);
         }
     }
     if (!go_across(kNothing, looks)) return FCI_ICL_EAGAIN;
     return bring_down(root, data, bytes, looks);
+}
+
+/// Of a group that one part of it cannot have. It does not know whether the others have hints.
+int Levels::broadcast_in_vain(unsigned root) noexcept {
+    if (phase_ == Phase::none) {
+        begin(root);
+        if (!speaks() && !leads()) return end(FCI_ICL_EPEER);
+        begin_across(Steps::tree_and_chain(parts_.count(), part_, root_part_), 0, FCI_ICL_EPEER);
+    }
+    return go_across(kNothing, 1) ? end(FCI_ICL_EPEER) : FCI_ICL_EAGAIN;
 }
 
 /// A root that does not lead tells its own part first, and is through then.
@@ -281,9 +291,8 @@ int Levels::broadcast_by_leaders(unsigned root, void* data, std::size_t* bytes,
     }
     if (phase_ == Phase::up) {
         std::size_t length = room;
-        int answer = is_lost_        ? FCI_ICL_EPEER
-                     : self_ == root ? here_->broadcast(speaker_, data, &length, looks)
-                                     : hear(data, &length, looks);
+        int answer = self_ == root ? here_->broadcast(speaker_, data, &length, looks)
+                                   : hear(data, &length, looks);
         if (answer == FCI_ICL_EAGAIN) return answer;
         *bytes = length;
         if (!leads()) return end(answer);
@@ -309,16 +318,11 @@ void Levels::begin_chain(const void* data, std::size_t bytes, int code) noexcept
     const unsigned hosts = parts_.count();
     begin_across(hinting_.by_tree() ? Steps::down(hosts, part_, root_part_)
                                     : Steps::chain(hosts, part_, root_part_),
-                 bytes, is_lost_ ? FCI_ICL_EPEER : code);
+                 bytes, code);
     exchange_.listen(hinting_.wait());
     if (!is_first || exchange_.code() != FCI_ICL_DONE) return;
     if (bytes != 0) std::memcpy(exchange_.data(), data, bytes);
     hinting_.tell(exchange_);
-}
-
-void Levels::give_up() noexcept {
-    hinting_.close();
-    exchange_.give_up();
 }
 
 /// What is here at who speaks for this part, to all of it.

@@ -52,8 +52,6 @@ public:
     }
     [[nodiscard]] Exchange& exchange() noexcept { return exchange_; }
     [[nodiscard]] Hinting& hinting() noexcept { return hinting_; }
-    /// Nothing is heard any more, and what is under way is asked back.
-    void give_up() noexcept;
 
 private:
     /// Of the collective that is under way.
@@ -64,6 +62,7 @@ private:
     [[nodiscard]] int end(int answer) noexcept;
     [[nodiscard]] int broadcast_by_leaders(unsigned root, void* data, std::size_t* bytes,
                                            unsigned looks) noexcept;
+    [[nodiscard]] int broadcast_in_vain(unsigned root) noexcept;
     void begin_chain(const void* data, std::size_t bytes, int code) noexcept;
     [[nodiscard]] int bring_down(unsigned root, void* data, std::size_t* bytes,
                                  unsigned looks) noexcept;

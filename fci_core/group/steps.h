@@ -2,6 +2,7 @@
 // (§2.6.12). Hosts are numbered from 0, and all of them come to the same steps.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -38,6 +39,20 @@ public:
         const unsigned before = (self + hosts - 1) % hosts, next = (self + 1) % hosts;
         if (self != root) steps.add({before, false, true, true});
         if (next != root) steps.add({next, true, false, false});
+        return steps;
+    }
+    /// Both of these, of one who has nothing to say and waits for nobody.
+    [[nodiscard]] static Steps tree_and_chain(unsigned hosts, unsigned self,
+                                              unsigned root) noexcept {
+        Steps steps = down(hosts, self, root);
+        const Steps others = chain(hosts, self, root);
+        for (unsigned i = 0; i < others.count(); ++i) {
+            const auto same = [&](const Step& step) {
+                return step.host == others[i].host && step.sends == others[i].sends;
+            };
+            const auto* const first = steps.steps_.data();
+            if (std::none_of(first, first + steps.count_, same)) steps.add(others[i]);
+        }
         return steps;
     }
     /// From all to `root`, up the same tree.
@@ -80,7 +95,7 @@ public:
     }
 
 private:
-    static constexpr unsigned kMost = std::bit_width(kHostsMost) + 1;
+    static constexpr unsigned kMost = std::bit_width(kHostsMost) + 3;
 
     /// A power of two: as many of the tree are below it as there are, or it and the next ones.
     [[nodiscard]] static unsigned below(unsigned own, unsigned hosts) noexcept {

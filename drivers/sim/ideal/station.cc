@@ -12,6 +12,7 @@ namespace fci::sim {
 
 namespace {
 constexpr std::size_t kPage = 4096;
+constexpr Nanoseconds kLinger = 200'000'000;
 }
 
 Pages::Pages(std::size_t bytes) : bytes_(bytes) {
@@ -204,9 +205,30 @@ Status Station::initiate_transfer(const nhi::Transfer& transfer) noexcept {
         payload->insert(payload->end(), from, from + transfer.part(i).bytes);
     }
     FCI_ASSERT(alive);
-    send(peers[transfer.destination()]->process, transfer, payload);
+    const unsigned to = peers[transfer.destination()]->process;
+    if (transfer.may_linger()) {
+        lingering_.push_back({to, transfer, payload});
+        world.schedule(world.now_ + kLinger, {.kind = World::Action::Kind::push, .from = number,
+                                              .to = to});
+    } else {
+        push(to);
+        send(to, transfer, payload);
+    }
     world.pass(number, Call::transfer);
     return Status::ok;
+}
+
+void Station::push(unsigned to) noexcept {
+    FCI_ASSERT(to < world.stations_.size());
+    std::vector<Lingering> others;
+    for (Lingering& one : std::exchange(lingering_, {})) {
+        if (one.to == to) {
+            send(to, one.transfer, one.payload);
+        } else {
+            others.push_back(std::move(one));
+        }
+    }
+    lingering_ = std::move(others);
 }
 
 void Station::send(unsigned to, const nhi::Transfer& transfer,

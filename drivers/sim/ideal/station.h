@@ -73,6 +73,8 @@ public:
     /// Where a write of process `from` to the address goes; empty: nowhere.
     [[nodiscard]] std::byte* locate(unsigned from, std::uint64_t address,
                                     std::uint64_t bytes) noexcept;
+    /// What lingers on its way to that process is sent.
+    void push(unsigned to) noexcept;
     void raise(std::uint32_t events) noexcept;
     /// A hint is here. It ends a sleep that an event would end.
     void hear(const World::Action& action);
@@ -101,10 +103,16 @@ public:
 private:
     Station(World& world, unsigned number, const ddi::Card& card, const ddi::Settings& settings,
             Pages memory);
+    struct Lingering {
+        unsigned to;  // process number
+        nhi::Transfer transfer;
+        std::shared_ptr<std::vector<std::byte>> payload;
+    };
     void send(unsigned to, const nhi::Transfer& transfer,
               const std::shared_ptr<std::vector<std::byte>>& payload) noexcept;
 
     bool woken_ = false;
+    std::vector<Lingering> lingering_;
 };
 
 }  // namespace fci::sim

@@ -217,6 +217,7 @@ void World::apply(Action& action) noexcept {
             mark(action.bytes);
             if (!to.its_data.apply(action)) ++statistics_.dropped;
             break;
+        case Action::Kind::push: stations_[action.from]->push(action.to); break;
         case Action::Kind::hint:
             mark(action.hint.offset);
             to.hear(action);

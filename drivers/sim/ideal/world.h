@@ -108,7 +108,7 @@ public:
     /// What happens at a time.
     struct Action {
         enum class Kind : std::uint8_t {
-            write, data, raise, hint, attach, notice_attached, notice_lost, die
+            write, data, raise, push, hint, attach, notice_attached, notice_lost, die
         };
         Kind kind;
         bool has_waited = false;            // for its reader, or behind what did

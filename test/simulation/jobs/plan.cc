@@ -35,6 +35,7 @@ Plan::Plan(std::uint64_t seed, const mp::Protocol* protocol) {
     choose_network(prng);
     choose_limits(prng);
     choose_many(Prng(seed ^ 0x6d616e79));
+    choose_hints(Prng(seed ^ 0x68696e74));
     if (protocol != nullptr) job.protocol = protocol;
     choose_messages(prng);
     choose_collectives(prng);
@@ -82,6 +83,18 @@ void Plan::choose_host(Prng& prng) {
         forks = prng.chance(50);
         death = static_cast<Nanoseconds>(prng.below(prng.chance(50) ? 200'000 : 5'000'000));
     }
+}
+
+/// Between hosts: mostly some, of which many are lost, or all, and a member may be deaf.
+void Plan::choose_hints(Prng prng) {
+    sim::HintOptions& hints = job.world.hints;
+    hints.work = prng.chance(80);
+    hints.lost_percent = prng.chance(40) ? 0 : prng.chance(20) ? 100 : drawn(prng, 0, 60);
+    hints.twice_percent = prng.chance(60) ? 0 : drawn(prng, 0, 60);
+    hints.late_percent = prng.chance(60) ? 0 : drawn(prng, 0, 60);
+    if (prng.chance(80)) return;
+    hints.deaf = 1ull << prng.below(job.processes);
+    hints.deaf_from = static_cast<Nanoseconds>(prng.below(5'000'000));
 }
 
 void Plan::choose_network(Prng& prng) {
@@ -261,7 +274,9 @@ std::string Plan::describe() const {
            ", offer " + number(limits.offer_bytes) + ", unexpected " +
            number(limits.unexpected_bytes) + ", mapped " +
            number(job.world.mapped + job.world.stores) + ", on a host " +
-           number(job.world.per_host) + ", late " + number(job.faults.delay_percent) + "%" +
+           number(job.world.per_host) + ", hints " +
+           (job.world.hints.work ? "lost " + number(job.world.hints.lost_percent) + "%" : "none") +
+           ", late " + number(job.faults.delay_percent) + "%" +
            (long_wait != 0 ? ", one computes for " + number(long_wait) : "") +
            (victim == kNobody
                 ? ""

@@ -69,6 +69,7 @@ private:
     void choose_network(Prng& prng);
     void choose_limits(Prng& prng);
     void choose_many(Prng prng);
+    void choose_hints(Prng prng);
     void choose_messages(Prng& prng);
     void choose_collectives(Prng& prng);
     void choose_programs(Prng& prng);

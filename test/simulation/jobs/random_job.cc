@@ -279,6 +279,10 @@ void RandomJob::finish(unsigned at) {
     });
     if (failed() || gone_[at]) return;
     collectives_.leave(context(at), at);
+    // A message of a broadcast may still come whose hint came long ago.
+    if (plan_.victim == kNobody) {
+        await(at, [&] { return job_.process(at).messages().engine().orders.used() == 0; });
+    }
     const bool drained = job_.process(at).drain(plan_.victim == kNobody ? -1 : kMourning);
     check(drained || plan_.victim != kNobody, at, "not everything can be written out");
     check_accounts(at);

@@ -96,6 +96,39 @@ TEST(Steps, down__all_have_the_data_of_the_root) {
     }
 }
 
+TEST(Steps, chain__all_have_the_data_of_the_root_and_nobody_sends_twice) {
+    for (unsigned hosts = 2; hosts <= 40; ++hosts) {
+        for (unsigned root = 0; root < hosts; ++root) {
+            const Shares shares =
+                run_of(hosts, [&](unsigned host) { return Steps::chain(hosts, host, root); });
+            for (unsigned host = 0; host < hosts; ++host) {
+                ASSERT_EQ(shares[host].size(), 1u) << hosts << ", root " << root;
+                ASSERT_EQ(shares[host].begin()->first, root);
+                ASSERT_LE(Steps::chain(hosts, host, root).count(), 2u);
+            }
+        }
+    }
+}
+
+/// Who lacks a group says so to all that may wait for it, whichever way they go.
+TEST(Steps, tree_and_chain__each_of_both_once) {
+    for (unsigned hosts = 2; hosts <= 40; ++hosts) {
+        for (unsigned host = 0; host < hosts; ++host) {
+            const Steps both = Steps::tree_and_chain(hosts, host, hosts / 2);
+            for (const Steps& one : {Steps::down(hosts, host, hosts / 2),
+                                     Steps::chain(hosts, host, hosts / 2)}) {
+                for (unsigned i = 0; i < one.count(); ++i) {
+                    unsigned times = 0;
+                    for (unsigned j = 0; j < both.count(); ++j) {
+                        times += both[j].host == one[i].host && both[j].sends == one[i].sends;
+                    }
+                    ASSERT_EQ(times, 1u) << host << " of " << hosts;
+                }
+            }
+        }
+    }
+}
+
 TEST(Steps, all__as_many_as_hosts_have_binary_digits) {
     EXPECT_EQ(Steps::all(kHostsMost, 0).count(), 12u);
     EXPECT_EQ(Steps::all(8, 5).count(), 3u);
