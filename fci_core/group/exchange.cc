@@ -50,7 +50,7 @@ void Exchange::begin(const Steps& steps, unsigned self, std::uint64_t number, st
     Wait::begin(0);
 }
 
-Trailer Exchange::trailer() const noexcept {
+Trailer Exchange::trailer() noexcept {
     FCI_ASSERT(early_ && code_ == FCI_ICL_DONE);
     Trailer trailer;
     std::memcpy(&trailer, own() + length_, sizeof trailer);

@@ -43,7 +43,7 @@ public:
     /// heard may come early. The message that comes all the same is thrown away then.
     void listen(const EarlyWait& early) noexcept { early_ = early; }
     [[nodiscard]] EarlyWait& early() noexcept { return early_; }
-    [[nodiscard]] Trailer trailer() const noexcept;
+    [[nodiscard]] Trailer trailer() noexcept;
     void set_trailer(const Trailer& trailer) noexcept;
     /// FCI_ICL_EAGAIN: not through all steps yet; a turn may bring the next. `speakers`: ranks, by
     /// host; `peers`: by rank. May throw bad_alloc, and goes on from there when it is called again.
@@ -90,7 +90,6 @@ private:
     };
 
     [[nodiscard]] std::byte* own() noexcept { return buffers_[own_].bytes; }
-    [[nodiscard]] const std::byte* own() const noexcept { return buffers_[own_].bytes; }
     [[nodiscard]] std::byte* heard() noexcept { return buffers_[1 - own_].bytes; }
     [[nodiscard]] mp::Pattern pattern_of(nhi::PeerId peer) const noexcept;
     [[nodiscard]] bool begin_to_hear(nhi::PeerId peer);

@@ -138,6 +138,9 @@ def refused(settings, says, limit=ENDED, **variables):
 
 FIREWALL = """nft add table inet own && nft 'add chain inet own in {{ type filter hook input priority 0; }}' &&
 nft add rule inet own in tcp dport {ports} drop"""
+DEAF = ("nft add table inet deaf && "
+        "nft 'add chain inet deaf in { type filter hook input priority 0; }' && "
+        "nft add rule inet deaf in ip daddr 239.255.0.0/16 drop")
 
 
 def firewall(settings):
@@ -201,6 +204,30 @@ def collectives(settings):
     if not any(between):
         return failed(f"none went between hosts: {between}")
     return passed(f"{sum(between)} between hosts, as each rank counts them")
+
+
+def hints(settings):
+    """The same by multicast, with whole hosts deaf to it, and where nobody hears any."""
+    if settings.transport == "fci":
+        return skipped("libfabric has no such collectives")
+    if not shutil.which("nft", path=os.environ["PATH"] + ":/usr/sbin"):
+        return skipped("needs nft")
+    told = []
+    with lab.instead(settings, 4) as hosts:
+        for deaf in ([], ["n3"], ["n1", "n2", "n4"]):
+            for host in deaf:
+                made = hosts.shell(host, "sh", "-c", DEAF, root=True)
+                if made.returncode:
+                    return skipped("no rule can be made: " + made.stderr.strip())
+            ran, verdict = crowd.collectives(settings, 2 * hosts.hosts, 7)
+            if verdict.status != "pass":
+                return verdict
+            said = {name: sum(map(int, re.findall(rf"{name} (\d+)", ran.err + ran.out)))
+                    for name in ("hints_sent", "hints_heard")}
+            told.append(f"{said['hints_heard']} heard of {said['hints_sent']} sent")
+            if bool(said["hints_heard"]) != (len(deaf) < 3) or not said["hints_sent"]:
+                return failed(f"deaf {deaf}: {told[-1]}")
+    return passed("; ".join(told))
 
 
 def killed(settings):
@@ -270,6 +297,7 @@ def cases(settings):
                                             FCI_PORTS="41000"))
     yield Case("firewall", lambda: firewall(settings))
     yield Case("collectives", lambda: collectives(settings))
+    yield Case("hints", lambda: hints(settings))
     yield Case("killed", lambda: killed(settings))
     if settings.mpi == "openmpi":  # Hydra takes a host that it does not reach for dead, and ends all
         yield Case("silent", lambda: silent(settings))
