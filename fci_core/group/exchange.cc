@@ -27,10 +27,6 @@ int code_of(std::uint64_t word) noexcept {
     }
 }
 
-bool is_gone(const mp::Engine& engine, nhi::PeerId peer) noexcept {
-    return *engine.peers.reason(peer) != '\0';
-}
-
 std::size_t why_of(std::uint64_t word) noexcept { return word & 0xffffffff; }
 
 }  // namespace
@@ -108,7 +104,7 @@ bool Exchange::begin_to_hear(nhi::PeerId peer) {
         const bool is_here = messages_.probe(pattern_of(peer), nullptr, nullptr) == mp::kSuccess;
         // Only who has met a process hears of its death.
         if (!is_here && messages_.meetings().connected(peer) != nullptr &&
-            !is_gone(messages_.engine(), peer)) {
+            !messages_.engine().peers.is_lost(peer)) {
             if (since() == 0) Wait::begin(messages_.engine().device.now());
             early_.wait(peer, since());
             return false;
@@ -122,7 +118,7 @@ bool Exchange::begin_to_hear(nhi::PeerId peer) {
 bool Exchange::is_over() noexcept {
     if (!early_.waits()) return !is_busy();
     const nhi::PeerId from = early_.from();
-    return early_.has_hint() || is_gone(messages_.engine(), from) ||
+    return early_.has_hint() || messages_.engine().peers.is_lost(from) ||
            messages_.probe(pattern_of(from), nullptr, nullptr) == mp::kSuccess;
 }
 

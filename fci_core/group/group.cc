@@ -16,10 +16,6 @@ namespace {
 constexpr Nanoseconds kPatience = 1'000'000'000;
 constexpr unsigned kPastEvery = kSlots / 2;  // a root that has no room waits for half of them
 
-bool is_gone(const mp::Engine& engine, nhi::PeerId peer) noexcept {
-    return *engine.peers.reason(peer) != '\0';
-}
-
 }  // namespace
 
 Group::Group(mp::Engine& engine, mp::Meetings& meetings, const Offers& offers, Members members)
@@ -67,7 +63,7 @@ inline bool Group::lacks(unsigned rank) const noexcept {
     switch (wanted_) {
         case Wanted::nothing: return false;
         case Wanted::room:  // who has gone reads nothing any more
-            return flag::load_acquire(table_.past(rank)) < number_ && !is_gone(engine_, peer);
+            return flag::load_acquire(table_.past(rank)) < number_ && !engine_.peers.is_lost(peer);
         case Wanted::said: return rank == broadcast_.root;
         case Wanted::offer: return rank == members_.owner();
         case Wanted::meeting:
@@ -108,7 +104,7 @@ inline bool Group::look(unsigned looks) noexcept {
 unsigned Group::who_is_gone() const noexcept {
     for (unsigned rank = 0; rank < members_.size(); ++rank) {
         const bool is_needed = lacks(rank) || (meeting_ == 1 && rank == members_.owner());
-        if (rank != members_.self && is_needed && is_gone(engine_, members_.peers[rank])) {
+        if (rank != members_.self && is_needed && engine_.peers.is_lost(members_.peers[rank])) {
             return rank;
         }
     }

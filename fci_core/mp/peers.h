@@ -55,8 +55,11 @@ public:
     void set_reason(nhi::PeerId id, const std::string& reason) { reasons_[id] = reason; }
     /// The same, beginning with what is known of the peer; if there is memory for it.
     void explain(nhi::PeerId id, const char* what) noexcept;
-    /// Empty while they do not.
+    /// Empty while they do not, but what it wrote before it went may not be heard yet.
     [[nodiscard]] const char* reason(nhi::PeerId id) const noexcept;
+
+    /// They do, and there is nothing more to hear of it.
+    [[nodiscard]] bool is_lost(nhi::PeerId id) const noexcept { return find(id).lost; }
 
     /// What is shown of them.
     [[nodiscard]] const PeerRows& rows() const noexcept { return rows_; }
