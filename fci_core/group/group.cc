@@ -134,6 +134,10 @@ int Group::not_yet() noexcept {
     // Whoever is gone may have come first.
     if (gone == FCI_ICL_NO_RANK || look(1)) return FCI_ICL_EAGAIN;
     lost_ = gone;
+    if (wanted_ == Wanted::said) {  // a root that waits for room must not wait for this
+        flag::store_release(table_.past(members_.self), broadcast_.number);
+        wake_sleepers();
+    }
     wanted_ = Wanted::nothing;
     return FCI_ICL_EPEER;
 }
