@@ -96,9 +96,9 @@ counted() {  # title, log name, command...
 # comes last.
 together() {
     "$1" >"build/log/$1.out" 2>&1 &
-    local first=$!
+    local one=$!
     "$2"
-    wait "$first"
+    wait "$one"
     cat "build/log/$1.out"
 }
 
