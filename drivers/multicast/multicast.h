@@ -1,6 +1,7 @@
 // Multicast: hints over Ethernet (§2.6.11): one datagram, or a burst of them, reaches all hosts.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>

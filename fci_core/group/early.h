@@ -11,12 +11,23 @@
 #include <span>
 
 #include "fci_core/base/assert.h"
+#include "fci_core/group/flag_table.h"
 #include "fci_core/nhi/hints.h"
 
 namespace fci::group {
 
+/// Behind the data of a broadcast in a group that has hints.
+struct Trailer {
+    std::uint32_t is_heard;  // written by each on the way: somebody so far has had a hint of it
+    std::uint32_t by_tree;   // written by the root: the next ones go down a tree, without hints
+};
+
 class Early final : public nhi::HintListener {
 public:
+    /// Of data and trailer. Nothing longer gets here.
+    static constexpr std::size_t kMost = Entry::kLong + sizeof(Trailer);
+    static_assert(kMost <= nhi::Hints::kPieceMost);
+
     /// `rank`: of this process among those that send.
     Early(nhi::Hints& hints, std::uint64_t name, unsigned rank) noexcept
         : hints_(hints), name_(name), rank_(static_cast<std::uint16_t>(rank)) {
@@ -58,7 +69,7 @@ private:
     struct Slot {
         std::uint64_t number = 0;  // that is here; 0: none is
         std::size_t length = 0;
-        std::array<std::byte, nhi::Hints::kPieceMost> bytes;
+        std::array<std::byte, kMost> bytes;
     };
     void expect(std::uint64_t number) noexcept {
         (void)hints_.expect(name_, number, slots_[number % kSlots].bytes);

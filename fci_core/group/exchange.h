@@ -20,13 +20,6 @@
 
 namespace fci::group {
 
-/// Behind the data of a broadcast in a group that has hints.
-struct Trailer {
-    std::uint32_t is_heard;  // written by each on the way: somebody so far has had a hint of it
-    std::uint32_t by_tree;   // written by the root: the next ones go down a tree, without hints
-};
-static_assert(Entry::kLong + sizeof(Trailer) <= nhi::Hints::kPieceMost);
-
 class Exchange final : public progress::Wait {
 public:
     /// `key`: of the group, less than 2 to the power of 64 - kNumberBits.
@@ -86,7 +79,7 @@ private:
     [[nodiscard]] bool is_for_network() const noexcept override { return true; }
 
     struct alignas(64) Buffer {
-        std::byte bytes[Entry::kLong + sizeof(Trailer)];
+        std::byte bytes[Early::kMost];
     };
 
     [[nodiscard]] std::byte* own() noexcept { return buffers_[own_].bytes; }
