@@ -119,7 +119,7 @@ bool Exchange::is_over() noexcept {
     if (!early_.waits()) return !is_busy();
     const nhi::PeerId from = early_.from();
     return early_.has_hint() || messages_.engine().peers.is_lost(from) ||
-           messages_.probe(pattern_of(from), nullptr, nullptr) == mp::kSuccess;
+           messages_.engine().arrived.find(pattern_of(from)) != nullptr;
 }
 
 void Exchange::hear(nhi::PeerId peer) {
