@@ -40,8 +40,6 @@ public:
     /// Takes what this lane has; how many hints were expected.
     unsigned look(unsigned lane) noexcept;
     void count_in(Counters& counters) noexcept { counters_ = &counters; }
-    /// Why nothing is sent nor heard; empty: nothing is known against it.
-    [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
     /// In a child of fork(), too, which hears nothing.
     void close() noexcept;
 
@@ -58,7 +56,7 @@ private:
     nhi::IndexTable table_;
     std::unique_ptr<Heard> heard_;
     bool can_segment_ = true;
-    std::string why_not_;
+    std::string why_not_;  // why nothing is sent nor heard; empty: nothing is known against it
     Counters uncounted_;
     Counters* counters_ = &uncounted_;
 };
