@@ -101,8 +101,7 @@ void WaitPolicy::choose() noexcept {
 
 bool WaitPolicy::wants_watch(Nanoseconds now) const noexcept {
     const Nanoseconds since = now - watched_;
-    return mode_ == WaitMode::automatic && local_ranks_ <= cores_ &&
-           since >= (shares_core_ ? sharing_lasts_ : kWatch);
+    return mode_ == WaitMode::automatic && local_ranks_ <= cores_ && since >= kWatch;
 }
 
 void WaitPolicy::watch(Nanoseconds lost, Nanoseconds now) noexcept {
@@ -113,11 +112,13 @@ void WaitPolicy::watch(Nanoseconds lost, Nanoseconds now) noexcept {
     // that the process did something else.
     const bool says_something =
         lost >= 0 && lost_since >= 0 && lost_since <= since && since < 4 * kWatch;
+    const bool loses = says_something && lost_since > since / kLostThatTells;
     if (shares_core_) {
-        shares_core_ = false;
-    } else if (says_something && lost_since > since / kLostThatTells) {
+        shares_core_ = loses || now < shares_until_;
+    } else if (loses) {
         shares_core_ = true;
         sharing_lasts_ = std::clamp(2 * sharing_lasts_, kSharingLastsFirst, kSharingLastsMost);
+        shares_until_ = now + sharing_lasts_;
     } else if (says_something) {
         sharing_lasts_ = 0;
     }

@@ -89,8 +89,10 @@ public:
     }
     /// This thread was ready to run for `lost` so far while others had its core, as lost_time()
     /// says. One that spins and loses much of its time shares its core, whatever the numbers of
-    /// ranks and cores say. A short loss, as by any daemon, says nothing. Spinning is tried again
-    /// soon, and each time that it turns out too early, twice as late as before.
+    /// ranks and cores say. A short loss, as by any daemon, says nothing. While it gives its core
+    /// away and loses as much all the same, others want it: one that spun among those would lose
+    /// little, and they their turns. Else spinning is tried again soon, and each time that it turns
+    /// out too early, twice as late as before.
     void watch(Nanoseconds lost, Nanoseconds now) noexcept;
     [[nodiscard]] bool wants_watch(Nanoseconds now) const noexcept;
     /// "spin (2 local ranks on 2 cores)"
@@ -126,6 +128,7 @@ private:
     unsigned patience_ = 0;          // empty turns in a row of a caller that does not wait
     bool shares_core_ = false;
     Nanoseconds sharing_lasts_ = 0;  // before spinning is tried again
+    Nanoseconds shares_until_ = 0;
     Nanoseconds lost_ = 0;
     Nanoseconds watched_ = 0;
 };

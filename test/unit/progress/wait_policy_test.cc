@@ -257,8 +257,8 @@ TEST(WaitPolicy, watch__finds_out_that_the_core_is_shared) {
         WaitPolicy policy("auto", 2, 2);
         EXPECT_EQ(watch(policy, &now, &lost, kSecond / 10, 0), 0);
         EXPECT_GT(watch(policy, &now, &lost, kSecond / 10, share), kSecond / 100) << share;
-        // Spinning is tried again now and then, the longer the more seldom.
-        EXPECT_GT(watch(policy, &now, &lost, 10 * kSecond, share), 9 * kSecond) << share;
+        // As long as that is so it does not spin: among others that yield it would lose nothing.
+        EXPECT_EQ(watch(policy, &now, &lost, 10 * kSecond, share), 10 * kSecond) << share;
     }
     WaitPolicy policy("auto", 2, 2);
     watch(policy, &now, &lost, 45 * kMillisecond, 0.5);
@@ -292,6 +292,18 @@ TEST(WaitPolicy, watch__soon_finds_out_that_it_is_not_shared_any_more) {
     EXPECT_LE(watch(policy, &now, &lost, 10 * kSecond, 0), 2 * kSecond);
     EXPECT_GT(watch(policy, &now, &lost, 40 * kMillisecond, 0.5), 0);
     EXPECT_LE(watch(policy, &now, &lost, kSecond, 0), 60 * kMillisecond) << "as the first time";
+}
+
+// They lose nothing while they sleep, so spinning is tried again, the longer the more seldom.
+TEST(WaitPolicy, watch__where_spinning_was_too_early_it_is_tried_later) {
+    Nanoseconds now = kSecond, lost = 0, shared = 0;
+    WaitPolicy policy("auto", 2, 2);
+    const Nanoseconds end = now + 10 * kSecond;
+    while (now < end) {
+        shared += watch(policy, &now, &lost, kMillisecond, gives_advice(policy) ? 0 : 0.5);
+    }
+    EXPECT_GT(shared, 9 * kSecond);
+    EXPECT_LT(shared, 10 * kSecond);
 }
 
 // Daemons take the core often, and not for long.
