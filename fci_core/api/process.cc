@@ -117,7 +117,7 @@ unsigned Process::poll_network() {
         report_due_ = now + kReportEvery;
         update_report();
     }
-    if (policy_.wants_watch(now)) policy_.watch(host_.lost_time(), now);
+    if (policy_.wants_watch(now)) policy_.watch(host_.losses(), now);
     if (work == 0) return 0;
     const unsigned met = messages_.engine().peers.on_this_host();
     policy_.set_local_ranks(met);
@@ -252,18 +252,20 @@ void Process::follow(const progress::WaitStep& step, Nanoseconds most) {
         case progress::WaitAction::spin:
             flag::pause();
             break;
+        case progress::WaitAction::sleep:
+            if (sleep(most >= 0 ? std::min(most, step.sleep_ns) : step.sleep_ns)) break;
+            // What it has to write waits for room, say: whoever makes some may need this core.
+            [[fallthrough]];
         case progress::WaitAction::yield:
             ++messages_.engine().counters.yields;
             host_.give_core_away();
             break;
-        case progress::WaitAction::sleep:
-            sleep(most >= 0 ? std::min(most, step.sleep_ns) : step.sleep_ns);
-            break;
     }
 }
 
-void Process::sleep(Nanoseconds timeout, progress::Wait* over) {
-    if (!begin_sleep(over)) return;
+/// False: there is something to do.
+bool Process::sleep(Nanoseconds timeout, progress::Wait* over) {
+    if (!begin_sleep(over)) return false;
     if (!groups_->outstanding().may_be_woken()) {
         timeout = std::min(timeout, policy_.kStrangerSleepMost);
     }
@@ -271,6 +273,7 @@ void Process::sleep(Nanoseconds timeout, progress::Wait* over) {
     device_->sleep(timeout);
     wake_ = Wake::left_on;
     until_poll_ = 1;  // it may have been an arrival or a departure that woke us
+    return true;
 }
 
 /// Who may end `over`, or what goes on in progress, wakes this process. A sleep that others

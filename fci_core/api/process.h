@@ -175,7 +175,7 @@ private:
     void look_for_strangers();
     bool went_on() noexcept;
     void follow(const progress::WaitStep& step, Nanoseconds most);
-    void sleep(Nanoseconds timeout, progress::Wait* over = nullptr);
+    bool sleep(Nanoseconds timeout, progress::Wait* over = nullptr);
     bool begin_sleep(progress::Wait* over = nullptr);
     void end_sleep() noexcept;
     void update_report() noexcept;

@@ -69,7 +69,7 @@ void Process::sleep_over(progress::Wait& wait) {
     const Nanoseconds most = shared_                ? progress::kShortSleep
                              : wait.may_be_woken() ? policy_.kWaitSleepMost
                                                    : policy_.kStrangerSleepMost;
-    sleep(std::min(policy_.sleep_of_wait(device_->now() - wait.since()), most), &wait);
+    (void)sleep(std::min(policy_.sleep_of_wait(device_->now() - wait.since()), most), &wait);
 }
 
 }  // namespace fci::api

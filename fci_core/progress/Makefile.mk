@@ -5,6 +5,8 @@ libfci_progress_la_SOURCES = \
 	%D%/busy_polls.h \
 	%D%/host.cc \
 	%D%/host.h \
+	%D%/losses.cc \
+	%D%/losses.h \
 	%D%/placement.cc \
 	%D%/placement.h \
 	%D%/slice.cc \

@@ -15,7 +15,7 @@ public:
     void give_core_away() noexcept override { progress::give_core_away(); }
     unsigned core() noexcept override { return static_cast<unsigned>(sched_getcpu()); }
     Nanoseconds used_time() noexcept override { return progress::used_time(); }
-    Nanoseconds lost_time() noexcept override { return progress::lost_time(); }
+    Losses losses() noexcept override { return progress::losses(); }
     void set_slice(Nanoseconds slice) noexcept override { progress::set_slice(slice); }
     void take_place(int local_rank, unsigned local_ranks, unsigned cores) noexcept override {
         progress::take_place(local_rank, local_ranks, cores);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "fci_core/base/status.h"
+#include "fci_core/progress/losses.h"
 
 namespace fci::progress {
 
@@ -16,8 +17,8 @@ public:
     [[nodiscard]] virtual unsigned core() noexcept = 0;
     /// Processor time of the calling thread.
     [[nodiscard]] virtual Nanoseconds used_time() noexcept = 0;
-    /// Time for which it was ready to run while others had its core; < 0: that is not known.
-    [[nodiscard]] virtual Nanoseconds lost_time() noexcept = 0;
+    /// What it has lost so far of its core.
+    [[nodiscard]] virtual Losses losses() noexcept = 0;
     /// For how long it runs before another one's turn comes (slice.h). 0: as before.
     virtual void set_slice(Nanoseconds slice) noexcept = 0;
     /// It moves to the core that is its share (placement.h).

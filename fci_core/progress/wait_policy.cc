@@ -1,13 +1,9 @@
 #include "fci_core/progress/wait_policy.h"
 
-#include <fcntl.h>
 #include <sched.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 
 #include "fci_core/base/assert.h"
 
@@ -36,6 +32,10 @@ constexpr unsigned kYieldAmongSleepersEvery = 16;
 // to and fro between two cores; a daemon takes less.
 constexpr Nanoseconds kWatch = 20'000'000;
 constexpr Nanoseconds kLostThatTells = 4;  // one part in so many
+// One that spins among others that yield loses less than that: each of them gives the core back at
+// once. But the kernel asks them in turn, at each of its ticks, 4 ms or less. Daemons come seldom.
+constexpr Nanoseconds kTurnOfOthers = 5'500'000;
+static_assert(kWatch / kTurnOfOthers == 3, "a core of its own was taken so often in 20 ms");
 constexpr Nanoseconds kSharingLastsFirst = 50'000'000;  // then spinning is tried again
 constexpr Nanoseconds kSharingLastsMost = 2'000'000'000;
 static_assert(kSharingLastsFirst > kWatch && kSharingLastsFirst < kSharingLastsMost);
@@ -104,18 +104,21 @@ bool WaitPolicy::wants_watch(Nanoseconds now) const noexcept {
     return mode_ == WaitMode::automatic && local_ranks_ <= cores_ && since >= kWatch;
 }
 
-void WaitPolicy::watch(Nanoseconds lost, Nanoseconds now) noexcept {
-    const Nanoseconds since = now - watched_, lost_since = lost - lost_;
-    lost_ = lost;
-    watched_ = now;
+void WaitPolicy::watch(const Losses& losses, Nanoseconds now) noexcept {
+    const Nanoseconds since = now - watched_, lost = losses.time - losses_.time;
+    const std::uint64_t times = losses.times - losses_.times;
     // Other threads have losses of their own, so what is counted may jump; and a long gap means
     // that the process did something else.
     const bool says_something =
-        lost >= 0 && lost_since >= 0 && lost_since <= since && since < 4 * kWatch;
-    const bool loses = says_something && lost_since > since / kLostThatTells;
+        losses.time >= 0 && lost >= 0 && lost <= since && since < 4 * kWatch;
+    losses_ = losses;
+    watched_ = now;
+    const bool loses = lost > since / kLostThatTells ||
+                       (!shares_core_ && times > static_cast<std::uint64_t>(since / kTurnOfOthers));
+    const bool shares = says_something && loses;
     if (shares_core_) {
-        shares_core_ = loses || now < shares_until_;
-    } else if (loses) {
+        shares_core_ = shares || now < shares_until_;
+    } else if (shares) {
         shares_core_ = true;
         sharing_lasts_ = std::clamp(2 * sharing_lasts_, kSharingLastsFirst, kSharingLastsMost);
         shares_until_ = now + sharing_lasts_;
@@ -237,18 +240,6 @@ Nanoseconds used_time() noexcept {
     timespec used{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
     return Nanoseconds{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
-}
-
-Nanoseconds lost_time() noexcept {
-    const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    if (file < 0) return -1;
-    char text[64];
-    const ssize_t bytes = read(file, text, sizeof text - 1);
-    close(file);
-    if (bytes <= 0) return -1;
-    text[bytes] = '\0';
-    const char* const second = std::strchr(text, ' ');  // after the time that it ran
-    return second != nullptr ? std::strtoll(second, nullptr, 10) : -1;
 }
 
 }  // namespace fci::progress

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "fci_core/base/status.h"
+#include "fci_core/progress/losses.h"
 #include "fci_core/progress/surroundings.h"
 
 namespace fci::progress {
@@ -87,13 +88,12 @@ public:
     void set_expected(unsigned peers) noexcept {
         if (peers != expected_.peers) expected_ = {peers, 0};
     }
-    /// This thread was ready to run for `lost` so far while others had its core, as lost_time()
-    /// says. One that spins and loses much of its time shares its core, whatever the numbers of
+    /// What this thread has lost so far. One that spins and loses much of its time shares its core, whatever the numbers of
     /// ranks and cores say. A short loss, as by any daemon, says nothing. While it gives its core
     /// away and loses as much all the same, others want it: one that spun among those would lose
     /// little, and they their turns. Else spinning is tried again soon, and each time that it turns
     /// out too early, twice as late as before.
-    void watch(Nanoseconds lost, Nanoseconds now) noexcept;
+    void watch(const Losses& losses, Nanoseconds now) noexcept;
     [[nodiscard]] bool wants_watch(Nanoseconds now) const noexcept;
     /// "spin (2 local ranks on 2 cores)"
     [[nodiscard]] std::string describe() const;
@@ -129,15 +129,12 @@ private:
     bool shares_core_ = false;
     Nanoseconds sharing_lasts_ = 0;  // before spinning is tried again
     Nanoseconds shares_until_ = 0;
-    Nanoseconds lost_ = 0;
+    Losses losses_{0, 0};
     Nanoseconds watched_ = 0;
 };
 
 void give_core_away() noexcept;
 /// Processor time of this thread.
 Nanoseconds used_time() noexcept;
-/// Time for which this thread was ready to run while others had its core; < 0: the kernel does not
-/// say (CONFIG_SCHED_INFO), or a descriptor to ask it is not to be had.
-Nanoseconds lost_time() noexcept;
 
 }  // namespace fci::progress

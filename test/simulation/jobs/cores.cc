@@ -34,7 +34,9 @@ public:
         cores_.charge(task_);
         return task_.account.used;
     }
-    Nanoseconds lost_time() noexcept override { return task_.account.lost; }
+    progress::Losses losses() noexcept override {
+        return {task_.account.lost, task_.account.preemptions + task_.account.yields};
+    }
     void set_slice(Nanoseconds slice) noexcept override {
         task_.slice = slice;
         task_.account.slices.push_back(slice);
@@ -238,6 +240,7 @@ void Cores::go_on(Task& task) {
     charge(task);
     if (!ready_.empty() && slice_end(task) <= world_.now()) {
         --running_;
+        ++task.account.preemptions;
         task.left = 0;
         mark('p', task);
         return make_ready(task);
@@ -273,6 +276,7 @@ bool Cores::advance(Nanoseconds most) {
         world_.run_until(slice_end(*loser));
         charge(*loser);
         --running_;
+        ++loser->account.preemptions;
         loser->left = std::max(loser->until - world_.now(), Nanoseconds{0});
         mark('p', *loser);
         make_ready(*loser);

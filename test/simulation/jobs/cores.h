@@ -40,7 +40,7 @@ struct Account {
         bool woken;
     };
     Nanoseconds used = 0, lost = 0;
-    std::uint64_t yields = 0;
+    std::uint64_t yields = 0, preemptions = 0;
     std::vector<Sleep> sleeps;
     std::vector<Nanoseconds> slices;  // as it asked for them
     unsigned placements = 0;

@@ -243,7 +243,7 @@ Nanoseconds watch(WaitPolicy& policy, Nanoseconds* now, Nanoseconds* lost, Nanos
     constexpr Nanoseconds kStep = kMillisecond;
     Nanoseconds shared = 0;
     for (const Nanoseconds end = *now + duration; *now < end; *now += kStep) {
-        if (policy.wants_watch(*now)) policy.watch(*lost, *now);
+        if (policy.wants_watch(*now)) policy.watch({*lost, 0}, *now);
         const bool shares = gives_advice(policy);
         shared += shares ? kStep : 0;
         *lost += static_cast<Nanoseconds>(share * kStep);
@@ -312,17 +312,35 @@ TEST(WaitPolicy, watch__short_losses_say_nothing) {
     WaitPolicy policy("auto", 2, 2);
     EXPECT_EQ(watch(policy, &now, &lost, 10 * kSecond, 0.2), 0);
     // Nor what another thread lost, nor what was lost in an hour without a look.
-    policy.watch(lost += 3600 * kSecond, now += 20 * kMillisecond);
+    policy.watch({lost += 3600 * kSecond, 0}, now += 20 * kMillisecond);
     EXPECT_FALSE(gives_advice(policy));
-    policy.watch(lost -= 3600 * kSecond, now += 20 * kMillisecond);
+    policy.watch({lost -= 3600 * kSecond, 0}, now += 20 * kMillisecond);
     EXPECT_FALSE(gives_advice(policy));
-    policy.watch(lost += 1800 * kSecond, now += 3600 * kSecond);
+    policy.watch({lost += 1800 * kSecond, 0}, now += 3600 * kSecond);
     EXPECT_FALSE(gives_advice(policy));
 }
 
-// The kernel counts it as it is meant here.
-TEST(WaitPolicy, lost_time__grows_while_another_process_has_the_core) {
-    if (lost_time() < 0) GTEST_SKIP() << "the kernel does not tell it";
+// They give each turn back at once, so it loses no time by them. How often it loses its core tells.
+TEST(WaitPolicy, watch__who_spins_among_others_that_yield_finds_out) {
+    const auto shares = [](std::uint64_t times) {
+        Nanoseconds now = kSecond;
+        WaitPolicy policy("auto", 1, 1);
+        Losses losses{0, 0};
+        for (int watch = 0; watch < 50; ++watch) {
+            losses = {losses.time + kMillisecond / 10, losses.times + times};
+            policy.watch(losses, now += 20 * kMillisecond);
+        }
+        return gives_advice(policy);
+    };
+    EXPECT_TRUE(shares(5)) << "at each tick of 4 ms";
+    EXPECT_TRUE(shares(20));
+    EXPECT_FALSE(shares(3)) << "daemons";
+    EXPECT_FALSE(shares(0));
+}
+
+// The kernel counts them as they are meant here.
+TEST(Losses, grow_while_another_process_has_the_core) {
+    if (losses().time < 0) GTEST_SKIP() << "the kernel does not tell it";
     cpu_set_t before, one;
     ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
     CPU_ZERO(&one);
@@ -333,14 +351,16 @@ TEST(WaitPolicy, lost_time__grows_while_another_process_has_the_core) {
         alarm(20);
         for (volatile unsigned work = 0;;) work = work + 1;
     }
-    const Nanoseconds lost = lost_time(), used = used_time();
+    const Losses before_all = losses();
+    const Nanoseconds used = used_time();
     while (used_time() - used < 50 * kMillisecond) {
     }
-    const Nanoseconds lost_meanwhile = lost_time() - lost;
+    const Losses after_all = losses();
     kill(other, SIGKILL);
     waitpid(other, nullptr, 0);
     sched_setaffinity(0, sizeof before, &before);
-    EXPECT_GT(lost_meanwhile, 15 * kMillisecond);
+    EXPECT_GT(after_all.time - before_all.time, 15 * kMillisecond);
+    EXPECT_GT(after_all.times, before_all.times + 3);
 }
 
 // HPCC's RandomAccess: a look before each of its small steps, and a message after many of them.
