@@ -29,6 +29,12 @@ Multicast::Multicast(const Place& place, std::uint32_t own, Watch watch)
 
 void Multicast::watch_all(bool on) {
     for (unsigned lane = 0; lane < kLanes; ++lane) watch_(sockets_.ear(lane), lane, on);
+    is_quiet_ = false;
+}
+
+void Multicast::change_quiet(bool quiet) noexcept {
+    is_quiet_ = quiet;
+    watch_(sockets_.ear(kShortLane), kShortLane, !quiet);
 }
 
 Status Multicast::join(std::uint64_t name, nhi::HintListener& listener) noexcept try {
@@ -121,6 +127,7 @@ unsigned Multicast::look(unsigned lane) noexcept {
             expected += take(rest.first(bytes));
             rest = rest.subspan(bytes);
         } while (!rest.empty());
+        if (static_cast<std::size_t>(got) < kPieceMost) break;  // the last of what it belongs to
     }
     return expected;
 }

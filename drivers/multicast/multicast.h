@@ -39,6 +39,12 @@ public:
     [[nodiscard]] bool can_hear() const noexcept { return sockets_.can_hear(); }
     /// Takes what this lane has; how many hints were expected.
     unsigned look(unsigned lane) noexcept;
+    /// That of all short hints. Who looks there in each turn does without being told of them: that
+    /// costs the one who sends, in whose time the kernel does it for all.
+    static constexpr unsigned kShortLane = 0;
+    void set_quiet(bool quiet) noexcept {
+        if (can_hear() && quiet != is_quiet_) change_quiet(quiet);
+    }
     void count_in(Counters& counters) noexcept { counters_ = &counters; }
     /// In a child of fork(), too, which hears nothing.
     void close() noexcept;
@@ -49,13 +55,14 @@ private:
     Status send_burst(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept;
     [[nodiscard]] bool take(std::span<const std::byte> datagram) noexcept;
     void watch_all(bool on);
+    void change_quiet(bool quiet) noexcept;
 
     const Place place_;
     const Watch watch_;
     Sockets sockets_;
     nhi::IndexTable table_;
     std::unique_ptr<Heard> heard_;
-    bool can_segment_ = true;
+    bool can_segment_ = true, is_quiet_ = false;
     std::string why_not_;  // why nothing is sent nor heard; empty: nothing is known against it
     Counters uncounted_;
     Counters* counters_ = &uncounted_;

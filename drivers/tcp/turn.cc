@@ -12,19 +12,25 @@ namespace {
 // So few peers are read without asking the kernel first who has something.
 constexpr std::size_t kReadAtOnce = 2;
 constexpr unsigned kLookEvery = 64;  // turns, for all others
+// Where hints come, more are to be expected, and are looked for without asking the kernel.
+constexpr Nanoseconds kHintsLately = 10'000'000;
 
 }  // namespace
 
 unsigned Turn::poll(Nanoseconds now) noexcept {
     const std::size_t peers = connections_.size();
-    const bool hears_hints = hints_ != nullptr && hints_->can_hear();
-    const bool few =
-        peers != 0 && peers <= kReadAtOnce && !meeting_.is_busy() && !hears_hints;
+    const bool few = peers != 0 && peers <= kReadAtOnce && !meeting_.is_busy();
     const bool looks = !few || ++turns_ % kLookEvery == 0;
     connections_.look_again();
     if (!few) connections_.set_quiet(false);
     if (few && looks && !is_watched_) connections_.set_quiet(true);
-    const unsigned work = looks ? look(now, false) : connections_.read_all();
+    unsigned work = 0;
+    if (hints_ != nullptr && !is_watched_) {
+        const bool lately = now - heard_hint_ < kHintsLately;
+        hints_->set_quiet(lately);
+        if (lately) work = hear(multicast::Multicast::kShortLane, now);
+    }
+    work += looks ? look(now, false) : connections_.read_all();
     connections_.flush(now);
     tend(now);
     return work + tell();
@@ -48,12 +54,18 @@ unsigned Turn::look(Nanoseconds now, bool sleeps) noexcept {
                 }
                 break;
             case Streams::Source::hints:
-                if (!sleeps && hints_ != nullptr) work += hints_->look(detail);
+                if (!sleeps && hints_ != nullptr) work += hear(detail, now);
                 is_woken_ = is_woken_ || sleeps;
                 break;
         }
     }
     return work;
+}
+
+unsigned Turn::hear(unsigned lane, Nanoseconds now) noexcept {
+    const unsigned heard = hints_->look(lane);
+    if (heard != 0) heard_hint_ = now;
+    return heard;
 }
 
 /// What is due by time; and whoever sleeps, or watches Device::wait_fd(), comes back for the rest.
@@ -86,7 +98,7 @@ void Turn::sleep(Nanoseconds timeout) noexcept {
     const Nanoseconds begin = streams_.now();
     const Nanoseconds end = timeout < 0 ? INT64_MAX : begin + timeout;
     connections_.flush(begin);
-    connections_.set_quiet(false);
+    end_quiet();
     if (connections_.waits()) return;  // the caller may have looked at what they wait for
     while (!is_woken_ && notices_.empty()) {
         Nanoseconds now = streams_.now();

@@ -28,7 +28,7 @@ public:
     /// Somebody sleeps, or is about to, and what comes wakes him: or nobody does.
     void set_watched(bool watched) noexcept {
         is_watched_ = watched;
-        if (watched) connections_.set_quiet(false);
+        if (watched) end_quiet();
     }
     /// nullptr: there are none.
     void set_hints(multicast::Multicast* hints) noexcept { hints_ = hints; }
@@ -37,7 +37,12 @@ public:
     void wake() noexcept { is_woken_ = true; }
 
 private:
+    void end_quiet() noexcept {
+        connections_.set_quiet(false);
+        if (hints_ != nullptr) hints_->set_quiet(false);
+    }
     unsigned look(Nanoseconds now, bool sleeps) noexcept;
+    unsigned hear(unsigned lane, Nanoseconds now) noexcept;
     void tend(Nanoseconds now) noexcept;
     unsigned tell() noexcept;
 
@@ -51,6 +56,7 @@ private:
     bool is_woken_ = false;
     bool is_watched_ = true;
     unsigned turns_ = 0;
+    Nanoseconds heard_hint_ = -1'000'000'000;  // long ago
 };
 
 }  // namespace fci::tcp
