@@ -301,11 +301,11 @@ int Levels::broadcast_by_leaders(unsigned root, void* data, std::size_t* bytes,
     }
     if (phase_ == Phase::across) {
         if (!go_across(kNothing, looks)) {
-            const unsigned before = (part_ + parts_.count() - 1) % parts_.count();
+            const unsigned before = Steps::before(parts_.count(), part_);
             hinting_.ask_if_late(exchange_.early(), peers_[leaders_[before]]);
             return FCI_ICL_EAGAIN;
         }
-        const bool is_last = (part_ + 1) % parts_.count() == root_part_;
+        const bool is_last = Steps::next(parts_.count(), part_) == root_part_;
         hinting_.end(exchange_, is_last ? peers_[leaders_[root_part_]] : nhi::kNoPeer);
         if (root_part_ == part_ && speaker_ != 0) return end(exchange_.code());
     }

@@ -32,11 +32,19 @@ public:
         }
         return steps;
     }
+    /// The neighbours of a host in a ring of all. Where it can be so each of them is one that all()
+    /// speaks to as well, so that what lingers on its way to a neighbour has company (a Gray code).
+    [[nodiscard]] static unsigned next(unsigned hosts, unsigned self) noexcept {
+        return at_place(hosts, (place_of(hosts, self) + 1) % hosts);
+    }
+    [[nodiscard]] static unsigned before(unsigned hosts, unsigned self) noexcept {
+        return at_place(hosts, (place_of(hosts, self) + hosts - 1) % hosts);
+    }
     /// From `root` to all, from each to the next one: nobody sends more than once.
     [[nodiscard]] static Steps chain(unsigned hosts, unsigned self, unsigned root) noexcept {
         FCI_ASSERT(self < hosts && root < hosts && hosts <= kHostsMost);
         Steps steps;
-        const unsigned before = (self + hosts - 1) % hosts, next = (self + 1) % hosts;
+        const unsigned before = Steps::before(hosts, self), next = Steps::next(hosts, self);
         if (self != root) steps.add({before, false, true, true});
         if (next != root) steps.add({next, true, false, false});
         return steps;
@@ -97,6 +105,16 @@ public:
 private:
     static constexpr unsigned kMost = std::bit_width(kHostsMost) + 3;
 
+    /// In the ring.
+    [[nodiscard]] static unsigned at_place(unsigned hosts, unsigned place) noexcept {
+        return std::has_single_bit(hosts) ? place ^ place >> 1 : place;
+    }
+    [[nodiscard]] static unsigned place_of(unsigned hosts, unsigned host) noexcept {
+        if (!std::has_single_bit(hosts)) return host;
+        unsigned place = host;
+        while ((host >>= 1) != 0) place ^= host;
+        return place;
+    }
     /// A power of two: as many of the tree are below it as there are, or it and the next ones.
     [[nodiscard]] static unsigned below(unsigned own, unsigned hosts) noexcept {
         return own != 0 ? own & (0u - own) : std::bit_ceil(hosts);

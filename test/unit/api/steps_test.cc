@@ -110,6 +110,20 @@ TEST(Steps, chain__all_have_the_data_of_the_root_and_nobody_sends_twice) {
     }
 }
 
+TEST(Steps, chain__neighbours_speak_to_each_other_in_collectives_of_all_too) {
+    for (unsigned hosts = 4; hosts <= kHostsMost; hosts *= 2) {
+        for (unsigned host = 0; host < hosts; ++host) {
+            const Steps all = Steps::all(hosts, host);
+            bool speaks = false;
+            for (unsigned i = 0; i < all.count(); ++i) {
+                speaks = speaks || all[i].host == Steps::next(hosts, host);
+            }
+            ASSERT_TRUE(speaks) << host << " of " << hosts;
+            ASSERT_EQ(Steps::before(hosts, Steps::next(hosts, host)), host);
+        }
+    }
+}
+
 /// Who lacks a group says so to all that may wait for it, whichever way they go.
 TEST(Steps, tree_and_chain__each_of_both_once) {
     for (unsigned hosts = 2; hosts <= 40; ++hosts) {
