@@ -27,14 +27,28 @@ bool is_for_now(int error) noexcept {
 Multicast::Multicast(const Place& place, std::uint32_t own, Watch watch)
     : place_(place), watch_(std::move(watch)), sockets_(place, own) {}
 
-void Multicast::watch_all(bool on) {
-    for (unsigned lane = 0; lane < kLanes; ++lane) watch_(sockets_.ear(lane), lane, on);
-    is_quiet_ = false;
-}
-
 void Multicast::change_quiet(bool quiet) noexcept {
     is_quiet_ = quiet;
     watch_(sockets_.ear(kShortLane), kShortLane, !quiet);
+}
+
+void Multicast::watch_long(bool on) noexcept {
+    if (std::exchange(long_is_watched_, on) == on) return;
+    for (unsigned lane = 1; lane < kLanes; ++lane) watch_(sockets_.ear(lane), lane, on);
+}
+
+void Multicast::set_watched(bool watched) noexcept {
+    if (!can_hear()) return;
+    if (watched) set_quiet(false);
+    watch_long(watched && table_.expects_long());
+}
+
+/// A receiver need not look before all lanes of it are full: what waits there is charged for
+/// the kernel's own room, too.
+std::size_t Multicast::window() noexcept {
+    if (!why_not_.empty()) return 0;
+    const std::size_t bursts = std::max<std::size_t>(sockets_.room() * 9 / 20 / kMost, 1);
+    return (kLanes - 1) * bursts * kMost;
 }
 
 Status Multicast::join(std::uint64_t name, nhi::HintListener& listener) noexcept try {
@@ -42,7 +56,8 @@ Status Multicast::join(std::uint64_t name, nhi::HintListener& listener) noexcept
     if (!sockets_.can_hear()) {
         if (!heard_) heard_ = std::make_unique<Heard>();
         if (!sockets_.open_to_hear(&why_not_)) return Status::unsupported;
-        watch_all(true);
+        is_quiet_ = false;
+        watch_(sockets_.ear(kShortLane), kShortLane, true);
     }
     return table_.join(name, listener);
 } catch (const std::bad_alloc&) {
@@ -53,7 +68,8 @@ Status Multicast::join(std::uint64_t name, nhi::HintListener& listener) noexcept
 void Multicast::leave(std::uint64_t name) noexcept {
     table_.leave(name);
     if (!table_.empty() || !sockets_.can_hear()) return;
-    watch_all(false);
+    watch_(sockets_.ear(kShortLane), kShortLane, false);
+    watch_long(false);
     sockets_.close_ears();
 }
 
@@ -100,7 +116,8 @@ Status Multicast::send_burst(const nhi::Hint& hint, std::span<const std::byte> b
         done += some.size();
     } while (done != bytes.size());
     FCI_ASSERT(pieces <= kPieces);
-    const auto lane = static_cast<unsigned>(hint.offset / kMost % kLanes);
+    const auto turn = static_cast<unsigned>(hint.offset / kMost % (kLanes - 1));
+    const unsigned lane = hint.total <= kPieceMost ? kShortLane : 1 + turn;
     const ssize_t sent = sockets_.send(lane, {ranges.data(), 2 * pieces},
                                        pieces > 1 ? kDatagramMost : 0);
     if (sent >= 0) {
@@ -129,6 +146,12 @@ unsigned Multicast::look(unsigned lane) noexcept {
         } while (!rest.empty());
         if (static_cast<std::size_t>(got) < kPieceMost) break;  // the last of what it belongs to
     }
+    return expected;
+}
+
+unsigned Multicast::look_for_long() noexcept {
+    unsigned expected = 0;
+    for (unsigned lane = 1; lane < kLanes && table_.expects_long(); ++lane) expected += look(lane);
     return expected;
 }
 

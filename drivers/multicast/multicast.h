@@ -25,6 +25,7 @@ public:
     Multicast(const Multicast&) = delete;
     Multicast& operator=(const Multicast&) = delete;
 
+    [[nodiscard]] std::size_t window() noexcept override;
     Status join(std::uint64_t name, nhi::HintListener& listener) noexcept override;
     void leave(std::uint64_t name) noexcept override;
     Status expect(std::uint64_t name, std::uint64_t number,
@@ -39,6 +40,10 @@ public:
     [[nodiscard]] bool can_hear() const noexcept { return sockets_.can_hear(); }
     /// Takes what this lane has; how many hints were expected.
     unsigned look(unsigned lane) noexcept;
+    /// Takes what there is of what is longer than a piece, if such is expected.
+    unsigned look_for_long() noexcept;
+    /// Somebody sleeps, and is to be woken by what is expected.
+    void set_watched(bool watched) noexcept;
     /// That of all short hints. Who looks there in each turn does without being told of them: that
     /// costs the one who sends, in whose time the kernel does it for all.
     static constexpr unsigned kShortLane = 0;
@@ -56,13 +61,14 @@ private:
     [[nodiscard]] bool take(std::span<const std::byte> datagram) noexcept;
     void watch_all(bool on);
     void change_quiet(bool quiet) noexcept;
+    void watch_long(bool on) noexcept;
 
     const Place place_;
     const Watch watch_;
     Sockets sockets_;
     nhi::IndexTable table_;
     std::unique_ptr<Heard> heard_;
-    bool can_segment_ = true, is_quiet_ = false;
+    bool can_segment_ = true, is_quiet_ = false, long_is_watched_ = false;
     std::string why_not_;  // why nothing is sent nor heard; empty: nothing is known against it
     Counters uncounted_;
     Counters* counters_ = &uncounted_;

@@ -102,6 +102,10 @@ bool Sockets::listen(unsigned lane) noexcept {
     // As much as the kernel gives (net.core.rmem_max).
     (void)set(made.get(), SOL_SOCKET, SO_RCVBUF, std::numeric_limits<int>::max() / 2);
     (void)set(made.get(), IPPROTO_UDP, UDP_GRO, 1);  // since Linux 5.0
+    int room = 0;
+    socklen_t bytes = sizeof room;
+    (void)::getsockopt(made.get(), SOL_SOCKET, SO_RCVBUF, &room, &bytes);
+    room_ = static_cast<std::size_t>(std::max(room, 0));
     ears_[lane] = std::move(made);
     return true;
 }

@@ -27,6 +27,8 @@ public:
     void close() noexcept;
     [[nodiscard]] bool can_send() const noexcept { return static_cast<bool>(mouth_); }
     [[nodiscard]] bool can_hear() const noexcept { return static_cast<bool>(ears_[0]); }
+    /// Of the receive buffer of a lane, as the kernel counts; 0: none hears.
+    [[nodiscard]] std::size_t room() const noexcept { return room_; }
     /// That of a lane which hears.
     [[nodiscard]] int ear(unsigned lane) const noexcept { return ears_[lane].get(); }
 
@@ -44,6 +46,7 @@ private:
     const std::uint32_t own_;
     host::Descriptor mouth_;
     std::array<host::Descriptor, kLanes> ears_;  // by lane
+    std::size_t room_ = 0;
 };
 
 }  // namespace fci::multicast

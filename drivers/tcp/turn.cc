@@ -30,6 +30,7 @@ unsigned Turn::poll(Nanoseconds now) noexcept {
         hints_->set_quiet(lately);
         if (lately) work = hear(multicast::Multicast::kShortLane, now);
     }
+    if (hints_ != nullptr) work += hints_->look_for_long();
     work += looks ? look(now, false) : connections_.read_all();
     connections_.flush(now);
     tend(now);

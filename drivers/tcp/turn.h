@@ -28,7 +28,11 @@ public:
     /// Somebody sleeps, or is about to, and what comes wakes him: or nobody does.
     void set_watched(bool watched) noexcept {
         is_watched_ = watched;
-        if (watched) end_quiet();
+        if (watched) {
+            end_quiet();
+        } else if (hints_ != nullptr) {
+            hints_->set_watched(false);
+        }
     }
     /// nullptr: there are none.
     void set_hints(multicast::Multicast* hints) noexcept { hints_ = hints; }
@@ -39,7 +43,7 @@ public:
 private:
     void end_quiet() noexcept {
         connections_.set_quiet(false);
-        if (hints_ != nullptr) hints_->set_quiet(false);
+        if (hints_ != nullptr) hints_->set_watched(true);
     }
     unsigned look(Nanoseconds now, bool sleeps) noexcept;
     unsigned hear(unsigned lane, Nanoseconds now) noexcept;

@@ -33,7 +33,7 @@ extern "C" {
 #define FCI_ICL_API
 #endif
 
-#define FCI_ICL_VERSION 8u
+#define FCI_ICL_VERSION 9u
 
 typedef struct fci_icl_context fci_icl_context;
 typedef uint64_t fci_icl_order; /* a pending operation; 0 is never one */
@@ -281,7 +281,9 @@ FCI_ICL_API int fci_icl_group_form(fci_icl_context *context, const fci_icl_peer 
 FCI_ICL_API void fci_icl_group_leave(fci_icl_context *context, fci_icl_group *group);
 /* The same at all members. */
 struct fci_icl_group_limits {
-    size_t longest;  /* data of one of them */
+    size_t longest;  /* data of one of them, but */
+    size_t broadcast; /* those of a broadcast; where that is more, some are refused by all members
+                       * alike (FCI_ICL_EUNSUPPORTED), and go another way */
     int gathers;     /* 0: not what has members on several hosts */
     int keeps_order; /* 0: it combines hosts as they come: only what commutes */
 };

@@ -5,6 +5,10 @@ libfci_group_la_SOURCES = \
 	%D%/any_group.h \
 	%D%/board.cc \
 	%D%/board.h \
+	%D%/bulk_member.cc \
+	%D%/bulk_member.h \
+	%D%/bulk_root.cc \
+	%D%/bulk_root.h \
 	%D%/early.h \
 	%D%/early_wait.h \
 	%D%/exchange.cc \
@@ -14,10 +18,14 @@ libfci_group_la_SOURCES = \
 	%D%/group.h \
 	%D%/groups.cc \
 	%D%/groups.h \
+	%D%/handover.cc \
+	%D%/handover.h \
 	%D%/hinting.cc \
 	%D%/hinting.h \
 	%D%/levels.cc \
 	%D%/levels.h \
+	%D%/long_broadcast.cc \
+	%D%/long_broadcast.h \
 	%D%/note.h \
 	%D%/offers.h \
 	%D%/outstanding.cc \

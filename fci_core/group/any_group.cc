@@ -16,6 +16,11 @@ int call_in(Part& part, const Members& members, std::size_t longest, Collective&
     switch (it.kind) {
         case FCI_ICL_BARRIER: return part.barrier(looks);
         case FCI_ICL_BROADCAST:
+            if constexpr (std::is_same_v<Part, Levels>) {
+                if (has_root && !has_length && part.takes_long() && it.bytes <= UINT32_MAX) {
+                    return part.broadcast_long(it.root, it.data, &it.bytes, looks);
+                }
+            }
             if (!has_root || (!has_length && it.root == members.self)) return FCI_ICL_EINVAL;
             return part.broadcast(it.root, it.data, &it.bytes, looks);
         case FCI_ICL_GATHER:

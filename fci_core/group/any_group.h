@@ -30,6 +30,10 @@ struct AnyGroup : ListLink {
     explicit AnyGroup(Members its) : members(std::move(its)) {}
 
     [[nodiscard]] std::size_t longest() const noexcept;
+    /// Of a broadcast.
+    [[nodiscard]] std::size_t longest_broadcast() const noexcept {
+        return table == nullptr && levels->takes_long() ? UINT32_MAX : longest();
+    }
     /// One that all members call, again and again (Group). FCI_ICL_EINVAL, FCI_ICL_EUNSUPPORTED: it
     /// is none of this group.
     [[nodiscard]] int call(Collective& it, unsigned looks) noexcept;
@@ -39,9 +43,11 @@ struct AnyGroup : ListLink {
     [[nodiscard]] progress::Wait* waiting_to_form() const noexcept;
 
     /// All that its collectives wait for.
-    [[nodiscard]] std::array<progress::Wait*, 4> waits() const noexcept {
+    [[nodiscard]] std::array<progress::Wait*, 6> waits() const noexcept {
         if (!levels) return {table};
-        return {table, levels->here(), levels->between(), &levels->exchange()};
+        const auto of_levels = levels->waits();
+        return {table, levels->here(), levels->between(), of_levels[0], of_levels[1],
+                of_levels[2]};
     }
     /// No wait is slept over any more, but that one.
     void sleep_only_over(const progress::Wait* waiting) const noexcept {

@@ -65,7 +65,7 @@ void Exchange::fail(int code, std::size_t why) noexcept {
 }
 
 mp::Pattern Exchange::pattern_of(nhi::PeerId peer) const noexcept {
-    return {peer, mp::kGroupSpace, match_ | (number_ & ((1u << kNumberBits) - 1)), 0};
+    return {peer, mp::kGroupSpace, match_of(key_, number_, false), 0};
 }
 
 /// The message is taken whenever it comes: until then its sender may need its buffer.
@@ -225,7 +225,7 @@ void Exchange::give_up() noexcept try {
     if (hearing_) (void)messages_.cancel(receive_);
     if (saying_) (void)messages_.cancel(send_);
     (void)messages_.receives().discard_matching(
-        {mp::kAnySource, mp::kGroupSpace, match_, (1u << kNumberBits) - 1});
+        {mp::kAnySource, mp::kGroupSpace, key_ << kNumberBits, (1u << kNumberBits) - 1});
 } catch (const std::bad_alloc&) {  // what is under way ends with its peer
 }
 

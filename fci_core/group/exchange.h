@@ -24,8 +24,9 @@ class Exchange final : public progress::Wait {
 public:
     /// `key`: of the group, less than 2 to the power of 64 - kNumberBits.
     Exchange(mp::MessagePassing& messages, std::uint64_t key) noexcept
-        : messages_(messages), match_(key << kNumberBits) {}
+        : messages_(messages), key_(key) {}
     static constexpr unsigned kNumberBits = 16;
+    [[nodiscard]] std::uint64_t key() const noexcept { return key_; }
 
     /// Collective `number`, of host `self`. This process brings `bytes` at data(), or, if `code` is
     /// an error, nothing because of that, and `bytes` is as in fail(). `deaf`: nor does it wait for
@@ -64,6 +65,12 @@ public:
     /// Nobody has heard of this process in this collective: no other one can wait for what it does
     /// with what it waits for, but those below it in a tree.
     [[nodiscard]] bool is_only_told() const noexcept { return at_ == 0 && !steps_[0].sends; }
+    /// By which messages of a collective are found; there may be two kinds of them.
+    [[nodiscard]] static std::uint64_t match_of(std::uint64_t key, std::uint64_t number,
+                                                bool is_long) noexcept {
+        constexpr std::uint64_t kLong = 1u << (kNumberBits - 1);
+        return key << kNumberBits | (is_long ? kLong : 0) | (number & (kLong - 1));
+    }
     /// A message is under way in memory of this object.
     [[nodiscard]] bool is_busy() const noexcept { return hearing_ || saying_; }
     /// What is under way is asked back, and what has come is thrown away.
@@ -94,7 +101,7 @@ private:
     void take_in(const Step& step, unsigned rank, const Reduction& reduction) noexcept;
 
     mp::MessagePassing& messages_;
-    const std::uint64_t match_;
+    const std::uint64_t key_;
     Steps steps_;
     unsigned self_ = 0, at_ = 0;
     std::uint64_t number_ = 0;

@@ -51,10 +51,11 @@ Groups::Groups(mp::MessagePassing& messages)
 }
 
 void Groups::hear(nhi::PeerId source, const Note& note) {
-    if (note.unheard + note.lacked != 0) {
+    if (note.unheard + note.lacked + note.said.number != 0) {
         for (const auto& group : all_) {
-            if (group->members.key != note.key || !group->levels) continue;
-            group->levels->hinting().hear(source, note);
+            if (group->members.key == note.key && group->levels) {
+                group->levels->hear(source, note);
+            }
         }
         return;
     }
@@ -216,7 +217,7 @@ int Groups::find(Group& group, bool crowded) {
         const bool joined = table.name != 0 && join(group, table);
         FCI_ASSERT(joined == (table.name != 0));  // it is here
         for (const nhi::PeerId peer : group.members().peers) {
-            if (peer != nhi::kSelf) tell(messages_, peer, {group.members().key, table, 0, 0, 0});
+            if (peer != nhi::kSelf) tell(messages_, peer, {group.members().key, table, 0, 0, 0, {}});
         }
         return joined ? FCI_ICL_DONE : FCI_ICL_EUNREACHABLE;
     }
@@ -224,8 +225,8 @@ int Groups::find(Group& group, bool crowded) {
     const Table table = offers_.take(owner, group.members().key);
     if (table.name == 0) return FCI_ICL_EUNREACHABLE;
     if (join(group, table)) return FCI_ICL_DONE;
-    tell(messages_, owner, {group.members().key, table, group.members().self + std::uint64_t{1}, 0,
-                           0});
+    tell(messages_, owner,
+         {group.members().key, table, group.members().self + std::uint64_t{1}, 0, 0, {}});
     return FCI_ICL_EUNREACHABLE;
 }
 
@@ -306,7 +307,7 @@ void Groups::clear_away() noexcept {
         return true;
     });
     std::erase_if(all_, [](const auto& group) {
-        return group->is_left && (!group->levels || !group->levels->exchange().is_busy());
+        return group->is_left && (!group->levels || !group->levels->is_busy());
     });
 }
 
@@ -322,10 +323,12 @@ void Groups::leave_levels(AnyGroup& group) noexcept {
     if (!group.levels) return;
     if (group.levels->between() != nullptr) leave_table(*group.levels->between());
     if (group.levels->here() != nullptr) leave_table(*group.levels->here());
-    progress::Waits::remove(group.levels->exchange());
+    for (progress::Wait* const wait : group.levels->waits()) {
+        if (wait != nullptr) progress::Waits::remove(*wait);
+    }
     group.levels->hinting().close();
-    if (!engine_.peers.severed()) group.levels->exchange().give_up();
-    if (!group.levels->exchange().is_busy()) group.levels.reset();
+    if (!engine_.peers.severed()) group.levels->give_up();
+    if (!group.levels->is_busy()) group.levels.reset();
 }
 
 void Groups::leave_table(Group& group) noexcept {

@@ -1,6 +1,7 @@
 #include "fci_core/group/hinting.h"
 
 #include <new>
+#include <utility>
 
 #include "fci_core/base/assert.h"
 
@@ -13,6 +14,7 @@ std::uint64_t Hinting::offer(bool is_first, unsigned hosts) const noexcept {
 
 void Hinting::open(std::uint64_t name, bool speaks, unsigned member) {
     works_ = name != kNone && name != 0;
+    name_ = name;
     if (works_ && speaks) early_ = std::make_unique<Early>(*hints_, name, member);
 }
 
@@ -37,7 +39,7 @@ void Hinting::tell(Exchange& exchange) noexcept {
 void Hinting::ask_if_late(EarlyWait& wait, nhi::PeerId before) noexcept try {
     if (by_tree_ || !wait.waits() || !wait.must_ask(now())) return;
     ++messages_.engine().counters.hints_asked;
-    group::tell(messages_, before, {key_, {}, 0, 0, number_});
+    group::tell(messages_, before, {key_, {}, 0, 0, number_, {}});
 } catch (const std::bad_alloc&) {  // later
 }
 
@@ -50,19 +52,39 @@ void Hinting::end(Exchange& exchange, nhi::PeerId root) noexcept try {
     by_tree_ = trailer.by_tree != 0;
     if (was_chain && by_tree_) off_until_ = now() + kOff;  // at all members about then
     if (!was_chain || root == nhi::kNoPeer || trailer.is_heard != 0) return;
-    group::tell(messages_, root, {key_, {}, 0, number_, 0});
+    group::tell(messages_, root, {key_, {}, 0, number_, 0, {}});
+} catch (const std::bad_alloc&) {  // it is said of the next one
+}
+
+// --- a long broadcast ---
+
+std::unique_ptr<LongBroadcast> Hinting::make_long(const Parts& parts,
+                                                  std::vector<nhi::PeerId> peers,
+                                                  unsigned self) const {
+    FCI_ASSERT(works_);
+    return std::make_unique<LongBroadcast>(messages_, *hints_, name_ | kLong, key_, parts,
+                                           std::move(peers), self);
+}
+
+bool Hinting::sends_long() const noexcept {
+    return now() >= off_until_ && hints_->window() != 0;
+}
+
+void Hinting::tell_unheard(nhi::PeerId root) noexcept try {
+    if (root == nhi::kSelf) return hear_unheard();
+    group::tell(messages_, root, {key_, {}, 0, 1, 0, {}});
 } catch (const std::bad_alloc&) {  // it is said of the next one
 }
 
 // --- what others say ---
 
 void Hinting::hear(nhi::PeerId source, const Note& note) noexcept try {
-    if (early_ == nullptr) return;
     if (note.lacked == 0) return hear_unheard();
+    if (early_ == nullptr) return;
     if (note.unheard != 0) return;  // the answer to what this process lacked
     plain_until_ = number_ + kPlain;
     // Whatever goes there pushes what lingers.
-    group::tell(messages_, source, {key_, {}, 0, note.lacked, note.lacked});
+    group::tell(messages_, source, {key_, {}, 0, note.lacked, note.lacked, {}});
 } catch (const std::bad_alloc&) {  // it asks again
 }
 

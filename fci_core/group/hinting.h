@@ -15,6 +15,7 @@
 #include "fci_core/group/early.h"
 #include "fci_core/group/early_wait.h"
 #include "fci_core/group/exchange.h"
+#include "fci_core/group/long_broadcast.h"
 #include "fci_core/group/note.h"
 
 namespace fci::group {
@@ -46,12 +47,22 @@ public:
     /// `root`: at the last of a chain.
     void end(Exchange& exchange, nhi::PeerId root) noexcept;
 
+    /// The group of hints for long broadcasts; works().
+    [[nodiscard]] std::unique_ptr<LongBroadcast> make_long(const Parts& parts,
+                                                           std::vector<nhi::PeerId> peers,
+                                                           unsigned self) const;
+    /// A root may send a long one by hints.
+    [[nodiscard]] bool sends_long() const noexcept;
+    /// Nobody has heard hints of `root`, which are this process's, or those of its host.
+    void tell_unheard(nhi::PeerId root) noexcept;
+
     /// What another member says.
     void hear(nhi::PeerId source, const Note& note) noexcept;
 
 private:
     static constexpr unsigned kHostsLeast = 3;  // with two, a message is a hint
     static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+    static constexpr std::uint64_t kLong = std::uint64_t{1} << 31;  // in a name; see Groups::begin
     static constexpr Nanoseconds kOff = 10'000'000'000;
     static constexpr std::uint64_t kPlain = 64;  // broadcasts
     static constexpr unsigned kOwnMost = 16;
@@ -64,6 +75,7 @@ private:
     nhi::Hints* const hints_;
     const std::uint64_t offered_;
     bool works_ = false, by_tree_ = false;
+    std::uint64_t name_ = kNone;
     std::uint64_t number_ = 0;        // of the broadcast
     std::uint64_t plain_until_ = 0;   // up to that one nothing lingers
     std::unique_ptr<Early> early_{};

@@ -36,7 +36,7 @@ std::vector<unsigned> leaders_of(const Parts& parts) {
 
 Levels::Levels(mp::MessagePassing& messages, const Members& members, Parts parts,
                bool by_messages, Group* here, Group* between, Hinting hinting)
-    : engine_(messages.engine()),
+    : messages_(messages),
       parts_(std::move(parts)),
       self_(members.self),
       part_(parts_.of[members.self]),
@@ -68,7 +68,7 @@ void Levels::begin(unsigned root) noexcept {
 int Levels::end(int answer) noexcept {
     FCI_ASSERT(!exchange_.is_busy());
     if (answer == FCI_ICL_EPEER && speaks() && !is_lost_) lost_ = exchange_.lost();
-    if (by_messages_) ++engine_.counters.host_collectives;
+    if (by_messages_) ++messages_.engine().counters.host_collectives;
     phase_ = Phase::none;
     return answer;
 }
@@ -202,6 +202,7 @@ int Levels::form(int formed, unsigned looks) noexcept {
     if (answer == FCI_ICL_DONE) {
         longest_ = all.longest;
         hinting_.open(all.name, leads(), part_);
+        if (hinting_.works()) long_ = hinting_.make_long(parts_, peers_, self_);
     }
     return end(answer == FCI_ICL_ETRUNC ? FCI_ICL_EUNREACHABLE : answer);
 }
@@ -265,14 +266,31 @@ int Levels::broadcast(unsigned root, void* data, std::size_t* bytes, unsigned lo
     return bring_down(root, data, bytes, looks);
 }
 
-/// Of a group that one part of it cannot have. It does not know whether the others have hints.
-int Levels::broadcast_in_vain(unsigned root) noexcept {
+/// Of a group that one part of it cannot have. It does not know whether the others have hints, and
+/// whether this is a long one.
+int Levels::broadcast_in_vain(unsigned root) noexcept try {
     if (phase_ == Phase::none) {
         begin(root);
         if (!speaks() && !leads()) return end(FCI_ICL_EPEER);
         begin_across(Steps::tree_and_chain(parts_.count(), part_, root_part_), 0, FCI_ICL_EPEER);
     }
-    return go_across(kNothing, 1) ? end(FCI_ICL_EPEER) : FCI_ICL_EAGAIN;
+    if (!go_across(kNothing, 1)) return FCI_ICL_EAGAIN;
+    if (leads() && root_part_ != part_) {
+        refuse_long(messages_, peers_[leaders_[root_part_]], exchange_.key(), number_);
+    }
+    return end(FCI_ICL_EPEER);
+} catch (const std::bad_alloc&) {  // there may be memory again
+    return FCI_ICL_EAGAIN;
+}
+
+void Levels::hear(nhi::PeerId source, const Note& note) {
+    if (note.said.number == 0) {
+        hinting_.hear(source, note);
+    } else if (long_) {
+        long_->hear(source, note.said);
+    } else if (is_lost_ && note.said.wanted != 0) {
+        send_nothing(messages_, source, Exchange::match_of(exchange_.key(), note.said.number, true));
+    }
 }
 
 /// A root that does not lead tells its own part first, and is through then.
@@ -323,6 +341,42 @@ void Levels::begin_chain(const void* data, std::size_t bytes, int code) noexcept
     if (!is_first || exchange_.code() != FCI_ICL_DONE) return;
     if (bytes != 0) std::memcpy(exchange_.data(), data, bytes);
     hinting_.tell(exchange_);
+}
+
+int Levels::broadcast_long(unsigned root, void* data, std::size_t* bytes,
+                           unsigned looks) noexcept try {
+    FCI_ASSERT(takes_long());
+    LongBroadcast& it = *long_;
+    if (!it.goes_on()) {
+        LongBroadcast::Announcement& announcement = it.announcement();
+        const bool by_hints = hinting_.sends_long();
+        if (root == self_ && phase_ == Phase::none) announcement = {*bytes, by_hints, 0};
+        std::size_t length = sizeof announcement;
+        int answer = broadcast(root, &announcement, &length, looks);
+        if (answer == FCI_ICL_EAGAIN) return answer;
+        const bool is_one = length == sizeof announcement && announcement.bytes <= UINT32_MAX;
+        if (answer == FCI_ICL_DONE && !is_one) answer = FCI_ICL_ETRUNC;
+        if (answer != FCI_ICL_DONE) {
+            it.refuse(root, number_, answer, lost_);
+        } else if (announcement.by_hints == 0) {
+            return FCI_ICL_EUNSUPPORTED;
+        } else {
+            it.begin(root, number_, {static_cast<std::byte*>(data), *bytes});
+            *bytes = announcement.bytes;
+        }
+    }
+    const int answer = it.advance();
+    if (answer == FCI_ICL_EAGAIN) return answer;
+    if (answer == FCI_ICL_DONE && it.was_unheard()) hinting_.tell_unheard(peers_[root]);
+    if (answer == FCI_ICL_EPEER) lost_ = it.lost();
+    return answer;
+} catch (const std::bad_alloc&) {  // there may be memory again
+    return FCI_ICL_EAGAIN;
+}
+
+void Levels::give_up() noexcept {
+    exchange_.give_up();
+    if (long_) long_->give_up();
 }
 
 /// What is here at who speaks for this part, to all of it.

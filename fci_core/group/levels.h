@@ -7,6 +7,7 @@
 // have hints it is the first always, who knows which broadcasts there were.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -33,6 +34,11 @@ public:
     [[nodiscard]] int barrier(unsigned looks) noexcept;
     [[nodiscard]] int broadcast(unsigned root, void* data, std::size_t* bytes,
                                 unsigned looks) noexcept;
+    /// Of what is longer than longest(), where takes_long(). FCI_ICL_EUNSUPPORTED, at all: it is to
+    /// go another way.
+    [[nodiscard]] int broadcast_long(unsigned root, void* data, std::size_t* bytes,
+                                     unsigned looks) noexcept;
+    [[nodiscard]] bool takes_long() const noexcept { return long_ != nullptr; }
     /// Of operations that commute, but where parts are neighbours. Without messages: to all only.
     [[nodiscard]] int reduce(unsigned root, const void* own, void* result, std::size_t* bytes,
                              const Reduction& reduction, unsigned looks) noexcept;
@@ -46,12 +52,25 @@ public:
     [[nodiscard]] std::size_t longest() const noexcept { return longest_; }
     /// For what, in the collective that is under way. nullptr: for one message, like a receive.
     [[nodiscard]] progress::Wait* waiting() noexcept {
+        if (long_ && long_->goes_on()) return long_->waiting();
         if (phase_ != Phase::across) return here_;
         if (!by_messages_) return between_;
         return exchange_.is_only_told() && !hinting_.works() ? nullptr : &exchange_;
     }
-    [[nodiscard]] Exchange& exchange() noexcept { return exchange_; }
+    /// All of them, but those for tables.
+    [[nodiscard]] std::array<progress::Wait*, 3> waits() noexcept {
+        if (!long_) return {&exchange_};
+        return {&exchange_, long_->waits()[0], long_->waits()[1]};
+    }
     [[nodiscard]] Hinting& hinting() noexcept { return hinting_; }
+    /// What another member says. May throw bad_alloc.
+    void hear(nhi::PeerId source, const Note& note);
+    /// A message is under way in memory of this object, or of a caller.
+    [[nodiscard]] bool is_busy() const noexcept {
+        return exchange_.is_busy() || (long_ && long_->is_busy());
+    }
+    /// What is under way is asked back.
+    void give_up() noexcept;
 
 private:
     /// Of the collective that is under way.
@@ -78,7 +97,7 @@ private:
     [[nodiscard]] int tell(unsigned looks) noexcept;
     [[nodiscard]] int hear(void* data, std::size_t* bytes, unsigned looks) noexcept;
 
-    mp::Engine& engine_;
+    mp::MessagePassing& messages_;
     const Parts parts_;
     const unsigned self_, part_;
     const bool by_messages_;  // between parts
@@ -94,6 +113,7 @@ private:
     std::uint64_t number_ = 0;  // of the collective
     std::uint64_t longest_ = Entry::kLong;
     Hinting hinting_;
+    std::unique_ptr<LongBroadcast> long_{};  // where there are hints
     Exchange exchange_;  // also where there are no messages: it has what is on its way
 };
 

@@ -9,6 +9,15 @@
 
 namespace fci::group {
 
+/// How far one who speaks for its host has come with a long broadcast. To its root.
+struct Said {
+    std::uint64_t number;   // counted from 1; 0: nothing is said of one
+    std::uint32_t at;       // up to there it has all; or where what it wants begins
+    std::uint32_t wanted;   // so much from there, which is answered by a message; 0: nothing
+    std::uint32_t is_hearing;  // something of it has come by a hint
+    std::uint32_t gives_up;    // it takes no part in it
+};
+
 /// Set by the owner: where the table is, of name 0 where there is none. By another member: it
 /// cannot join the table of this name. By the last one of a chain: nobody had a hint of that
 /// broadcast. By one in it: it lacks that broadcast, which may linger at the one before.
@@ -18,6 +27,7 @@ struct Note {
     std::uint64_t cannot;   // 0: the owner speaks. Else the rank of who does, counted from 1
     std::uint64_t unheard;  // 0, or the broadcast; then nothing else but the key is said
     std::uint64_t lacked;   // likewise
+    Said said;              // likewise, if it has a number
 };
 
 /// It fails only where the peer is lost, which whoever waits for it sees.
@@ -25,6 +35,16 @@ inline void tell(mp::MessagePassing& messages, nhi::PeerId peer, const Note& not
     (void)messages.send(mp::active_message(peer, mp::ActiveMessages::kOfGroups, 0,
                                            std::as_bytes(std::span(&note, 1)), {}),
                         {}, nullptr);
+}
+
+/// To where a long broadcast comes from: this one takes no part in it.
+inline void refuse_long(mp::MessagePassing& messages, nhi::PeerId root, std::uint64_t key,
+                        std::uint64_t number) {
+    tell(messages, root, {key, {}, 0, 0, 0, {number, 0, 0, 0, 1}});
+}
+/// To one who wants a part of it: that this does not come.
+inline void send_nothing(mp::MessagePassing& messages, nhi::PeerId peer, std::uint64_t match) {
+    (void)messages.send({peer, mp::kGroupSpace, mp::kSendImmediate, match, 0, {}}, {}, nullptr);
 }
 
 }  // namespace fci::group

@@ -41,6 +41,10 @@ public:
 
     virtual ~Hints() = default;
 
+    /// So many bytes of hints that are longer than a piece wait for a receiver that does not look
+    /// for them, or is slow, if all receivers are as this process. 0: none can be sent from here.
+    [[nodiscard]] virtual std::size_t window() noexcept = 0;
+
     /// Hints of this group are heard from now on. invalid: it was joined already. exhausted: no
     /// memory. unsupported: none would be heard.
     virtual Status join(std::uint64_t name, HintListener& listener) noexcept = 0;
@@ -48,7 +52,8 @@ public:
     virtual void leave(std::uint64_t name) noexcept = 0;
     /// Bytes of the number go to `to`, from their offset on, until withdraw() or leave(), or until
     /// another number with this index is expected. Whose total is longer do not. not_found: the
-    /// group was not joined.
+    /// group was not joined. What is longer than a piece waits elsewhere until one so long is
+    /// expected, if there is room.
     virtual Status expect(std::uint64_t name, std::uint64_t number,
                           std::span<std::byte> to) noexcept = 0;
     virtual void withdraw(std::uint64_t name, std::uint64_t number) noexcept = 0;

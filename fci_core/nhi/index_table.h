@@ -19,20 +19,30 @@ public:
     } catch (const std::bad_alloc&) {
         return Status::exhausted;
     }
-    void leave(std::uint64_t name) noexcept { groups_.erase(name); }
+    void leave(std::uint64_t name) noexcept {
+        const auto found = groups_.find(name);
+        if (found == groups_.end()) return;
+        for (Entry& entry : found->second.entries) clear(entry);
+        groups_.erase(found);
+    }
     [[nodiscard]] bool empty() const noexcept { return groups_.empty(); }
+    /// Something longer than a piece is expected.
+    [[nodiscard]] bool expects_long() const noexcept { return long_ != 0; }
 
     Status expect(std::uint64_t name, std::uint64_t number, std::span<std::byte> to) noexcept {
         const auto found = groups_.find(name);
         if (found == groups_.end()) return Status::not_found;
-        found->second.entries[number % kIndices] = {number, to, true};
+        Entry& entry = found->second.entries[number % kIndices];
+        clear(entry);
+        entry = {number, to, true};
+        long_ += entry.is_long();
         return Status::ok;
     }
     void withdraw(std::uint64_t name, std::uint64_t number) noexcept {
         const auto found = groups_.find(name);
         if (found == groups_.end()) return;
         Entry& entry = found->second.entries[number % kIndices];
-        if (entry.number == number) entry = {};
+        if (entry.number == number) clear(entry);
     }
 
     struct Place {
@@ -61,12 +71,22 @@ private:
         std::uint64_t number = 0;
         std::span<std::byte> to{};
         bool is_expected = false;
+
+        [[nodiscard]] bool is_long() const noexcept {
+            return is_expected && to.size() > Hints::kPieceMost;
+        }
     };
     struct Group {
         HintListener* listener;
         std::array<Entry, kIndices> entries;  // by index
     };
+    void clear(Entry& entry) noexcept {
+        long_ -= entry.is_long();
+        entry = {};
+    }
+
     std::unordered_map<std::uint64_t, Group> groups_;  // by name
+    std::size_t long_ = 0;  // entries
 };
 
 }  // namespace fci::nhi

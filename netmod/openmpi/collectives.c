@@ -3,6 +3,7 @@
 #include "netmod/openmpi/coll_fci.h"
 
 #include <opal/runtime/opal_progress.h>
+#include <stdlib.h>
 
 #define ALL FCI_ICL_GROUP_ALL
 
@@ -39,9 +40,12 @@ static PML_FCI_APART int wait_for(coll_fci_call *it, int answer)
         answer = call_once(it);
     }
     pml_fci_call();
-    return answer == FCI_ICL_DONE ? OMPI_SUCCESS : coll_fci_fail(it, answer);
+    if (answer == FCI_ICL_DONE)
+        return OMPI_SUCCESS;
+    return answer == FCI_ICL_EUNSUPPORTED ? OMPI_ERR_NOT_SUPPORTED : coll_fci_fail(it, answer);
 }
 
+/* OMPI_ERR_NOT_SUPPORTED, at all members: it is to go below. */
 static inline int run(coll_fci_call *it)
 {
     const int answer = call_once(it);
@@ -74,16 +78,19 @@ static PML_FCI_APART int broadcast_packed(coll_fci_call *it, void *buffer, size_
                                           ompi_datatype_t *datatype)
 {
     const size_t bytes = it->what.bytes;
-    char packed[bytes];
     const bool is_root = it->what.root == (uint32_t) ompi_comm_rank(it->comm);
-    int error = OMPI_SUCCESS;
-    if (is_root)
+    char few[1024], *const packed = bytes <= sizeof few ? few : malloc(bytes);
+    int error = packed == NULL ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    if (error == OMPI_SUCCESS && is_root)
         error = pml_fci_pack(buffer, count, datatype, packed, bytes);
     it->what.data = packed;
     if (error == OMPI_SUCCESS)
         error = broadcast(it);
-    return error != OMPI_SUCCESS || is_root ? error
-        : pml_fci_unpack_from(packed, bytes, buffer, count, datatype);
+    if (error == OMPI_SUCCESS && !is_root)
+        error = pml_fci_unpack_from(packed, bytes, buffer, count, datatype);
+    if (packed != few)
+        free(packed);
+    return error;
 }
 
 int coll_fci_bcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
@@ -92,6 +99,7 @@ int coll_fci_bcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
     coll_fci_module *const own = (coll_fci_module *) module;
     coll_fci_call it;
     struct iovec where;
+    int error = OMPI_ERR_NOT_SUPPORTED;
     it.what.kind = FCI_ICL_BROADCAST;
     it.what.root = (uint32_t) root;
     it.what.bytes = coll_fci_bytes_of(count, datatype);
@@ -99,12 +107,16 @@ int coll_fci_bcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
     it.comm = comm;
     if (it.what.bytes == 0)
         return OMPI_SUCCESS;
-    if (!coll_fci_takes(own, comm, it.what.bytes))
-        return COLL_FCI_PASS(own, bcast, buffer, count, datatype, root, comm);
-    if (!pml_fci_is_contiguous(buffer, (size_t) count, datatype, &where))
-        return broadcast_packed(&it, buffer, (size_t) count, datatype);
-    it.what.data = where.iov_base;
-    return broadcast(&it);
+    if (coll_fci_has_group(own, comm) && it.what.bytes <= own->called.limits.broadcast) {
+        if (!pml_fci_is_contiguous(buffer, (size_t) count, datatype, &where))
+            error = broadcast_packed(&it, buffer, (size_t) count, datatype);
+        else {
+            it.what.data = where.iov_base;
+            error = broadcast(&it);
+        }
+    }
+    return error != OMPI_ERR_NOT_SUPPORTED ? error
+        : COLL_FCI_PASS(own, bcast, buffer, count, datatype, root, comm);
 }
 
 /* --- reductions --- */

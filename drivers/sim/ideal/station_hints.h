@@ -14,6 +14,7 @@ class StationHints final : public nhi::Hints {
 public:
     explicit StationHints(Station& station) noexcept : station_(station) {}
 
+    [[nodiscard]] std::size_t window() noexcept override { return kRoom / 2 * kPieceMost; }
     Status join(std::uint64_t name, nhi::HintListener& listener) noexcept override {
         return table_.join(name, listener);
     }

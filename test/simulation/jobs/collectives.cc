@@ -25,7 +25,7 @@ int kind_of(const Collective& one) {
 }  // namespace
 
 Collectives::Collectives(const std::vector<Collective>& all, unsigned processes)
-    : all_(all), members_(processes), formed_(all.size()) {}
+    : all_(all), members_(processes), answers_(all.size()) {}
 
 std::string Collectives::describe(std::size_t number) const {
     static constexpr const char* kTexts[] = {"a new group", "a barrier", "a broadcast", "a gather",
@@ -39,6 +39,9 @@ std::uint64_t Collectives::word_of(std::size_t number, unsigned process, std::si
 }
 
 std::size_t Collectives::bytes_of(const Member& member, const Collective& one) const {
+    const bool is_long =
+        one.long_bytes != 0 && member.limits.broadcast > member.limits.longest;
+    if (is_long) return one.long_bytes / kWord * kWord;
     return std::min(one.bytes, member.limits.longest) / kWord * kWord;
 }
 
@@ -121,16 +124,20 @@ fci_icl_collective Collectives::arguments(Member& member, const Collective& one)
 
 bool Collectives::end(unsigned at, std::size_t number, int answer) {
     Member& member = members_[at];
-    if (all_[number].kind != Kind::form) return answer != FCI_ICL_DONE || is_right(at, number);
-    member.limits = {};
-    if (answer == FCI_ICL_DONE || answer == FCI_ICL_EPEER) {
-        fci_icl_group_limits(member.group, &member.limits);
+    const bool forms = all_[number].kind == Kind::form;
+    if (forms) {
+        member.limits = {};
+        if (answer == FCI_ICL_DONE || answer == FCI_ICL_EPEER) {
+            fci_icl_group_limits(member.group, &member.limits);
+        }
+    } else if (answer == FCI_ICL_DONE && !is_right(at, number)) {
+        return false;
     }
     if (answer == FCI_ICL_EPEER) return true;
-    // Of those who hear, all hear the same.
-    int& formed = formed_[number];
-    if (formed == 0) formed = answer;
-    return formed == answer;
+    // Of those who hear, all hear the same: also that a broadcast is to go another way.
+    int& first = answers_[number];
+    if (first == 0) first = answer;
+    return first == answer;
 }
 
 bool Collectives::is_right(unsigned at, std::size_t number) const {

@@ -54,7 +54,7 @@ private:
 
     const std::vector<Collective>& all_;
     std::vector<Member> members_;
-    std::vector<int> formed_;  // by collective: how its group was formed; 0: nobody knows yet
+    std::vector<int> answers_;  // by collective: how it ended; 0: nobody knows yet
 };
 
 }  // namespace fci::jobs

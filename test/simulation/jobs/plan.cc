@@ -191,6 +191,10 @@ void Plan::choose_collectives(Prng& prng) {
             one.root = to_all ? FCI_ICL_GROUP_ALL : drawn(prng, 0, job.processes - 1);
             one.bytes = prng.below(prng.chance(50) ? 57 : 1089);
             one.starts = (one.bytes + left) % 4 == 0;
+            // By a number that is drawn already, so that a seed stays the job that it was.
+            if (one.kind == Kind::broadcast && one.bytes % 3 == 0) {
+                one.long_bytes = 1089 + one.bytes * one.bytes * left % 200'000;
+            }
         }
         collectives.push_back(one);
     }

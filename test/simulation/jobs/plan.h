@@ -38,6 +38,7 @@ struct Collective {
     unsigned root = 0;  // or FCI_ICL_GROUP_ALL
     std::size_t bytes = 0;
     bool starts = false;  // it goes on in progress
+    std::size_t long_bytes = 0;  // instead, where its group takes so many; 0: it does not
 };
 
 struct Plan {

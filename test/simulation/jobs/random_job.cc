@@ -136,6 +136,7 @@ void RandomJob::check_collective(unsigned at, std::size_t number, int answer) {
     // A group that was refused may lack one that has gone since.
     const bool may_lack = died_ || plan_.collectives[number].kind == Collective::Kind::form;
     const bool is_fair = answer == FCI_ICL_DONE || answer == FCI_ICL_EUNREACHABLE ||
+                         answer == FCI_ICL_EUNSUPPORTED ||
                          (answer == FCI_ICL_EPEER && may_lack);
     check(is_fair, at, "a collective fails");
     check(collectives_.end(at, number, answer), at, "a collective brings what it should not");

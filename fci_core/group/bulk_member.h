@@ -1,0 +1,91 @@
+// BulkMember: a long broadcast at a host to which it comes (bulk_root.h): by hints, into the memory
+// of the caller, and what is lacking by messages that are asked for.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fci_core/base/result.h"
+#include "fci_core/mp/message_passing.h"
+#include "fci_core/nhi/hints.h"
+#include "fci_core/progress/wait.h"
+
+namespace fci::group {
+
+class BulkMember final : public nhi::HintListener, public progress::Wait {
+public:
+    BulkMember(mp::MessagePassing& messages, nhi::Hints& hints, std::uint64_t name,
+               std::uint64_t key)
+        : messages_(messages), hints_(hints), name_(name), key_(key) {
+        (void)hints_.join(name_, *this);  // where none can be heard messages bring all
+    }
+    BulkMember(const BulkMember&) = delete;
+    BulkMember& operator=(const BulkMember&) = delete;
+    ~BulkMember() override { hints_.leave(name_); }
+
+    /// Broadcast `number` of them; `match`: of its messages. `data` is written until the end.
+    void begin(nhi::PeerId root, std::uint64_t number, std::uint64_t match,
+               std::span<std::byte> data);
+    /// FCI_ICL_EAGAIN: not yet. FCI_ICL_DONE: it is here. FCI_ICL_EPEER: the root has gone. May
+    /// throw bad_alloc, and goes on from there when it is called again.
+    [[nodiscard]] int advance();
+    /// A message is under way into `data`.
+    [[nodiscard]] bool is_busy() const noexcept { return asked_ != 0; }
+    /// What is under way is asked back.
+    void give_up() noexcept;
+
+    void arrived(const nhi::Hint& hint, std::size_t bytes) noexcept override;
+
+    [[nodiscard]] bool is_over() noexcept override { return has_news_; }
+    [[nodiscard]] bool needs(unsigned) noexcept override { return true; }
+    void want_wake(bool) noexcept override {}  // what comes wakes by itself
+    [[nodiscard]] bool may_be_woken() const noexcept override { return true; }
+    [[nodiscard]] bool is_for_network() const noexcept override { return true; }
+
+private:
+    static constexpr std::size_t kPiece = nhi::Hints::kPieceMost;
+    static constexpr unsigned kAsksMost = 8;
+    static constexpr std::size_t kPullMost = 256 * kPiece;  // of the rest, at a time
+    static constexpr Nanoseconds kPatienceFirst = 2'000'000, kPatienceLast = 64'000'000;
+
+    /// Pieces that were asked for, and the message which brings them.
+    struct Ask {
+        BulkMember* of = nullptr;
+        std::size_t first = 0, count = 0;
+        std::uint32_t receive = 0;
+        mp::Outcome outcome{};
+        bool is_open = false, is_told = false;  // the root knows
+    };
+
+    [[nodiscard]] std::size_t pieces() const noexcept { return have_.size(); }
+    void take(std::size_t piece) noexcept;
+    void ask(std::size_t first, std::size_t count);
+    void tell_of(Ask& ask);
+    void end(Ask& ask) noexcept;
+    void ask_for_gaps();
+    void ask_for_rest(Nanoseconds now);
+    void tell(std::size_t at, std::size_t wanted);
+
+    mp::MessagePassing& messages_;
+    nhi::Hints& hints_;
+    const std::uint64_t name_, key_;
+    nhi::PeerId root_ = nhi::kNoPeer;
+    std::uint64_t number_ = 0, match_ = 0;
+    std::span<std::byte> data_{};
+    std::vector<bool> have_{};     // by piece
+    std::size_t left_ = 0;         // pieces that are lacking
+    std::size_t first_left_ = 0;   // all before are here
+    std::size_t heard_ = 0;        // behind the last that has come by a hint,
+    std::size_t heard_before_ = 0; // and behind that at the last turn
+    std::size_t looked_ = 0;       // what is lacking before was asked for
+    std::size_t told_ = 0;         // that all before are here
+    std::array<Ask, kAsksMost> asks_{};
+    unsigned asked_ = 0;           // of them that are open
+    bool has_news_ = false, was_lost_ = false, pulls_ = false;
+    Nanoseconds news_at_ = 0, patience_ = kPatienceFirst;
+};
+
+}  // namespace fci::group

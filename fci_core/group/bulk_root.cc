@@ -1,0 +1,168 @@
+#include "fci_core/group/bulk_root.h"
+
+#include <algorithm>
+
+#include "fci_core/base/assert.h"
+
+namespace fci::group {
+
+void BulkRoot::begin(std::uint64_t number, std::uint64_t match, std::span<const std::byte> data) {
+    FCI_ASSERT(!is_busy() && number > number_ && data.size() <= UINT32_MAX);
+    number_ = number;
+    match_ = match;
+    data_ = data;
+    sent_ = 0;
+    std::erase_if(wanted_, [&](const Wanted& one) { return one.number != number_; });
+    code_ = FCI_ICL_DONE;
+    for (Member& member : members_) {
+        member.had = 0;
+        member.is_hearing = false;
+        member.is_over = &member == &members_[self_] || member.refused >= number;
+    }
+    const Nanoseconds now = messages_.engine().device.now();
+    window_ = std::max(hints_.window(), nhi::Hints::kMost);
+    first_at_ = sent_at_ = now;
+    has_no_room_ = false;
+    Wait::begin(now);
+}
+
+int BulkRoot::advance() {
+    has_news_ = has_no_room_ = false;
+    look_for_lost();
+    answer();
+    leave_behind();
+    send_hints();
+    answer();
+    const bool is_over =
+        std::all_of(members_.begin(), members_.end(), [](const Member& it) { return it.is_over; });
+    if (!is_over || is_busy() || next_wanted() != wanted_.end()) return FCI_ICL_EAGAIN;
+    data_ = {};
+    return code_;
+}
+
+/// Only who has met a process hears of its death.
+void BulkRoot::look_for_lost() {
+    for (Member& member : members_) {
+        if (member.is_over) continue;
+        if (messages_.meetings().connected(member.peer) != nullptr &&
+            !messages_.engine().peers.is_lost(member.peer)) {
+            continue;
+        }
+        member.is_over = true;
+        if (code_ != FCI_ICL_DONE) continue;
+        code_ = FCI_ICL_EPEER;
+        lost_ = static_cast<unsigned>(&member - members_.data());
+    }
+}
+
+void BulkRoot::hear(nhi::PeerId source, const Said& said) {
+    const auto found = std::find_if(members_.begin(), members_.end(),
+                                    [&](const Member& it) { return it.peer == source; });
+    if (found == members_.end() || said.number < number_) return;
+    has_news_ = true;
+    const bool is_now = said.number == number_ && !found->is_over;
+    if (said.gives_up != 0) {
+        found->refused = said.number;
+        found->is_over = found->is_over || is_now;
+        return;
+    }
+    if (said.wanted != 0) {
+        wanted_.push_back({said.number, static_cast<unsigned>(found - members_.begin()), said.at,
+                           said.wanted});
+    } else if (is_now && said.at <= data_.size()) {
+        found->had = std::max(found->had, said.at);
+        found->is_over = found->had == data_.size();
+    }
+    if (!is_now) return;
+    found->is_hearing = found->is_hearing || said.is_hearing != 0;
+    const bool is_deaf = said.wanted != 0 && said.is_hearing == 0 && sent_ != 0 &&
+                         messages_.engine().device.now() - first_at_ >= kUnheardMost;
+    if (is_deaf) found->behind_until = number_ + kBehindFor;
+}
+
+/// Of this broadcast; a member that is through may ask for the next one already.
+std::vector<BulkRoot::Wanted>::iterator BulkRoot::next_wanted() noexcept {
+    return std::find_if(wanted_.begin(), wanted_.end(),
+                        [&](const Wanted& one) { return one.number == number_; });
+}
+
+void BulkRoot::answer() {
+    for (auto one = next_wanted(); one != wanted_.end(); one = next_wanted()) {
+        answer(*one);
+        wanted_.erase(one);
+    }
+}
+
+/// By one message. What has not gone by hints yet may come by them, where they are heard.
+void BulkRoot::answer(const Wanted& one) {
+    Member& member = members_[one.host];
+    if (member.is_over) return;
+    const std::size_t end = is_behind(member) ? data_.size() : sent_;
+    const std::size_t at = std::min<std::size_t>(one.at, end);
+    const iovec part{const_cast<std::byte*>(data_.data() + at),
+                     std::min<std::size_t>(one.bytes, end - at)};
+    const mp::Completion completion{[](void* user, void*, const fci_icl_status*) {
+                                        auto& own = *static_cast<BulkRoot*>(user);
+                                        --own.sending_;
+                                        own.has_news_ = true;
+                                    },
+                                    this, nullptr};
+    const int answer = messages_.send(
+        {member.peer, mp::kGroupSpace, 0, match_, 0, {&part, part.iov_len != 0 ? 1u : 0u}},
+        completion, nullptr);
+    sending_ += answer == mp::kAccepted;
+    messages_.engine().counters.hints_repaired += part.iov_len;
+}
+
+/// Those for whom the others have waited for long.
+void BulkRoot::leave_behind() noexcept {
+    if (sent_ == data_.size() || sent_ < window_end()) return;
+    const Nanoseconds now = messages_.engine().device.now();
+    if (now - sent_at_ < kShutMost) return;
+    const std::size_t end = window_end();
+    for (Member& member : members_) {
+        if (!member.is_over && !is_behind(member) && member.had + window_ <= end) {
+            member.behind_until = number_ + kBehindFor;
+        }
+    }
+}
+
+/// Of all that hints wait for; where they wait for nobody, none are sent.
+std::size_t BulkRoot::window_end() const noexcept {
+    std::size_t least = SIZE_MAX;
+    for (const Member& member : members_) {
+        if (!member.is_over && !is_behind(member)) {
+            least = std::min<std::size_t>(least, member.had);
+        }
+    }
+    return least == SIZE_MAX ? data_.size() : least + window_;
+}
+
+void BulkRoot::send_hints() {
+    const bool somebody_hears = std::any_of(members_.begin(), members_.end(), [&](auto& member) {
+        return !member.is_over && !is_behind(member);
+    });
+    if (!somebody_hears) sent_ = data_.size();
+    while (may_send()) {
+        const auto part = data_.subspan(sent_, std::min(data_.size() - sent_, nhi::Hints::kMost));
+        const Status status =
+            hints_.hint({name_, number_, static_cast<std::uint32_t>(sent_),
+                         static_cast<std::uint32_t>(data_.size()),
+                         static_cast<std::uint16_t>(self_)},
+                        part);
+        if (status == Status::again) {
+            has_no_room_ = true;
+            return;
+        }
+        sent_at_ = messages_.engine().device.now();
+        if (sent_ == 0) first_at_ = sent_at_;
+        sent_ += part.size();  // also what nobody hears: it is asked for
+    }
+}
+
+bool BulkRoot::was_unheard() const noexcept {
+    return std::none_of(members_.begin(), members_.end(),
+                        [](const Member& member) { return member.is_hearing; });
+}
+
+}  // namespace fci::group
