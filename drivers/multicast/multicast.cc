@@ -13,6 +13,7 @@ namespace fci::multicast {
 
 namespace {
 
+constexpr std::size_t kStashMost = 6 * (nhi::Hints::kMost / nhi::Hints::kPieceMost);  // 380 KB
 constexpr unsigned kReadsMost = 16;  // in one look: there is other work
 constexpr std::size_t kPieces = nhi::Hints::kMost / nhi::Hints::kPieceMost;
 static_assert(kPieces * kDatagramMost <= 65'507, "a burst is one datagram to begin with");
@@ -133,8 +134,10 @@ Status Multicast::send_burst(const nhi::Hint& hint, std::span<const std::byte> b
 
 unsigned Multicast::look(unsigned lane) noexcept {
     unsigned expected = 0;
-    // Whoever is told of a hint may leave the last group.
+    // Whoever is told of a hint may leave the last group, or expect nothing long any more; then
+    // what is here may be for the next one who does.
     for (unsigned i = 0; i < kReadsMost && sockets_.can_hear(); ++i) {
+        if (lane != kShortLane && !table_.expects_long()) break;
         std::size_t segment = 0;
         const ssize_t got = sockets_.receive(lane, *heard_, &segment);
         if (got < 0) break;
@@ -150,8 +153,8 @@ unsigned Multicast::look(unsigned lane) noexcept {
 }
 
 unsigned Multicast::look_for_long() noexcept {
-    unsigned expected = 0;
-    for (unsigned lane = 1; lane < kLanes && table_.expects_long(); ++lane) expected += look(lane);
+    unsigned expected = stash_is_due_ ? take_stash() : 0;
+    for (unsigned lane = 1; lane < kLanes; ++lane) expected += look(lane);
     return expected;
 }
 
@@ -162,18 +165,48 @@ bool Multicast::take(std::span<const std::byte> datagram) noexcept {
         ++counters_->hints_refused;
         return false;
     }
-    const nhi::IndexTable::Place place = table_.find(read->hint, read->data.size());
+    return place(read->hint, read->data);
+}
+
+bool Multicast::place(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept {
+    const nhi::IndexTable::Place place = table_.find(hint, bytes.size());
     if (place.listener == nullptr) {
-        ++counters_->hints_stray;
+        if (place.is_ahead && hint.total > kPieceMost) {
+            stash(hint, bytes);
+        } else {
+            ++counters_->hints_stray;
+        }
         return false;
     }
     ++counters_->hints_heard;
-    FCI_ASSERT(read->data.size() <= kPieceMost);
-    if (!read->data.empty()) std::memcpy(place.at, read->data.data(), read->data.size());
-    nhi::Hint hint = read->hint;
-    hint.number = place.number;
-    place.listener->arrived(hint, read->data.size());
+    FCI_ASSERT(bytes.size() <= kPieceMost);
+    if (!bytes.empty()) std::memcpy(place.at, bytes.data(), bytes.size());
+    nhi::Hint told = hint;
+    told.number = place.number;
+    place.listener->arrived(told, bytes.size());
     return true;
+}
+
+void Multicast::stash(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept try {
+    if (stash_.size() == kStashMost) {
+        stash_.pop_front();
+        ++counters_->hints_stray;
+    }
+    stash_.push_back({hint, {bytes.begin(), bytes.end()}});
+} catch (const std::bad_alloc&) {  // it is lost
+    ++counters_->hints_stray;
+}
+
+/// What is expected now; what is still ahead goes back.
+unsigned Multicast::take_stash() noexcept {
+    stash_is_due_ = false;
+    unsigned expected = 0;
+    for (std::size_t left = stash_.size(); left != 0; --left) {
+        const Stashed one = std::move(stash_.front());
+        stash_.pop_front();
+        expected += place(one.hint, one.bytes);
+    }
+    return expected;
 }
 
 }  // namespace fci::multicast

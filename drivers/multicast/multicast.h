@@ -2,9 +2,11 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "drivers/multicast/datagram.h"
 #include "drivers/multicast/place.h"
@@ -30,6 +32,7 @@ public:
     void leave(std::uint64_t name) noexcept override;
     Status expect(std::uint64_t name, std::uint64_t number,
                   std::span<std::byte> to) noexcept override {
+        stash_is_due_ = stash_is_due_ || (!stash_.empty() && to.size() > kPieceMost);
         return table_.expect(name, number, to);
     }
     void withdraw(std::uint64_t name, std::uint64_t number) noexcept override {
@@ -59,6 +62,9 @@ private:
 
     Status send_burst(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept;
     [[nodiscard]] bool take(std::span<const std::byte> datagram) noexcept;
+    [[nodiscard]] bool place(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept;
+    void stash(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept;
+    unsigned take_stash() noexcept;
     void watch_all(bool on);
     void change_quiet(bool quiet) noexcept;
     void watch_long(bool on) noexcept;
@@ -68,6 +74,14 @@ private:
     Sockets sockets_;
     nhi::IndexTable table_;
     std::unique_ptr<Heard> heard_;
+    /// Pieces of what is longer, and is not expected yet: its sender was ahead of this process,
+    /// which still waits for something else that is long.
+    struct Stashed {
+        nhi::Hint hint;
+        std::vector<std::byte> bytes;
+    };
+    std::deque<Stashed> stash_;
+    bool stash_is_due_ = false;
     bool can_segment_ = true, is_quiet_ = false, long_is_watched_ = false;
     std::string why_not_;  // why nothing is sent nor heard; empty: nothing is known against it
     Counters uncounted_;

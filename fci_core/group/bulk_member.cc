@@ -10,7 +10,7 @@ namespace fci::group {
 
 void BulkMember::begin(nhi::PeerId root, std::uint64_t number, std::uint64_t match,
                        std::span<std::byte> data) {
-    FCI_ASSERT(!is_busy() && number > number_ && !data.empty() && data.size() <= UINT32_MAX);
+    FCI_ASSERT(!is_busy() && number >= number_ && !data.empty() && data.size() <= UINT32_MAX);
     have_.assign((data.size() + kPiece - 1) / kPiece, false);
     root_ = root;
     number_ = number;
@@ -19,10 +19,15 @@ void BulkMember::begin(nhi::PeerId root, std::uint64_t number, std::uint64_t mat
     left_ = pieces();
     first_left_ = heard_ = heard_before_ = looked_ = told_ = 0;
     was_lost_ = pulls_ = false;
+    be_patient();
+    (void)hints_.expect(name_, number_, data_);
+}
+
+void BulkMember::be_patient() noexcept {
     news_at_ = messages_.engine().device.now();
     patience_ = kPatienceFirst;
+    was_late_ = false;
     Wait::begin(news_at_);
-    (void)hints_.expect(name_, number_, data_);
 }
 
 int BulkMember::advance() {
@@ -34,8 +39,7 @@ int BulkMember::advance() {
     if (was_lost_ || left_ == 0) {
         if (is_busy()) return FCI_ICL_EAGAIN;
         if (!was_lost_) tell(data_.size(), 0);
-        hints_.withdraw(name_, number_);
-        data_ = {};
+        end();
         return left_ == 0 ? FCI_ICL_DONE : FCI_ICL_EPEER;
     }
     ask_for_gaps();
@@ -47,6 +51,11 @@ int BulkMember::advance() {
     }
     ask_for_rest(messages_.engine().device.now());
     return FCI_ICL_EAGAIN;
+}
+
+void BulkMember::end() noexcept {
+    hints_.withdraw(name_, number_);
+    data_ = {};
 }
 
 void BulkMember::take(std::size_t piece) noexcept {
@@ -67,6 +76,7 @@ void BulkMember::arrived(const nhi::Hint& hint, std::size_t bytes) noexcept {
     has_news_ = true;
     patience_ = kPatienceFirst;
     news_at_ = 0;  // since the next turn
+    was_late_ = false;
 }
 
 void BulkMember::tell(std::size_t at, std::size_t wanted) {
@@ -126,6 +136,7 @@ void BulkMember::end(Ask& ask) noexcept {
     pulls_ = count != 0 && heard_ == 0;
     patience_ = count != 0 ? kPatienceFirst : std::min(2 * patience_, kPatienceLast);
     news_at_ = 0;
+    was_late_ = false;
 }
 
 /// What has not come though later pieces had come before the last turn: whatever was on its way
@@ -144,10 +155,15 @@ void BulkMember::ask_for_gaps() {
     heard_before_ = heard_;
 }
 
-/// After some time in which nothing has come.
+/// After some time in which nothing has come; that is known for sure at the second look only, as
+/// this process may not have had a core.
 void BulkMember::ask_for_rest(Nanoseconds now) {
     if (news_at_ == 0) news_at_ = now;
-    if (is_busy() || left_ == 0 || (!pulls_ && now - news_at_ < patience_)) return;
+    if (is_busy() || left_ == 0) return;
+    if (!pulls_) {
+        const bool is_late = now - news_at_ >= patience_;
+        if (!std::exchange(was_late_, is_late) || !is_late) return;
+    }
     std::size_t first = first_left_;
     while (have_[first]) ++first;
     std::size_t end = first;

@@ -29,6 +29,13 @@ public:
     /// Broadcast `number` of them; `match`: of its messages. `data` is written until the end.
     void begin(nhi::PeerId root, std::uint64_t number, std::uint64_t match,
                std::span<std::byte> data);
+    [[nodiscard]] bool is_for(std::uint64_t number, std::span<const std::byte> data) const noexcept {
+        return number_ == number && data_.data() == data.data() && data_.size() == data.size();
+    }
+    /// The root begins now: from here on it is late that does not come.
+    void be_patient() noexcept;
+    /// Nothing is written any more; no message is under way.
+    void end() noexcept;
     /// FCI_ICL_EAGAIN: not yet. FCI_ICL_DONE: it is here. FCI_ICL_EPEER: the root has gone. May
     /// throw bad_alloc, and goes on from there when it is called again.
     [[nodiscard]] int advance();
@@ -84,7 +91,7 @@ private:
     std::size_t told_ = 0;         // that all before are here
     std::array<Ask, kAsksMost> asks_{};
     unsigned asked_ = 0;           // of them that are open
-    bool has_news_ = false, was_lost_ = false, pulls_ = false;
+    bool has_news_ = false, was_lost_ = false, pulls_ = false, was_late_ = false;
     Nanoseconds news_at_ = 0, patience_ = kPatienceFirst;
 };
 

@@ -1,6 +1,7 @@
 #include "fci_core/group/bulk_root.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "fci_core/base/assert.h"
 
@@ -12,6 +13,7 @@ void BulkRoot::begin(std::uint64_t number, std::uint64_t match, std::span<const 
     match_ = match;
     data_ = data;
     sent_ = 0;
+    was_sent_ = was_shut_ = false;
     std::erase_if(wanted_, [&](const Wanted& one) { return one.number != number_; });
     code_ = FCI_ICL_DONE;
     for (Member& member : members_) {
@@ -75,7 +77,7 @@ void BulkRoot::hear(nhi::PeerId source, const Said& said) {
     }
     if (!is_now) return;
     found->is_hearing = found->is_hearing || said.is_hearing != 0;
-    const bool is_deaf = said.wanted != 0 && said.is_hearing == 0 && sent_ != 0 &&
+    const bool is_deaf = said.wanted != 0 && said.is_hearing == 0 && was_sent_ &&
                          messages_.engine().device.now() - first_at_ >= kUnheardMost;
     if (is_deaf) found->behind_until = number_ + kBehindFor;
 }
@@ -114,15 +116,16 @@ void BulkRoot::answer(const Wanted& one) {
     messages_.engine().counters.hints_repaired += part.iov_len;
 }
 
-/// Those for whom the others have waited for long.
+/// Those for whom the others have waited for long, in this broadcast. At the second look only, as
+/// it may have been this process that had no core.
 void BulkRoot::leave_behind() noexcept {
-    if (sent_ == data_.size() || sent_ < window_end()) return;
-    const Nanoseconds now = messages_.engine().device.now();
-    if (now - sent_at_ < kShutMost) return;
+    const bool is_shut = sent_ < data_.size() && sent_ >= window_end() &&
+                         messages_.engine().device.now() - sent_at_ >= kShutMost;
+    if (!std::exchange(was_shut_, is_shut) || !is_shut) return;
     const std::size_t end = window_end();
     for (Member& member : members_) {
         if (!member.is_over && !is_behind(member) && member.had + window_ <= end) {
-            member.behind_until = number_ + kBehindFor;
+            member.behind_until = number_;
         }
     }
 }
@@ -155,13 +158,13 @@ void BulkRoot::send_hints() {
             return;
         }
         sent_at_ = messages_.engine().device.now();
-        if (sent_ == 0) first_at_ = sent_at_;
+        if (!std::exchange(was_sent_, true)) first_at_ = sent_at_;
         sent_ += part.size();  // also what nobody hears: it is asked for
     }
 }
 
 bool BulkRoot::was_unheard() const noexcept {
-    return std::none_of(members_.begin(), members_.end(),
+    return was_sent_ && std::none_of(members_.begin(), members_.end(),
                         [](const Member& member) { return member.is_hearing; });
 }
 

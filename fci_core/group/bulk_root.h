@@ -91,7 +91,7 @@ private:
     std::vector<Wanted> wanted_{};
     unsigned sending_ = 0;  // messages that are under way in `data_`
     Nanoseconds first_at_ = 0, sent_at_ = 0;  // when hints were sent
-    bool has_news_ = false, has_no_room_ = false;
+    bool has_news_ = false, has_no_room_ = false, was_sent_ = false, was_shut_ = false;
     int code_ = FCI_ICL_DONE;
     unsigned lost_ = 0;
 };

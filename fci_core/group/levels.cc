@@ -350,7 +350,10 @@ int Levels::broadcast_long(unsigned root, void* data, std::size_t* bytes,
     if (!it.goes_on()) {
         LongBroadcast::Announcement& announcement = it.announcement();
         const bool by_hints = hinting_.sends_long();
-        if (root == self_ && phase_ == Phase::none) announcement = {*bytes, by_hints, 0};
+        if (phase_ == Phase::none) {
+            if (root == self_) announcement = {*bytes, by_hints, 0};
+            it.expect(root, number_ + 1, {static_cast<std::byte*>(data), *bytes});
+        }
         std::size_t length = sizeof announcement;
         int answer = broadcast(root, &announcement, &length, looks);
         if (answer == FCI_ICL_EAGAIN) return answer;
@@ -359,6 +362,7 @@ int Levels::broadcast_long(unsigned root, void* data, std::size_t* bytes,
         if (answer != FCI_ICL_DONE) {
             it.refuse(root, number_, answer, lost_);
         } else if (announcement.by_hints == 0) {
+            it.withdraw();
             return FCI_ICL_EUNSUPPORTED;
         } else {
             it.begin(root, number_, {static_cast<std::byte*>(data), *bytes});

@@ -1,5 +1,6 @@
 #include "fci_core/group/long_broadcast.h"
 
+#include <new>
 #include <utility>
 
 #include "fci_core/base/assert.h"
@@ -21,8 +22,19 @@ LongBroadcast::LongBroadcast(mp::MessagePassing& messages, nhi::Hints& hints, st
     in_ = std::make_unique<BulkMember>(messages, hints, name, key);
 }
 
-std::uint64_t LongBroadcast::match() const noexcept {
-    return Exchange::match_of(key_, number_, true);
+std::uint64_t LongBroadcast::match_of(std::uint64_t number) const noexcept {
+    return Exchange::match_of(key_, number, true);
+}
+
+void LongBroadcast::expect(unsigned root, std::uint64_t number,
+                           std::span<std::byte> room) noexcept try {
+    if (!speaks() || parts_.of[root] == part_) return;
+    in_->begin(peers_[speaker_of(parts_.of[root])], number, match_of(number), room);
+} catch (const std::bad_alloc&) {  // it is tried again in its turn
+}
+
+void LongBroadcast::withdraw() noexcept {
+    if (in_) in_->end();
 }
 
 void LongBroadcast::set_out(unsigned root, std::uint64_t number, int code) noexcept {
@@ -32,7 +44,7 @@ void LongBroadcast::set_out(unsigned root, std::uint64_t number, int code) noexc
     handed_ = 0;
     code_ = code;
     lost_ = FCI_ICL_NO_RANK;
-    here_.begin(match());
+    here_.begin(match_of(number));
 }
 
 void LongBroadcast::begin(unsigned root, std::uint64_t number, std::span<std::byte> room) noexcept {
@@ -44,6 +56,7 @@ void LongBroadcast::begin(unsigned root, std::uint64_t number, std::span<std::by
 
 void LongBroadcast::refuse(unsigned root, std::uint64_t number, int code, unsigned lost) noexcept {
     set_out(root, number, code);
+    withdraw();
     is_here_ = false;
     lost_ = lost;
     refused_ = number;
@@ -134,9 +147,12 @@ void LongBroadcast::begin_first() {
 
 void LongBroadcast::begin_between() {
     if (is_roots_part()) {
-        out_->begin(number_, match(), data_);
+        out_->begin(number_, match_of(number_), data_);
     } else {
-        in_->begin(peers_[speaker_of(parts_.of[root_])], number_, match(), data_);
+        if (!in_->is_for(number_, data_)) {
+            in_->begin(peers_[speaker_of(parts_.of[root_])], number_, match_of(number_), data_);
+        }
+        in_->be_patient();
     }
     phase_ = Phase::between;
 }
@@ -159,7 +175,7 @@ bool LongBroadcast::was_unheard() const noexcept {
 void LongBroadcast::hear(nhi::PeerId source, const Said& said) {
     if (!out_) return;
     if (said.wanted == 0 || said.number > refused_) return out_->hear(source, said);
-    send_nothing(messages_, source, Exchange::match_of(key_, said.number, true));
+    send_nothing(messages_, source, match_of(said.number));
 }
 
 progress::Wait* LongBroadcast::waiting() noexcept {

@@ -32,6 +32,11 @@ public:
                   std::uint64_t key, const Parts& parts, std::vector<nhi::PeerId> peers,
                   unsigned self);
 
+    /// One from that root may be about to begin here (begin()); it is not announced yet, but hints
+    /// of it may come already.
+    void expect(unsigned root, std::uint64_t number, std::span<std::byte> room) noexcept;
+    /// It is none by hints.
+    void withdraw() noexcept;
     /// Before, and what came of it there: by the short one.
     [[nodiscard]] Announcement& announcement() noexcept { return announcement_; }
 
@@ -68,12 +73,12 @@ private:
     }
     [[nodiscard]] bool speaks() const noexcept { return speaker_of(part_) == self_; }
     [[nodiscard]] bool is_roots_part() const noexcept { return parts_.of[root_] == part_; }
+    [[nodiscard]] std::uint64_t match_of(std::uint64_t number) const noexcept;
     void set_out(unsigned root, std::uint64_t number, int code) noexcept;
     void begin_first();
     void say_refused();
     void begin_between();
     void begin_down();
-    [[nodiscard]] std::uint64_t match() const noexcept;
     void fail(unsigned lost) noexcept;
     [[nodiscard]] int end() noexcept;
 

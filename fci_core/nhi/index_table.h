@@ -14,7 +14,7 @@ namespace fci::nhi {
 class IndexTable {
 public:
     Status join(std::uint64_t name, HintListener& listener) noexcept try {
-        const bool is_new = groups_.try_emplace(name, Group{&listener, {}}).second;
+        const bool is_new = groups_.try_emplace(name, Group{&listener, {}, 0}).second;
         return is_new ? Status::ok : Status::invalid;
     } catch (const std::bad_alloc&) {
         return Status::exhausted;
@@ -43,12 +43,14 @@ public:
         if (found == groups_.end()) return;
         Entry& entry = found->second.entries[number % kIndices];
         if (entry.number == number) clear(entry);
+        found->second.past = static_cast<std::uint32_t>(number);
     }
 
     struct Place {
         std::byte* at = nullptr;
         HintListener* listener = nullptr;  // nullptr: these bytes go nowhere
         std::uint64_t number = 0;          // all of it
+        bool is_ahead = false;             // they go nowhere yet: the number comes after those withdrawn
     };
     /// Of the hint's number the lower half counts, as no more need travel.
     [[nodiscard]] Place find(const Hint& hint, std::size_t bytes) const noexcept {
@@ -59,7 +61,12 @@ public:
                                                     static_cast<std::uint32_t>(hint.number);
         const bool fits = hint.total <= entry.to.size() && hint.offset <= hint.total &&
                           bytes <= hint.total - hint.offset;
-        if (!is_it || !fits) return {};
+        if (!is_it || !fits) {
+            const auto later =
+                static_cast<std::int32_t>(static_cast<std::uint32_t>(hint.number) -
+                                          found->second.past);
+            return {nullptr, nullptr, 0, !is_it && later > 0};
+        }
         FCI_ASSERT(found->second.listener != nullptr);
         return {entry.to.data() + hint.offset, found->second.listener, entry.number};
     }
@@ -79,6 +86,7 @@ private:
     struct Group {
         HintListener* listener;
         std::array<Entry, kIndices> entries;  // by index
+        std::uint32_t past = 0;               // the lower half of the last number withdrawn
     };
     void clear(Entry& entry) noexcept {
         long_ -= entry.is_long();
