@@ -27,7 +27,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : |-
-        As MPIR_CVAR_BARRIER_FCI_INTRA_ALGORITHM; of up to 1088 bytes
+        As MPIR_CVAR_BARRIER_FCI_INTRA_ALGORITHM; of up to 1088 bytes, and of
+        more between hosts that hear multicast
         mpir - as there
         fci  - as there
         auto - as there
@@ -116,6 +117,7 @@ static int wait(int answer)
     return mpi_errno;
 }
 
+/* MPIDI_FCI_PASSES: at all, it is to go by MPICH's algorithms. */
 static int run(MPIR_Comm * comm, struct fci_icl_collective *it)
 {
     const size_t bytes = it->bytes;
@@ -132,6 +134,8 @@ static int run(MPIR_Comm * comm, struct fci_icl_collective *it)
             return first;
         if (answer == FCI_ICL_DONE || answer == FCI_ICL_ETRUNC)
             return wrong_length(it->bytes, bytes);
+        if (answer == FCI_ICL_EUNSUPPORTED)
+            return MPIDI_FCI_PASSES;
         if (answer == FCI_ICL_EPEER)
             return name_lost(comm, it->lost);
         if (answer != FCI_ICL_OK && answer != FCI_ICL_EAGAIN)
@@ -185,6 +189,7 @@ bool MPIDI_FCI_form_group(MPIR_Comm * comm)
     }
     fci_icl_group_limits(group, &limits);
     MPIDI_FCI_COMM(comm).longest = limits.longest;
+    MPIDI_FCI_COMM(comm).broadcast = limits.broadcast;
     MPIDI_FCI_COMM(comm).gathers = limits.gathers;
     MPIDI_FCI_COMM(comm).keeps_order = limits.keeps_order;
     return true;
@@ -214,20 +219,26 @@ int MPIDI_FCI_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, size_t 
     struct fci_icl_collective it = {.kind = FCI_ICL_BROADCAST,.root = (uint32_t) root,
         .data = buffer,.bytes = bytes
     };
-    const bool is_plain = HANDLE_IS_BUILTIN(datatype);
-    char packed[is_plain ? 1 : bytes];
+    char few[1024], *packed = few;
     int mpi_errno = MPI_SUCCESS;
 
-    if (is_plain)
+    if (HANDLE_IS_BUILTIN(datatype))
         return run(comm, &it);
+    if (bytes > sizeof few)
+        packed = MPL_malloc(bytes, MPL_MEM_BUFFER);
+    if (packed == NULL)
+        return MPIDI_FCI_error(FCI_ICL_ENOMEM, 0);
     it.data = packed;
     if (comm->rank == root)
         mpi_errno = MPIR_Localcopy(buffer, count, datatype, packed, bytes, FCI_BYTE);
     const int ran = run(comm, &it);
-    MPIR_ERR_ADD(mpi_errno, ran);
-    if (comm->rank != root && mpi_errno == MPI_SUCCESS)
+    if (ran != MPIDI_FCI_PASSES)
+        MPIR_ERR_ADD(mpi_errno, ran);
+    if (comm->rank != root && ran == MPI_SUCCESS && mpi_errno == MPI_SUCCESS)
         mpi_errno = MPIR_Localcopy(packed, bytes, FCI_BYTE, buffer, count, datatype);
-    return mpi_errno;
+    if (packed != few)
+        MPL_free(packed);
+    return mpi_errno == MPI_SUCCESS ? ran : mpi_errno;
 }
 
 struct operation {

@@ -28,11 +28,15 @@
 
 /* Whether `bytes` of each process, but for a barrier not none, are for the communicator's group.
  * All come to the same answer: all have as many bytes, whatever their datatypes look like. */
+MPL_STATIC_INLINE_PREFIX bool MPIDI_FCI_has_group(MPIR_Comm * comm)
+{
+    return likely(MPIDI_FCI_COMM(comm).group != NULL) ||
+        (!MPIDI_FCI_COMM(comm).asked && MPIDI_FCI_form_group(comm));
+}
+
 MPL_STATIC_INLINE_PREFIX bool MPIDI_FCI_takes(MPIR_Comm * comm, size_t bytes)
 {
-    return (likely(MPIDI_FCI_COMM(comm).group != NULL) ||
-            (!MPIDI_FCI_COMM(comm).asked && MPIDI_FCI_form_group(comm))) &&
-        bytes <= MPIDI_FCI_COMM(comm).longest;
+    return MPIDI_FCI_has_group(comm) && bytes <= MPIDI_FCI_COMM(comm).longest;
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_barrier(MPIR_Comm * comm, FCI_COLL_ATTR attr)
@@ -50,9 +54,12 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_bcast(void *buffer, MPI_Aint count, MP
                                                 int root, MPIR_Comm * comm, FCI_COLL_ATTR attr)
 {
     const size_t bytes = MPIDI_FCI_bytes_of(count, datatype);
-    if (bytes != 0 && MPIDI_FCI_IS_WANTED(BCAST) && MPIDI_FCI_takes(comm, bytes))
-        return MPIDI_FCI_bcast(buffer, count, datatype, bytes, root, comm);
-    return MPIDI_FCI_mpich_bcast(buffer, count, datatype, root, comm, attr);
+    int mpi_errno = MPIDI_FCI_PASSES;
+    if (bytes != 0 && MPIDI_FCI_IS_WANTED(BCAST) && MPIDI_FCI_has_group(comm) &&
+        bytes <= MPIDI_FCI_COMM(comm).broadcast)
+        mpi_errno = MPIDI_FCI_bcast(buffer, count, datatype, bytes, root, comm);
+    return mpi_errno != MPIDI_FCI_PASSES ? mpi_errno
+        : MPIDI_FCI_mpich_bcast(buffer, count, datatype, root, comm, attr);
 }
 
 /* Of predefined datatypes: items lie one behind the other, and have the same length everywhere. */

@@ -122,6 +122,7 @@ int MPIDI_FCI_get_any(void *origin_addr, FCI_RMA_COUNT origin_count, MPI_Datatyp
 bool MPIDI_FCI_form_group(MPIR_Comm * comm);
 void MPIDI_FCI_leave_group(MPIR_Comm * comm);
 int MPIDI_FCI_barrier(MPIR_Comm * comm);
+#define MPIDI_FCI_PASSES (-1)   /* no error of MPI */
 int MPIDI_FCI_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, size_t bytes, int root,
                     MPIR_Comm * comm);
 int MPIDI_FCI_reduce(const void *from, void *to, MPI_Aint count, MPI_Datatype datatype, MPI_Op op,

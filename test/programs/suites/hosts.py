@@ -141,6 +141,9 @@ nft add rule inet own in tcp dport {ports} drop"""
 DEAF = ("nft add table inet deaf && "
         "nft 'add chain inet deaf in { type filter hook input priority 0; }' && "
         "nft add rule inet deaf in ip daddr 239.255.0.0/16 drop")
+LOSES = ("nft add table inet loses && "
+         "nft 'add chain inet loses in { type filter hook input priority 0; }' && "
+         "nft add rule inet loses in ip daddr 239.255.0.0/16 numgen random mod 3 == 0 drop")
 
 
 def firewall(settings):
@@ -230,6 +233,41 @@ def hints(settings):
     return passed("; ".join(told))
 
 
+def long_broadcasts(settings):
+    """Each byte of long ones, some members late, while more and more of the hints are lost: all
+    right, and what is lost goes by messages."""
+    if settings.transport == "fci":
+        return skipped("libfabric has no such collectives")
+    if not shutil.which("nft", path=os.environ["PATH"] + ":/usr/sbin"):
+        return skipped("needs nft")
+    where = settings.directory("hosts")
+    binary = built(settings, HERE / "broadcasts.c", where / "broadcasts", mpi=True,
+                   against_fci=False)
+    told = []
+    with lab.instead(settings, 4) as hosts:
+        for name, rule, deaf in (("all heard", None, []), ("a third lost", LOSES, hosts.status()),
+                                 ("one deaf", DEAF, ["n3"]),
+                                 ("nobody hears", DEAF, ["n1", "n2", "n4"])):
+            for host in deaf:
+                made = hosts.shell(host, "sh", "-c", rule, root=True)
+                if made.returncode:
+                    return skipped("no rule can be made: " + made.stderr.strip())
+            command, env = settings.mpirun(2 * hosts.hosts, [binary, 2, 7],
+                                           env={"FCI_STATS": "on"})
+            ran = run(command, cwd=where, env=env, timeout=LIMIT)
+            if ran.code or ran.left or "broadcasts: " not in ran.out:
+                return failed(f"{name}: {ran.ended()}: {ran.last_line()}")
+            said = {counter: sum(map(int, re.findall(rf"{counter} (\d+)", ran.err + ran.out)))
+                    for counter in ("hints_heard", "hints_repaired", "hints_off")}
+            told.append(f"{name}: {re.search(r'broadcasts: (.*) right', ran.out).group(1)}")
+            is_right = (bool(said["hints_heard"]) == (len(deaf) != 3) and
+                        (said["hints_repaired"] or not rule) and
+                        (said["hints_off"] or len(deaf) != 3))
+            if not is_right:
+                return failed(f"{name}: {said}")
+    return passed("; ".join(told))
+
+
 def killed(settings):
     """All that wait for a rank hear of its death, by name. Hydra sometimes kills who shares a host
     with the dead, whatever its option says; such an attempt says nothing."""
@@ -298,6 +336,7 @@ def cases(settings):
     yield Case("firewall", lambda: firewall(settings))
     yield Case("collectives", lambda: collectives(settings))
     yield Case("hints", lambda: hints(settings))
+    yield Case("long", lambda: long_broadcasts(settings))
     yield Case("killed", lambda: killed(settings))
     if settings.mpi == "openmpi":  # Hydra takes a host that it does not reach for dead, and ends all
         yield Case("silent", lambda: silent(settings))

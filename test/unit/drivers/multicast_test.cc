@@ -267,6 +267,77 @@ TEST_F(multicast_test, look__full_sockets) {
     EXPECT_TRUE(poll_until(*two, [&] { return count.heard == before + 1; }));
 }
 
+/// A root sends before those who are late have begun.
+TEST_F(multicast_test, look__long_hints_wait_for_who_expects_them) {
+    auto one = open(0), two = open(1);
+    Count count;
+    nhi::Hints& hints = *two->network().hints();
+    ASSERT_EQ(hints.join(kName, count), Status::ok);
+    EXPECT_GE(hints.window(), Hints::kMost);
+    EXPECT_EQ(hints.window() % Hints::kMost, 0u);
+    Prng prng(9);
+    const auto data = random_bytes(prng, Hints::kMost);
+    const Hint hint{kName, 5, 0, static_cast<std::uint32_t>(Hints::kMost), 0};
+    ASSERT_EQ(one->network().hints()->hint(hint, data), Status::ok);
+    for (unsigned i = 0; i < 200; ++i) two->network().poll(two->now());
+    EXPECT_EQ(count.heard, 0u);
+    ASSERT_EQ(hints.expect(kName, 5, memory_), Status::ok);
+    EXPECT_TRUE(poll_until(*two, [&] { return count.heard == 44; }));
+    EXPECT_EQ(std::memcmp(memory_.data(), data.data(), data.size()), 0);
+}
+
+/// Who still hears one hears the beginning of the next one, and not what is over.
+TEST_F(multicast_test, look__what_is_ahead_is_kept) {
+    auto one = open(0), two = open(1);
+    Counters counters;
+    two->count_in(counters);
+    Count count;
+    nhi::Hints& hints = *two->network().hints();
+    nhi::Hints& mouth = *one->network().hints();
+    ASSERT_EQ(hints.join(kName, count), Status::ok);
+    ASSERT_EQ(hints.expect(kName, 5, memory_), Status::ok);
+    Prng prng(10);
+    const auto data = random_bytes(prng, Hints::kMost);
+    const auto total = static_cast<std::uint32_t>(Hints::kMost);
+    ASSERT_EQ(mouth.hint({kName, 6, 0, total, 0}, data), Status::ok);
+    ASSERT_EQ(mouth.hint({kName, 5, 0, total, 0}, data), Status::ok);
+    EXPECT_TRUE(poll_until(*two, [&] { return count.heard == 44; }));
+    EXPECT_EQ(count.last, 5u);
+    hints.withdraw(kName, 5);
+    std::fill(memory_.begin(), memory_.end(), std::byte{0});
+    ASSERT_EQ(hints.expect(kName, 6, memory_), Status::ok);
+    EXPECT_EQ(count.heard, 44u) << "told outside of poll()";
+    EXPECT_TRUE(poll_until(*two, [&] { return count.heard == 88; }));
+    EXPECT_EQ(count.last, 6u);
+    EXPECT_EQ(std::memcmp(memory_.data(), data.data(), data.size()), 0);
+    EXPECT_EQ(counters.hints_stray, 0u);
+    ASSERT_EQ(mouth.hint({kName, 5, 0, total, 0}, data), Status::ok);
+    EXPECT_TRUE(poll_until(*two, [&] { return counters.hints_stray == 44; }));
+}
+
+TEST_F(multicast_test, sleep__a_long_hint_that_is_expected_ends_it) {
+    auto one = open(0), two = open(1);
+    Count count;
+    nhi::Hints& hints = *two->network().hints();
+    ASSERT_EQ(hints.join(kName, count), Status::ok);
+    const auto total = static_cast<std::uint32_t>(Hints::kMost);
+    const auto send = [&] {
+        const std::span<const std::byte> data = memory_;
+        ASSERT_EQ(one->network().hints()->hint({kName, 5, 0, total, 0}, data.first(total)),
+                  Status::ok);
+    };
+    send();
+    Nanoseconds before = monotonic_now();
+    two->sleep(20'000'000);
+    EXPECT_GE(monotonic_now() - before, 19'000'000) << "nobody expects it";
+    std::vector<std::byte> to(total);
+    ASSERT_EQ(hints.expect(kName, 5, to), Status::ok);
+    before = monotonic_now();
+    two->sleep(5'000'000'000);
+    EXPECT_LT(monotonic_now() - before, 4'000'000'000);
+    EXPECT_TRUE(poll_until(*two, [&] { return count.heard == 44; }));
+}
+
 /// Told in poll() only; who sleeps comes back for it.
 TEST_F(multicast_test, sleep__a_hint_ends_it) {
     auto one = open(0), two = open(1);
