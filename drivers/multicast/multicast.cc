@@ -29,6 +29,7 @@ Multicast::Multicast(const Place& place, std::uint32_t own, Watch watch)
     : place_(place), watch_(std::move(watch)), sockets_(place, own) {}
 
 void Multicast::change_quiet(bool quiet) noexcept {
+    FCI_ASSERT(can_hear());
     is_quiet_ = quiet;
     watch_(sockets_.ear(kShortLane), kShortLane, !quiet);
 }
@@ -188,6 +189,7 @@ bool Multicast::place(const nhi::Hint& hint, std::span<const std::byte> bytes) n
 }
 
 void Multicast::stash(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept try {
+    FCI_ASSERT(stash_.size() <= kStashMost && bytes.size() <= kPieceMost);
     if (stash_.size() == kStashMost) {
         stash_.pop_front();
         ++counters_->hints_stray;

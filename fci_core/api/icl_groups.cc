@@ -14,7 +14,7 @@ namespace {
 
 static_assert(FCI_ICL_GROUP_MEMBERS == fci::group::kMembersMost);
 static_assert(FCI_ICL_GROUP_HOSTS == fci::group::kHostsMost);
-static_assert(FCI_ICL_GROUP_KEY_BITS + fci::group::Exchange::kNumberBits == 64);
+static_assert(FCI_ICL_GROUP_KEY_BITS + fci::group::kNumberBits == 64);
 static_assert(FCI_ICL_GROUP_ALL == Group::kAll);
 
 AnyGroup& group_of(fci_icl_group* group) noexcept { return *reinterpret_cast<AnyGroup*>(group); }

@@ -26,10 +26,12 @@ libfci_group_la_SOURCES = \
 	%D%/levels.h \
 	%D%/long_broadcast.cc \
 	%D%/long_broadcast.h \
+	%D%/match.h \
 	%D%/note.h \
 	%D%/offers.h \
 	%D%/outstanding.cc \
 	%D%/outstanding.h \
 	%D%/parts.h \
+	%D%/pieces.h \
 	%D%/reduction.h \
 	%D%/steps.h

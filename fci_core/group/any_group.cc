@@ -1,5 +1,7 @@
 #include "fci_core/group/any_group.h"
 
+#include <new>
+#include <span>
 #include <type_traits>
 
 #include "fci_core/base/assert.h"
@@ -16,11 +18,6 @@ int call_in(Part& part, const Members& members, std::size_t longest, Collective&
     switch (it.kind) {
         case FCI_ICL_BARRIER: return part.barrier(looks);
         case FCI_ICL_BROADCAST:
-            if constexpr (std::is_same_v<Part, Levels>) {
-                if (has_root && !has_length && part.takes_long() && it.bytes <= UINT32_MAX) {
-                    return part.broadcast_long(it.root, it.data, &it.bytes, looks);
-                }
-            }
             if (!has_root || (!has_length && it.root == members.self)) return FCI_ICL_EINVAL;
             return part.broadcast(it.root, it.data, &it.bytes, looks);
         case FCI_ICL_GATHER:
@@ -54,6 +51,7 @@ inline bool AnyGroup::goes_by_levels(const Collective& it) const noexcept {
 
 int AnyGroup::call(Collective& it, unsigned looks) noexcept {
     FCI_ASSERT((table != nullptr || levels) && !is_left);
+    if (is_long(it)) [[unlikely]] return broadcast_long(it, looks);
     const bool by_levels = goes_by_levels(it);
     const int answer = by_levels ? call_in(*levels, members, longest(), it, looks)
                                  : call_in(*table, members, longest(), it, looks);
@@ -65,7 +63,66 @@ int AnyGroup::call(Collective& it, unsigned looks) noexcept {
 }
 
 progress::Wait* AnyGroup::waiting(const Collective& it) const noexcept {
+    if (long_broadcast && long_broadcast->goes_on()) return long_broadcast->waiting();
     return goes_by_levels(it) ? levels->waiting() : table;
+}
+
+// --- long broadcasts ---
+
+void AnyGroup::begin_long() {
+    if (!levels || !levels->hinting().works() || long_broadcast) return;
+    long_broadcast = levels->hinting().make_long(levels->parts(), members);
+}
+
+/// FCI_ICL_EUNSUPPORTED, at all: it is to go another way.
+int AnyGroup::broadcast_long(Collective& it, unsigned looks) noexcept try {
+    if (it.root >= members.size() || it.bytes > UINT32_MAX) return FCI_ICL_EINVAL;
+    LongBroadcast& own = *long_broadcast;
+    const std::span<std::byte> room(static_cast<std::byte*>(it.data), it.bytes);
+    if (!own.goes_on()) {
+        LongBroadcast::Announcement& announcement = own.announcement();
+        if (const std::uint64_t ended = levels->ended(); ended != 0) {
+            if (it.root == members.self) {
+                announcement = {it.bytes, levels->hinting().sends_long(), 0};
+            }
+            own.expect(it.root, ended + 1, room);
+        }
+        std::size_t length = sizeof announcement;
+        int answer = levels->broadcast(it.root, &announcement, &length, looks);
+        if (answer == FCI_ICL_EAGAIN) return answer;
+        const bool is_one = length == sizeof announcement && announcement.bytes <= UINT32_MAX;
+        if (answer == FCI_ICL_DONE && !is_one) answer = FCI_ICL_ETRUNC;
+        if (answer != FCI_ICL_DONE) {
+            own.refuse(it.root, levels->ended(), answer, levels->lost());
+        } else if (announcement.by_hints == 0) {
+            own.withdraw();
+            return FCI_ICL_EUNSUPPORTED;
+        } else {
+            own.begin(it.root, levels->ended(), room);
+            it.bytes = announcement.bytes;
+        }
+    }
+    const int answer = own.advance();
+    if (answer == FCI_ICL_DONE && own.was_unheard()) {
+        levels->hinting().tell_unheard(members.peers[it.root]);
+    }
+    if (answer == FCI_ICL_EPEER) it.lost = own.lost();
+    return answer;
+} catch (const std::bad_alloc&) {  // there may be memory again
+    return FCI_ICL_EAGAIN;
+}
+
+void AnyGroup::give_up() const noexcept {
+    levels->exchange().give_up();
+    if (long_broadcast) long_broadcast->give_up();
+}
+
+void AnyGroup::hear(mp::MessagePassing& messages, nhi::PeerId source, const Note& note) const {
+    if (note.said.number == 0) return levels->hinting().hear(source, note);
+    if (long_broadcast) return long_broadcast->hear(source, note.said);
+    // Nobody could have the group here, and another one waits for what this one would send.
+    if (note.said.wanted == 0) return;
+    send_nothing(messages, source, match_of(members.key, note.said.number, true));
 }
 
 progress::Wait* AnyGroup::waiting_to_form() const noexcept {

@@ -10,6 +10,7 @@
 #include "fci_core/base/result.h"
 #include "fci_core/group/group.h"
 #include "fci_core/group/levels.h"
+#include "fci_core/group/long_broadcast.h"
 #include "fci_core/group/reduction.h"
 #include "fci_core/progress/wait.h"
 
@@ -20,6 +21,7 @@ struct AnyGroup : ListLink {
     Members members;
     Group* table = nullptr;            // of all, where they share a host
     std::unique_ptr<Levels> levels{};  // over hosts; or beside a table of many with a core each
+    std::unique_ptr<LongBroadcast> long_broadcast{};  // by these levels, where there are hints
     Group* forming = nullptr;          // what of it is being formed; nullptr: all are
     int formed = FCI_ICL_OK;           // the members of this part
     bool is_left = false;
@@ -32,8 +34,10 @@ struct AnyGroup : ListLink {
     [[nodiscard]] std::size_t longest() const noexcept;
     /// Of a broadcast.
     [[nodiscard]] std::size_t longest_broadcast() const noexcept {
-        return table == nullptr && levels->takes_long() ? UINT32_MAX : longest();
+        return long_broadcast ? UINT32_MAX : longest();
     }
+    /// It has been formed.
+    void begin_long();
     /// One that all members call, again and again (Group). FCI_ICL_EINVAL, FCI_ICL_EUNSUPPORTED: it
     /// is none of this group.
     [[nodiscard]] int call(Collective& it, unsigned looks) noexcept;
@@ -45,9 +49,10 @@ struct AnyGroup : ListLink {
     /// All that its collectives wait for.
     [[nodiscard]] std::array<progress::Wait*, 6> waits() const noexcept {
         if (!levels) return {table};
-        const auto of_levels = levels->waits();
-        return {table, levels->here(), levels->between(), of_levels[0], of_levels[1],
-                of_levels[2]};
+        const auto of_long = long_broadcast ? long_broadcast->waits()
+                                            : std::array<progress::Wait*, 2>{};
+        return {table,      levels->here(), levels->between(), &levels->exchange(),
+                of_long[0], of_long[1]};
     }
     /// No wait is slept over any more, but that one.
     void sleep_only_over(const progress::Wait* waiting) const noexcept {
@@ -56,7 +61,21 @@ struct AnyGroup : ListLink {
         }
     }
 
+    /// A message is under way in memory of this object, or of a caller.
+    [[nodiscard]] bool is_busy() const noexcept {
+        return levels && (levels->exchange().is_busy() ||
+                          (long_broadcast && long_broadcast->is_busy()));
+    }
+    /// What is under way is asked back.
+    void give_up() const noexcept;
+    /// What another member says. May throw bad_alloc.
+    void hear(mp::MessagePassing& messages, nhi::PeerId source, const Note& note) const;
+
 private:
+    [[nodiscard]] bool is_long(const Collective& it) const noexcept {
+        return it.kind == FCI_ICL_BROADCAST && long_broadcast && it.bytes > longest();
+    }
+    [[nodiscard]] int broadcast_long(Collective& it, unsigned looks) noexcept;
     [[nodiscard]] bool goes_by_levels(const Collective& it) const noexcept;
 };
 

@@ -11,20 +11,19 @@ namespace fci::group {
 void BulkMember::begin(nhi::PeerId root, std::uint64_t number, std::uint64_t match,
                        std::span<std::byte> data) {
     FCI_ASSERT(!is_busy() && number >= number_ && !data.empty() && data.size() <= UINT32_MAX);
-    have_.assign((data.size() + kPiece - 1) / kPiece, false);
+    pieces_.begin(data.size());
     root_ = root;
     number_ = number;
     match_ = match;
     data_ = data;
-    left_ = pieces();
-    first_left_ = heard_ = heard_before_ = looked_ = told_ = 0;
+    told_ = 0;
     was_lost_ = pulls_ = false;
     be_patient();
     (void)hints_.expect(name_, number_, data_);
 }
 
 void BulkMember::be_patient() noexcept {
-    news_at_ = messages_.engine().device.now();
+    news_at_ = now();
     patience_ = kPatienceFirst;
     was_late_ = false;
     Wait::begin(news_at_);
@@ -36,20 +35,18 @@ int BulkMember::advance() {
     was_lost_ = was_lost_ || messages_.meetings().connected(root_) == nullptr ||
                 messages_.engine().peers.is_lost(root_);
     for (Ask& one : asks_) tell_of(one);
-    if (was_lost_ || left_ == 0) {
+    if (was_lost_ || pieces_.left() == 0) {
         if (is_busy()) return FCI_ICL_EAGAIN;
         if (!was_lost_) tell(data_.size(), 0);
         end();
-        return left_ == 0 ? FCI_ICL_DONE : FCI_ICL_EPEER;
+        return pieces_.left() == 0 ? FCI_ICL_DONE : FCI_ICL_EPEER;
     }
     ask_for_gaps();
-    while (first_left_ < pieces() && have_[first_left_]) ++first_left_;
-    const std::size_t step = std::max<std::size_t>(hints_.window() / 2 / kPiece, 1);
-    if (first_left_ >= told_ + step) {
-        tell(first_left_ * kPiece, 0);
-        told_ = first_left_;
+    if (const std::size_t here = pieces_.first_bytes(); here >= told_ + hints_.window() / 2) {
+        tell(here, 0);
+        told_ = here;
     }
-    ask_for_rest(messages_.engine().device.now());
+    ask_for_rest();
     return FCI_ICL_EAGAIN;
 }
 
@@ -58,21 +55,10 @@ void BulkMember::end() noexcept {
     data_ = {};
 }
 
-void BulkMember::take(std::size_t piece) noexcept {
-    if (have_[piece]) return;
-    have_[piece] = true;
-    --left_;
-}
-
 /// A piece is here as a whole, or not at all: what was asked for is written by its message.
 void BulkMember::arrived(const nhi::Hint& hint, std::size_t bytes) noexcept {
-    const std::size_t piece = hint.offset / kPiece;
-    const bool is_piece = hint.number == number_ && hint.total == data_.size() &&
-                          hint.offset % kPiece == 0 && piece < pieces() &&
-                          bytes == std::min(kPiece, data_.size() - hint.offset);
-    if (!is_piece) return;
-    take(piece);
-    heard_ = std::max(heard_, piece + 1);
+    if (hint.number != number_ || hint.total != data_.size()) return;
+    if (!pieces_.hear(hint.offset, bytes)) return;
     has_news_ = true;
     patience_ = kPatienceFirst;
     news_at_ = 0;  // since the next turn
@@ -83,15 +69,15 @@ void BulkMember::tell(std::size_t at, std::size_t wanted) {
     Note note{};
     note.key = key_;
     note.said = {number_, static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(wanted),
-                 heard_ != 0, 0};
+                 pieces_.has_heard(), 0};
     group::tell(messages_, root_, note);
 }
 
 /// There is room for one more. The receive first, so that what comes finds it.
-void BulkMember::ask(std::size_t first, std::size_t count) {
+void BulkMember::ask(const Pieces::Range& what) {
+    FCI_ASSERT(asked_ < kAsksMost && what.at + what.bytes <= data_.size());
     Ask& one = *std::find_if(asks_.begin(), asks_.end(), [](auto& it) { return !it.is_open; });
-    const std::size_t at = first * kPiece, bytes = std::min(count * kPiece, data_.size() - at);
-    const iovec to{data_.data() + at, bytes};
+    const iovec to{data_.data() + what.at, what.bytes};
     const mp::Completion completion{[](void* user, void*, const fci_icl_status* status) {
                                         Ask& done = *static_cast<Ask*>(user);
                                         done.outcome = *status;
@@ -99,8 +85,7 @@ void BulkMember::ask(std::size_t first, std::size_t count) {
                                     },
                                     &one, nullptr};
     one.of = this;
-    one.first = first;
-    one.count = count;
+    one.what = what;
     const int answer = messages_.receive({root_, mp::kGroupSpace, match_, 0}, {&to, 1}, completion,
                                          &one.receive, &one.outcome);
     one.is_open = true;
@@ -113,14 +98,13 @@ void BulkMember::ask(std::size_t first, std::size_t count) {
 
 void BulkMember::tell_of(Ask& ask) {
     if (!ask.is_open || ask.is_told || was_lost_) return;
-    const std::size_t at = ask.first * kPiece;
-    tell(at, std::min(ask.count * kPiece, data_.size() - at));
+    tell(ask.what.at, ask.what.bytes);
     ask.is_told = true;
     ++messages_.engine().counters.hints_lacked;
 }
 
 void BulkMember::end(Ask& ask) noexcept {
-    FCI_ASSERT(ask.is_open);
+    FCI_ASSERT(ask.is_open && asked_ != 0);
     ask.is_open = false;
     --asked_;
     has_news_ = true;
@@ -128,48 +112,35 @@ void BulkMember::end(Ask& ask) noexcept {
         was_lost_ = true;
         return;
     }
-    const std::size_t at = ask.first * kPiece, got = ask.outcome.received;
-    const std::size_t count =
-        at + got == data_.size() ? pieces() - ask.first : got / kPiece;
-    for (std::size_t i = 0; i < std::min(count, ask.count); ++i) take(ask.first + i);
-    // Where nothing comes by hints the next part is asked for at once.
-    pulls_ = count != 0 && heard_ == 0;
-    patience_ = count != 0 ? kPatienceFirst : std::min(2 * patience_, kPatienceLast);
+    const std::size_t got = ask.outcome.received;
+    FCI_ASSERT(got <= ask.what.bytes);
+    pieces_.take(ask.what.at, got);
+    pulls_ = got != 0 && !pieces_.has_heard();
+    patience_ = got != 0 ? kPatienceFirst : std::min(2 * patience_, kPatienceLast);
     news_at_ = 0;
     was_late_ = false;
 }
 
-/// What has not come though later pieces had come before the last turn: whatever was on its way
-/// then has been read meanwhile. Each is asked for once.
 void BulkMember::ask_for_gaps() {
-    while (looked_ < heard_before_ && asked_ < kAsksMost) {
-        if (have_[looked_]) {
-            ++looked_;
-            continue;
-        }
-        std::size_t end = looked_;
-        while (end < heard_before_ && !have_[end]) ++end;
-        const std::size_t first = std::exchange(looked_, end);
-        ask(first, end - first);
+    while (asked_ < kAsksMost) {
+        const auto gap = pieces_.next_gap();
+        if (!gap) break;
+        ask(*gap);
     }
-    heard_before_ = heard_;
+    pieces_.end_turn();
 }
 
 /// After some time in which nothing has come; that is known for sure at the second look only, as
 /// this process may not have had a core.
-void BulkMember::ask_for_rest(Nanoseconds now) {
-    if (news_at_ == 0) news_at_ = now;
-    if (is_busy() || left_ == 0) return;
+void BulkMember::ask_for_rest() {
+    const Nanoseconds at = now();
+    if (news_at_ == 0) news_at_ = at;
+    if (is_busy() || pieces_.left() == 0) return;
     if (!pulls_) {
-        const bool is_late = now - news_at_ >= patience_;
+        const bool is_late = at - news_at_ >= patience_;
         if (!std::exchange(was_late_, is_late) || !is_late) return;
     }
-    std::size_t first = first_left_;
-    while (have_[first]) ++first;
-    std::size_t end = first;
-    while (end < pieces() && !have_[end] && end - first < kPullMost / kPiece) ++end;
-    looked_ = std::max(looked_, end);  // what of that comes by a hint all the same is no gap
-    ask(first, end - first);
+    ask(pieces_.rest(kPullMost));
 }
 
 void BulkMember::give_up() noexcept {

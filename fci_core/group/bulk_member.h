@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "fci_core/base/result.h"
+#include "fci_core/group/pieces.h"
 #include "fci_core/mp/message_passing.h"
 #include "fci_core/nhi/hints.h"
 #include "fci_core/progress/wait.h"
@@ -53,28 +53,26 @@ public:
     [[nodiscard]] bool is_for_network() const noexcept override { return true; }
 
 private:
-    static constexpr std::size_t kPiece = nhi::Hints::kPieceMost;
     static constexpr unsigned kAsksMost = 8;
-    static constexpr std::size_t kPullMost = 256 * kPiece;  // of the rest, at a time
+    static constexpr std::size_t kPullMost = 256;  // pieces of the rest, at a time
     static constexpr Nanoseconds kPatienceFirst = 2'000'000, kPatienceLast = 64'000'000;
 
-    /// Pieces that were asked for, and the message which brings them.
+    /// What was asked for, and the message which brings it.
     struct Ask {
         BulkMember* of = nullptr;
-        std::size_t first = 0, count = 0;
+        Pieces::Range what{};
         std::uint32_t receive = 0;
         mp::Outcome outcome{};
         bool is_open = false, is_told = false;  // the root knows
     };
 
-    [[nodiscard]] std::size_t pieces() const noexcept { return have_.size(); }
-    void take(std::size_t piece) noexcept;
-    void ask(std::size_t first, std::size_t count);
+    void ask(const Pieces::Range& what);
     void tell_of(Ask& ask);
     void end(Ask& ask) noexcept;
     void ask_for_gaps();
-    void ask_for_rest(Nanoseconds now);
+    void ask_for_rest();
     void tell(std::size_t at, std::size_t wanted);
+    [[nodiscard]] Nanoseconds now() const noexcept { return messages_.engine().device.now(); }
 
     mp::MessagePassing& messages_;
     nhi::Hints& hints_;
@@ -82,16 +80,13 @@ private:
     nhi::PeerId root_ = nhi::kNoPeer;
     std::uint64_t number_ = 0, match_ = 0;
     std::span<std::byte> data_{};
-    std::vector<bool> have_{};     // by piece
-    std::size_t left_ = 0;         // pieces that are lacking
-    std::size_t first_left_ = 0;   // all before are here
-    std::size_t heard_ = 0;        // behind the last that has come by a hint,
-    std::size_t heard_before_ = 0; // and behind that at the last turn
-    std::size_t looked_ = 0;       // what is lacking before was asked for
-    std::size_t told_ = 0;         // that all before are here
+    Pieces pieces_{};
+    std::size_t told_ = 0;  // that all before is here
     std::array<Ask, kAsksMost> asks_{};
-    unsigned asked_ = 0;           // of them that are open
-    bool has_news_ = false, was_lost_ = false, pulls_ = false, was_late_ = false;
+    unsigned asked_ = 0;    // of them that are open
+    bool has_news_ = false, was_lost_ = false;
+    bool pulls_ = false;    // nothing comes by hints, and the next part is asked for at once
+    bool was_late_ = false;
     Nanoseconds news_at_ = 0, patience_ = kPatienceFirst;
 };
 

@@ -105,6 +105,7 @@ void BulkRoot::answer(const Wanted& one) {
                      std::min<std::size_t>(one.bytes, end - at)};
     const mp::Completion completion{[](void* user, void*, const fci_icl_status*) {
                                         auto& own = *static_cast<BulkRoot*>(user);
+                                        FCI_ASSERT(own.sending_ != 0);
                                         --own.sending_;
                                         own.has_news_ = true;
                                     },

@@ -13,6 +13,7 @@
 
 #include "fci_core/group/early_wait.h"
 #include "fci_core/group/flag_table.h"
+#include "fci_core/group/match.h"
 #include "fci_core/group/reduction.h"
 #include "fci_core/group/steps.h"
 #include "fci_core/mp/message_passing.h"
@@ -25,8 +26,6 @@ public:
     /// `key`: of the group, less than 2 to the power of 64 - kNumberBits.
     Exchange(mp::MessagePassing& messages, std::uint64_t key) noexcept
         : messages_(messages), key_(key) {}
-    static constexpr unsigned kNumberBits = 16;
-    [[nodiscard]] std::uint64_t key() const noexcept { return key_; }
 
     /// Collective `number`, of host `self`. This process brings `bytes` at data(), or, if `code` is
     /// an error, nothing because of that, and `bytes` is as in fail(). `deaf`: nor does it wait for
@@ -65,12 +64,6 @@ public:
     /// Nobody has heard of this process in this collective: no other one can wait for what it does
     /// with what it waits for, but those below it in a tree.
     [[nodiscard]] bool is_only_told() const noexcept { return at_ == 0 && !steps_[0].sends; }
-    /// By which messages of a collective are found; there may be two kinds of them.
-    [[nodiscard]] static std::uint64_t match_of(std::uint64_t key, std::uint64_t number,
-                                                bool is_long) noexcept {
-        constexpr std::uint64_t kLong = 1u << (kNumberBits - 1);
-        return key << kNumberBits | (is_long ? kLong : 0) | (number & (kLong - 1));
-    }
     /// A message is under way in memory of this object.
     [[nodiscard]] bool is_busy() const noexcept { return hearing_ || saying_; }
     /// What is under way is asked back, and what has come is thrown away.

@@ -54,7 +54,7 @@ void Groups::hear(nhi::PeerId source, const Note& note) {
     if (note.unheard + note.lacked + note.said.number != 0) {
         for (const auto& group : all_) {
             if (group->members.key == note.key && group->levels) {
-                group->levels->hear(source, note);
+                group->hear(messages_, source, note);
             }
         }
         return;
@@ -144,7 +144,9 @@ int Groups::form_over_hosts(AnyGroup& group, bool crowded, unsigned looks) {
     } else if (group.levels->here() == nullptr) {
         group.formed = FCI_ICL_DONE;
     }
-    return group.levels->form(group.formed, looks);
+    const int answer = group.levels->form(group.formed, looks);
+    if (answer == FCI_ICL_DONE) group.begin_long();
+    return answer;
 }
 
 /// First the table of all. Where they have a core each, parts of many get theirs: or none does, and
@@ -307,7 +309,7 @@ void Groups::clear_away() noexcept {
         return true;
     });
     std::erase_if(all_, [](const auto& group) {
-        return group->is_left && (!group->levels || !group->levels->is_busy());
+        return group->is_left && !group->is_busy();
     });
 }
 
@@ -321,14 +323,14 @@ void Groups::leave(AnyGroup& group) noexcept {
 
 void Groups::leave_levels(AnyGroup& group) noexcept {
     if (!group.levels) return;
+    group.sleep_only_over(nullptr);
     if (group.levels->between() != nullptr) leave_table(*group.levels->between());
     if (group.levels->here() != nullptr) leave_table(*group.levels->here());
-    for (progress::Wait* const wait : group.levels->waits()) {
-        if (wait != nullptr) progress::Waits::remove(*wait);
-    }
     group.levels->hinting().close();
-    if (!engine_.peers.severed()) group.levels->give_up();
-    if (!group.levels->is_busy()) group.levels.reset();
+    if (!engine_.peers.severed()) group.give_up();
+    if (group.is_busy()) return;
+    group.long_broadcast.reset();
+    group.levels.reset();
 }
 
 void Groups::leave_table(Group& group) noexcept {

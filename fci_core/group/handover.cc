@@ -13,7 +13,9 @@ void Handover::begin(std::uint64_t match) noexcept {
 void Handover::send(nhi::PeerId to, std::span<const std::byte> data) {
     const iovec from{const_cast<std::byte*>(data.data()), data.size()};
     const mp::Completion completion{[](void* user, void*, const fci_icl_status*) {
-                                        --static_cast<Handover*>(user)->sending_;
+                                        auto& own = *static_cast<Handover*>(user);
+                                        FCI_ASSERT(own.sending_ != 0);
+                                        --own.sending_;
                                     },
                                     this, nullptr};
     const int answer = messages_.send(

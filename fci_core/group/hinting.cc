@@ -59,11 +59,9 @@ void Hinting::end(Exchange& exchange, nhi::PeerId root) noexcept try {
 // --- a long broadcast ---
 
 std::unique_ptr<LongBroadcast> Hinting::make_long(const Parts& parts,
-                                                  std::vector<nhi::PeerId> peers,
-                                                  unsigned self) const {
-    FCI_ASSERT(works_);
-    return std::make_unique<LongBroadcast>(messages_, *hints_, name_ | kLong, key_, parts,
-                                           std::move(peers), self);
+                                                  const Members& members) const {
+    FCI_ASSERT(works_ && name_ != kNone && (name_ & kLong) == 0);
+    return std::make_unique<LongBroadcast>(messages_, *hints_, name_ | kLong, key_, parts, members);
 }
 
 bool Hinting::sends_long() const noexcept {

@@ -15,6 +15,7 @@
 #include "fci_core/group/early.h"
 #include "fci_core/group/early_wait.h"
 #include "fci_core/group/exchange.h"
+#include "fci_core/group/group.h"
 #include "fci_core/group/long_broadcast.h"
 #include "fci_core/group/note.h"
 
@@ -47,10 +48,13 @@ public:
     /// `root`: at the last of a chain.
     void end(Exchange& exchange, nhi::PeerId root) noexcept;
 
-    /// The group of hints for long broadcasts; works().
+    /// For long broadcasts; works().
     [[nodiscard]] std::unique_ptr<LongBroadcast> make_long(const Parts& parts,
-                                                           std::vector<nhi::PeerId> peers,
-                                                           unsigned self) const;
+                                                           const Members& members) const;
+    /// To the one that speaks for the root's host: this one takes no part, if it is a long one.
+    void refuse_long(nhi::PeerId speaker, std::uint64_t number) const {
+        group::refuse_long(messages_, speaker, key_, number);
+    }
     /// A root may send a long one by hints.
     [[nodiscard]] bool sends_long() const noexcept;
     /// Nobody has heard hints of `root`, which are this process's, or those of its host.

@@ -40,6 +40,7 @@ Levels::Levels(mp::MessagePassing& messages, const Members& members, Parts parts
       parts_(std::move(parts)),
       self_(members.self),
       part_(parts_.of[members.self]),
+      leads_(parts_.place[members.self] == 0),
       by_messages_(by_messages),
       here_(here),
       between_(between),
@@ -55,7 +56,7 @@ Levels::Levels(mp::MessagePassing& messages, const Members& members, Parts parts
 
 /// `root` speaks for its part, or, where there is none, the first of each.
 void Levels::begin(unsigned root) noexcept {
-    FCI_ASSERT(phase_ == Phase::none && (root == Group::kAll || root < size()));
+    FCI_ASSERT(phase_ == Phase::none && (root == Group::kAll || root < parts_.of.size()));
     ++number_;
     speaker_ = 0;
     speakers_[root_part_] = leaders_[root_part_];
@@ -201,8 +202,7 @@ int Levels::form(int formed, unsigned looks) noexcept {
     is_lost_ = answer == FCI_ICL_EPEER;
     if (answer == FCI_ICL_DONE) {
         longest_ = all.longest;
-        hinting_.open(all.name, leads(), part_);
-        if (hinting_.works()) long_ = hinting_.make_long(parts_, peers_, self_);
+        hinting_.open(all.name, leads_, part_);
     }
     return end(answer == FCI_ICL_ETRUNC ? FCI_ICL_EUNREACHABLE : answer);
 }
@@ -271,26 +271,16 @@ int Levels::broadcast(unsigned root, void* data, std::size_t* bytes, unsigned lo
 int Levels::broadcast_in_vain(unsigned root) noexcept try {
     if (phase_ == Phase::none) {
         begin(root);
-        if (!speaks() && !leads()) return end(FCI_ICL_EPEER);
+        if (!speaks() && !leads_) return end(FCI_ICL_EPEER);
         begin_across(Steps::tree_and_chain(parts_.count(), part_, root_part_), 0, FCI_ICL_EPEER);
     }
     if (!go_across(kNothing, 1)) return FCI_ICL_EAGAIN;
-    if (leads() && root_part_ != part_) {
-        refuse_long(messages_, peers_[leaders_[root_part_]], exchange_.key(), number_);
+    if (leads_ && root_part_ != part_) {
+        hinting_.refuse_long(peers_[leaders_[root_part_]], number_);
     }
     return end(FCI_ICL_EPEER);
 } catch (const std::bad_alloc&) {  // there may be memory again
     return FCI_ICL_EAGAIN;
-}
-
-void Levels::hear(nhi::PeerId source, const Note& note) {
-    if (note.said.number == 0) {
-        hinting_.hear(source, note);
-    } else if (long_) {
-        long_->hear(source, note.said);
-    } else if (is_lost_ && note.said.wanted != 0) {
-        send_nothing(messages_, source, Exchange::match_of(exchange_.key(), note.said.number, true));
-    }
 }
 
 /// A root that does not lead tells its own part first, and is through then.
@@ -300,10 +290,10 @@ int Levels::broadcast_by_leaders(unsigned root, void* data, std::size_t* bytes,
     if (phase_ == Phase::none) {
         begin(root);
         speakers_[root_part_] = leaders_[root_part_];
-        if (leads()) hinting_.begin();
+        if (leads_) hinting_.begin();
         const bool is_roots_part = root_part_ == part_;
         phase_ = is_roots_part && speaker_ != 0 ? Phase::up : Phase::down;
-        if (phase_ == Phase::down && leads()) {
+        if (phase_ == Phase::down && leads_) {
             begin_chain(data, is_roots_part ? room : 0, FCI_ICL_DONE);
         }
     }
@@ -313,7 +303,7 @@ int Levels::broadcast_by_leaders(unsigned root, void* data, std::size_t* bytes,
                                    : hear(data, &length, looks);
         if (answer == FCI_ICL_EAGAIN) return answer;
         *bytes = length;
-        if (!leads()) return end(answer);
+        if (!leads_) return end(answer);
         if (answer == FCI_ICL_DONE && length > room) answer = FCI_ICL_ETRUNC;  // nor is it here
         begin_chain(data, length, answer);
     }
@@ -341,46 +331,6 @@ void Levels::begin_chain(const void* data, std::size_t bytes, int code) noexcept
     if (!is_first || exchange_.code() != FCI_ICL_DONE) return;
     if (bytes != 0) std::memcpy(exchange_.data(), data, bytes);
     hinting_.tell(exchange_);
-}
-
-int Levels::broadcast_long(unsigned root, void* data, std::size_t* bytes,
-                           unsigned looks) noexcept try {
-    FCI_ASSERT(takes_long());
-    LongBroadcast& it = *long_;
-    if (!it.goes_on()) {
-        LongBroadcast::Announcement& announcement = it.announcement();
-        const bool by_hints = hinting_.sends_long();
-        if (phase_ == Phase::none) {
-            if (root == self_) announcement = {*bytes, by_hints, 0};
-            it.expect(root, number_ + 1, {static_cast<std::byte*>(data), *bytes});
-        }
-        std::size_t length = sizeof announcement;
-        int answer = broadcast(root, &announcement, &length, looks);
-        if (answer == FCI_ICL_EAGAIN) return answer;
-        const bool is_one = length == sizeof announcement && announcement.bytes <= UINT32_MAX;
-        if (answer == FCI_ICL_DONE && !is_one) answer = FCI_ICL_ETRUNC;
-        if (answer != FCI_ICL_DONE) {
-            it.refuse(root, number_, answer, lost_);
-        } else if (announcement.by_hints == 0) {
-            it.withdraw();
-            return FCI_ICL_EUNSUPPORTED;
-        } else {
-            it.begin(root, number_, {static_cast<std::byte*>(data), *bytes});
-            *bytes = announcement.bytes;
-        }
-    }
-    const int answer = it.advance();
-    if (answer == FCI_ICL_EAGAIN) return answer;
-    if (answer == FCI_ICL_DONE && it.was_unheard()) hinting_.tell_unheard(peers_[root]);
-    if (answer == FCI_ICL_EPEER) lost_ = it.lost();
-    return answer;
-} catch (const std::bad_alloc&) {  // there may be memory again
-    return FCI_ICL_EAGAIN;
-}
-
-void Levels::give_up() noexcept {
-    exchange_.give_up();
-    if (long_) long_->give_up();
 }
 
 /// What is here at who speaks for this part, to all of it.

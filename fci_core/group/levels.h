@@ -7,7 +7,6 @@
 // have hints it is the first always, who knows which broadcasts there were.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -34,16 +33,11 @@ public:
     [[nodiscard]] int barrier(unsigned looks) noexcept;
     [[nodiscard]] int broadcast(unsigned root, void* data, std::size_t* bytes,
                                 unsigned looks) noexcept;
-    /// Of what is longer than longest(), where takes_long(). FCI_ICL_EUNSUPPORTED, at all: it is to
-    /// go another way.
-    [[nodiscard]] int broadcast_long(unsigned root, void* data, std::size_t* bytes,
-                                     unsigned looks) noexcept;
-    [[nodiscard]] bool takes_long() const noexcept { return long_ != nullptr; }
     /// Of operations that commute, but where parts are neighbours. Without messages: to all only.
     [[nodiscard]] int reduce(unsigned root, const void* own, void* result, std::size_t* bytes,
                              const Reduction& reduction, unsigned looks) noexcept;
 
-    [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(parts_.of.size()); }
+    [[nodiscard]] const Parts& parts() const noexcept { return parts_; }
     [[nodiscard]] Group* here() const noexcept { return here_; }
     [[nodiscard]] Group* between() const noexcept { return between_; }
     /// After FCI_ICL_EPEER: the rank of who has gone.
@@ -52,25 +46,16 @@ public:
     [[nodiscard]] std::size_t longest() const noexcept { return longest_; }
     /// For what, in the collective that is under way. nullptr: for one message, like a receive.
     [[nodiscard]] progress::Wait* waiting() noexcept {
-        if (long_ && long_->goes_on()) return long_->waiting();
         if (phase_ != Phase::across) return here_;
         if (!by_messages_) return between_;
         return exchange_.is_only_told() && !hinting_.works() ? nullptr : &exchange_;
     }
-    /// All of them, but those for tables.
-    [[nodiscard]] std::array<progress::Wait*, 3> waits() noexcept {
-        if (!long_) return {&exchange_};
-        return {&exchange_, long_->waits()[0], long_->waits()[1]};
-    }
+    [[nodiscard]] Exchange& exchange() noexcept { return exchange_; }
     [[nodiscard]] Hinting& hinting() noexcept { return hinting_; }
-    /// What another member says. May throw bad_alloc.
-    void hear(nhi::PeerId source, const Note& note);
-    /// A message is under way in memory of this object, or of a caller.
-    [[nodiscard]] bool is_busy() const noexcept {
-        return exchange_.is_busy() || (long_ && long_->is_busy());
+    /// Of the last collective, counted alike by all members; 0: one goes on.
+    [[nodiscard]] std::uint64_t ended() const noexcept {
+        return phase_ == Phase::none ? number_ : 0;
     }
-    /// What is under way is asked back.
-    void give_up() noexcept;
 
 private:
     /// Of the collective that is under way.
@@ -85,7 +70,6 @@ private:
     void begin_chain(const void* data, std::size_t bytes, int code) noexcept;
     [[nodiscard]] int bring_down(unsigned root, void* data, std::size_t* bytes,
                                  unsigned looks) noexcept;
-    [[nodiscard]] bool leads() const noexcept { return parts_.place[self_] == 0; }
     [[nodiscard]] int bring(const void* own, std::size_t* bytes, const Reduction& reduction,
                             unsigned looks) noexcept;
     void begin_across(const Steps& steps, std::size_t bytes, int code) noexcept;
@@ -100,6 +84,7 @@ private:
     mp::MessagePassing& messages_;
     const Parts parts_;
     const unsigned self_, part_;
+    const bool leads_;        // the first of its part
     const bool by_messages_;  // between parts
     Group *const here_, *const between_;
     const std::vector<unsigned> leaders_;   // by part: the rank of its first
@@ -113,7 +98,6 @@ private:
     std::uint64_t number_ = 0;  // of the collective
     std::uint64_t longest_ = Entry::kLong;
     Hinting hinting_;
-    std::unique_ptr<LongBroadcast> long_{};  // where there are hints
     Exchange exchange_;  // also where there are no messages: it has what is on its way
 };
 

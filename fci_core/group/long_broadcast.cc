@@ -4,14 +4,13 @@
 #include <utility>
 
 #include "fci_core/base/assert.h"
-#include "fci_core/group/exchange.h"
+#include "fci_core/group/match.h"
 
 namespace fci::group {
 
 LongBroadcast::LongBroadcast(mp::MessagePassing& messages, nhi::Hints& hints, std::uint64_t name,
-                             std::uint64_t key, const Parts& parts,
-                             std::vector<nhi::PeerId> peers, unsigned self)
-    : parts_(parts), peers_(std::move(peers)), self_(self), part_(parts.of[self]),
+                             std::uint64_t key, const Parts& parts, const Members& members)
+    : parts_(parts), peers_(members.peers), self_(members.self), part_(parts.of[members.self]),
       messages_(messages), key_(key), here_(messages) {
     if (!speaks()) return;
     std::vector<nhi::PeerId> speakers;
@@ -22,14 +21,10 @@ LongBroadcast::LongBroadcast(mp::MessagePassing& messages, nhi::Hints& hints, st
     in_ = std::make_unique<BulkMember>(messages, hints, name, key);
 }
 
-std::uint64_t LongBroadcast::match_of(std::uint64_t number) const noexcept {
-    return Exchange::match_of(key_, number, true);
-}
-
 void LongBroadcast::expect(unsigned root, std::uint64_t number,
                            std::span<std::byte> room) noexcept try {
     if (!speaks() || parts_.of[root] == part_) return;
-    in_->begin(peers_[speaker_of(parts_.of[root])], number, match_of(number), room);
+    in_->begin(peers_[speaker_of(parts_.of[root])], number, match_of(key_, number, true), room);
 } catch (const std::bad_alloc&) {  // it is tried again in its turn
 }
 
@@ -44,7 +39,7 @@ void LongBroadcast::set_out(unsigned root, std::uint64_t number, int code) noexc
     handed_ = 0;
     code_ = code;
     lost_ = FCI_ICL_NO_RANK;
-    here_.begin(match_of(number));
+    here_.begin(match_of(key_, number, true));
 }
 
 void LongBroadcast::begin(unsigned root, std::uint64_t number, std::span<std::byte> room) noexcept {
@@ -147,10 +142,10 @@ void LongBroadcast::begin_first() {
 
 void LongBroadcast::begin_between() {
     if (is_roots_part()) {
-        out_->begin(number_, match_of(number_), data_);
+        out_->begin(number_, match_of(key_, number_, true), data_);
     } else {
         if (!in_->is_for(number_, data_)) {
-            in_->begin(peers_[speaker_of(parts_.of[root_])], number_, match_of(number_), data_);
+            in_->begin(peers_[speaker_of(parts_.of[root_])], number_, match_of(key_, number_, true), data_);
         }
         in_->be_patient();
     }
@@ -175,7 +170,7 @@ bool LongBroadcast::was_unheard() const noexcept {
 void LongBroadcast::hear(nhi::PeerId source, const Said& said) {
     if (!out_) return;
     if (said.wanted == 0 || said.number > refused_) return out_->hear(source, said);
-    send_nothing(messages_, source, match_of(said.number));
+    send_nothing(messages_, source, match_of(key_, said.number, true));
 }
 
 progress::Wait* LongBroadcast::waiting() noexcept {

@@ -14,6 +14,7 @@
 #include "fci_core/base/result.h"
 #include "fci_core/group/bulk_member.h"
 #include "fci_core/group/bulk_root.h"
+#include "fci_core/group/group.h"
 #include "fci_core/group/handover.h"
 #include "fci_core/group/parts.h"
 
@@ -27,10 +28,9 @@ public:
         std::uint32_t by_hints, unused;
     };
 
-    /// `peers`: by rank. `self`: a rank. The name is that of a group of hints, for this alone.
+    /// The name is that of a group of hints, for this alone.
     LongBroadcast(mp::MessagePassing& messages, nhi::Hints& hints, std::uint64_t name,
-                  std::uint64_t key, const Parts& parts, std::vector<nhi::PeerId> peers,
-                  unsigned self);
+                  std::uint64_t key, const Parts& parts, const Members& members);
 
     /// One from that root may be about to begin here (begin()); it is not announced yet, but hints
     /// of it may come already.
@@ -73,7 +73,6 @@ private:
     }
     [[nodiscard]] bool speaks() const noexcept { return speaker_of(part_) == self_; }
     [[nodiscard]] bool is_roots_part() const noexcept { return parts_.of[root_] == part_; }
-    [[nodiscard]] std::uint64_t match_of(std::uint64_t number) const noexcept;
     void set_out(unsigned root, std::uint64_t number, int code) noexcept;
     void begin_first();
     void say_refused();

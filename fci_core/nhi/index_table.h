@@ -36,6 +36,7 @@ public:
         clear(entry);
         entry = {number, to, true};
         long_ += entry.is_long();
+        FCI_ASSERT(expects_long() || to.size() <= Hints::kPieceMost);
         return Status::ok;
     }
     void withdraw(std::uint64_t name, std::uint64_t number) noexcept {

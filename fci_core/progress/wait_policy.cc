@@ -100,28 +100,28 @@ void WaitPolicy::choose() noexcept {
 }
 
 bool WaitPolicy::wants_watch(Nanoseconds now) const noexcept {
-    const Nanoseconds since = now - watched_;
+    const Nanoseconds since = now - watched_.at;
     return mode_ == WaitMode::automatic && local_ranks_ <= cores_ && since >= kWatch;
 }
 
 void WaitPolicy::watch(const Losses& losses, Nanoseconds now) noexcept {
-    const Nanoseconds since = now - watched_, lost = losses.time - losses_.time;
-    const std::uint64_t times = losses.times - losses_.times;
+    const Nanoseconds since = now - watched_.at, lost = losses.time - watched_.losses.time;
+    const std::uint64_t times = losses.times - watched_.losses.times;
     // Other threads have losses of their own, so what is counted may jump; and a long gap means
     // that the process did something else.
     const bool says_something =
         losses.time >= 0 && lost >= 0 && lost <= since && since < 4 * kWatch;
-    losses_ = losses;
-    watched_ = now;
+    watched_.losses = losses;
+    watched_.at = now;
     const bool loses = lost > since / kLostThatTells ||
                        (!shares_core_ && times > static_cast<std::uint64_t>(since / kTurnOfOthers));
     const bool shares = says_something && loses;
     if (shares_core_) {
-        shares_core_ = shares || now < shares_until_;
+        shares_core_ = shares || now < watched_.shares_until;
     } else if (shares) {
         shares_core_ = true;
         sharing_lasts_ = std::clamp(2 * sharing_lasts_, kSharingLastsFirst, kSharingLastsMost);
-        shares_until_ = now + sharing_lasts_;
+        watched_.shares_until = now + sharing_lasts_;
     } else if (says_something) {
         sharing_lasts_ = 0;
     }

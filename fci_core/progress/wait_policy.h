@@ -128,9 +128,10 @@ private:
     unsigned patience_ = 0;          // empty turns in a row of a caller that does not wait
     bool shares_core_ = false;
     Nanoseconds sharing_lasts_ = 0;  // before spinning is tried again
-    Nanoseconds shares_until_ = 0;
-    Losses losses_{0, 0};
-    Nanoseconds watched_ = 0;
+    struct {
+        Nanoseconds at = 0, shares_until = 0;
+        Losses losses{0, 0};
+    } watched_;                      // when last, and what was known then
 };
 
 void give_core_away() noexcept;
