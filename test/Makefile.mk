@@ -100,6 +100,8 @@ test_drivers_SOURCES = \
 	test/unit/drivers/calls.h \
 	test/unit/drivers/frames.h \
 	test/unit/drivers/invented_interfaces.h \
+	test/unit/drivers/datagram_test.cc \
+	test/unit/drivers/datagrams.h \
 	test/unit/drivers/multicast_test.cc \
 	test/unit/drivers/network_choice_test.cc \
 	test/unit/drivers/network_pattern_test.cc \
@@ -141,7 +143,8 @@ test_progress_SOURCES = \
 	test/unit/progress/placement_test.cc \
 	test/unit/progress/slice_test.cc \
 	test/unit/progress/surroundings_test.cc \
-	test/unit/progress/wait_policy_test.cc
+	test/unit/progress/wait_policy_test.cc \
+	test/unit/progress/watch_test.cc
 test_progress_LDADD = libfci_progress.la libfci_base.la $(GTEST_LIBS)
 
 # gcs and mp are tried over the simulated network, which is below them.

@@ -254,8 +254,7 @@ void Process::follow(const progress::WaitStep& step, Nanoseconds most) {
             break;
         case progress::WaitAction::sleep:
             if (sleep(most >= 0 ? std::min(most, step.sleep_ns) : step.sleep_ns)) break;
-            // What it has to write waits for room, say: whoever makes some may need this core.
-            [[fallthrough]];
+            [[fallthrough]];  // what waits for room, say: whoever makes some may need this core
         case progress::WaitAction::yield:
             ++messages_.engine().counters.yields;
             host_.give_core_away();

@@ -29,7 +29,8 @@ public:
     /// Broadcast `number` of them; `match`: of its messages. `data` is written until the end.
     void begin(nhi::PeerId root, std::uint64_t number, std::uint64_t match,
                std::span<std::byte> data);
-    [[nodiscard]] bool is_for(std::uint64_t number, std::span<const std::byte> data) const noexcept {
+    [[nodiscard]] bool is_for(std::uint64_t number,
+                              std::span<const std::byte> data) const noexcept {
         return number_ == number && data_.data() == data.data() && data_.size() == data.size();
     }
     /// The root begins now: from here on it is late that does not come.

@@ -219,7 +219,8 @@ int Groups::find(Group& group, bool crowded) {
         const bool joined = table.name != 0 && join(group, table);
         FCI_ASSERT(joined == (table.name != 0));  // it is here
         for (const nhi::PeerId peer : group.members().peers) {
-            if (peer != nhi::kSelf) tell(messages_, peer, {group.members().key, table, 0, 0, 0, {}});
+            if (peer == nhi::kSelf) continue;
+            tell(messages_, peer, {group.members().key, table, 0, 0, 0, {}});
         }
         return joined ? FCI_ICL_DONE : FCI_ICL_EUNREACHABLE;
     }

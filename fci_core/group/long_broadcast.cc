@@ -145,7 +145,8 @@ void LongBroadcast::begin_between() {
         out_->begin(number_, match_of(key_, number_, true), data_);
     } else {
         if (!in_->is_for(number_, data_)) {
-            in_->begin(peers_[speaker_of(parts_.of[root_])], number_, match_of(key_, number_, true), data_);
+            in_->begin(peers_[speaker_of(parts_.of[root_])], number_,
+                       match_of(key_, number_, true), data_);
         }
         in_->be_patient();
     }

@@ -40,16 +40,16 @@ public:
     /// Before, and what came of it there: by the short one.
     [[nodiscard]] Announcement& announcement() noexcept { return announcement_; }
 
-    /// It was announced. `number`: of the collective, counted from 1. `room`: for the data, borrowed
-    /// until the end.
+    /// It was announced. `number`: of the collective, counted from 1. `room`: for the data,
+    /// borrowed until the end.
     void begin(unsigned root, std::uint64_t number, std::span<std::byte> room) noexcept;
     /// It was not announced to this one, because of `code`, who takes no part in it: nobody is to
     /// wait for him.
     void refuse(unsigned root, std::uint64_t number, int code, unsigned lost) noexcept;
     [[nodiscard]] bool goes_on() const noexcept { return phase_ != Phase::none; }
     /// FCI_ICL_EAGAIN: not yet. FCI_ICL_DONE. FCI_ICL_ETRUNC: there is no room for all of it.
-    /// FCI_ICL_EPEER: somebody has gone. Or as refused. May throw bad_alloc, and goes on from there when it is
-    /// called again.
+    /// FCI_ICL_EPEER: somebody has gone. Or as refused. May throw bad_alloc, and goes on from there
+    /// when it is called again.
     [[nodiscard]] int advance();
     /// After FCI_ICL_EPEER: his rank, or FCI_ICL_NO_RANK.
     [[nodiscard]] unsigned lost() const noexcept { return lost_; }

@@ -31,7 +31,7 @@ public:
         return std::min(first_left_ * kBytes, bytes_);
     }
 
-    /// By a message. False: it is no whole number of pieces.
+    /// By a message. Of pieces that are whole.
     void take(std::size_t at, std::size_t bytes) noexcept {
         FCI_ASSERT(at % kBytes == 0 && at + bytes <= bytes_);
         const std::size_t end = at + bytes == bytes_ ? have_.size() : (at + bytes) / kBytes;
@@ -40,7 +40,8 @@ public:
     /// By a hint. False: it is none of the pieces.
     bool hear(std::size_t at, std::size_t bytes) noexcept {
         const std::size_t piece = at / kBytes;
-        if (at % kBytes != 0 || at >= bytes_ || bytes != std::min(kBytes, bytes_ - at)) return false;
+        if (at % kBytes != 0 || at >= bytes_) return false;
+        if (bytes != std::min(kBytes, bytes_ - at)) return false;
         take(piece);
         heard_ = std::max(heard_, piece + 1);
         return true;

@@ -51,7 +51,7 @@ public:
         std::byte* at = nullptr;
         HintListener* listener = nullptr;  // nullptr: these bytes go nowhere
         std::uint64_t number = 0;          // all of it
-        bool is_ahead = false;             // they go nowhere yet: the number comes after those withdrawn
+        bool is_ahead = false;             // they may: the number comes after all withdrawn ones
     };
     /// Of the hint's number the lower half counts, as no more need travel.
     [[nodiscard]] Place find(const Hint& hint, std::size_t bytes) const noexcept {
