@@ -50,6 +50,8 @@ EXTRA_DIST += \
 	test/harness/metrics \
 	test/harness/tarball \
 	test/harness/yielding.c \
+	test/models/bulk.pml \
+	test/models/chain.pml \
 	test/models/sleep.pml \
 	test/models/tables.pml \
 	test/tools/everyone.c \
