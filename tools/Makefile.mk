@@ -25,6 +25,10 @@ dist_lab_DATA = \
 	%D%/lab/wire.py
 CLEANFILES += tools/fci_info.1
 
+# Read by Wireshark.
+wiresharkdir = $(pkgdatadir)/wireshark
+dist_wireshark_DATA = %D%/wireshark/fci.lua
+
 # Called by Hydra.
 hydradir = $(pkgdatadir)
 dist_hydra_SCRIPTS = %D%/hydra-ssh

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fci_core/base/assert.h"
+#include "fci_core/base/log.h"
 
 namespace fci::group {
 
@@ -93,6 +94,12 @@ void Hinting::hear_unheard() noexcept {
     unheard_ = own_ = 0;
     off_until_ = now() + kOff;
     ++messages_.engine().counters.hints_off;
+    log::hint_once(number_ <= kPlain,
+                   "no other host hears multicast, so broadcasts go by TCP, and it is tried again "
+                   "every 10 s\n"
+                   "  cause    a switch or a firewall between the hosts drops it\n"
+                   "  remedy   let UDP to 239.255.0.0/16 pass (docs/hosts.md); or do without: "
+                   "FCI_MULTICAST=off");
 }
 
 }  // namespace fci::group

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import threading
 import time
 
@@ -268,6 +269,47 @@ def long_broadcasts(settings):
     return passed("; ".join(told))
 
 
+def dissected(settings):
+    """What a job sends is told apart by the dissector: each kind of frame, and hints."""
+    if not shutil.which("tshark") or not shutil.which("dumpcap"):
+        return skipped("needs tshark")
+    where = settings.directory("hosts")
+    programs = [[built(settings, HERE / f"{name}.c", where / name, mpi=True, against_fci=False), *more]
+                for name, *more in (("alltoall", 100_000, 4), ("broadcasts", 0.1, 7))]
+    captured = where / f"captured-{settings.mpi}.pcapng"
+    script = HERE.parent.parent / "tools/wireshark/fci.lua"
+    with lab.instead(settings, 3) as hosts:
+        caught = []
+        catch = threading.Thread(daemon=True, target=lambda: caught.append(hosts.shell(
+            "n1", "dumpcap", "-q", "-B", "64", "-i", "eth0", "-w", str(captured),
+            "-a", "duration:6", root=True)))
+        catch.start()
+        time.sleep(1)
+        ended = []
+        for program in programs:
+            command, env = settings.mpirun(3, program)
+            ended.append(run(command, cwd=where, env=env, timeout=LIMIT))
+        catch.join()
+    for ran in ended:
+        if ran.code or not captured.exists():
+            return failed(f"{ran.ended()}: {ran.last_line()}; {caught[0].stderr.strip()}")
+
+    def told(*names, only="fci"):
+        words = ["tshark", "-r", str(captured), "-X", f"lua_script:{script}", "-Y", only,
+                 "-T", "fields", *(word for name in names for word in ("-e", name))]
+        lines = subprocess.run(words, capture_output=True, text=True, check=False).stdout
+        return set(re.findall(r"[^,\s]+", lines))
+
+    ranks, kinds = told("fci.hello.rank"), told("fci.frame.kind")
+    wrong = told("frame.number", only="fci.broken || (fci && _ws.malformed)")
+    if ranks != {"0", "1", "2"} or kinds != {"1", "2", "3", "4"} or wrong:
+        return failed(f"ranks {ranks}, kinds {kinds}, not known in {wrong}")
+    hinted = told("fci.hint.number")
+    if bool(hinted) != (settings.transport != "fci"):
+        return failed(f"hints {hinted}")
+    return passed(f"{len(hinted)} numbers of hints")
+
+
 def killed(settings):
     """All that wait for a rank hear of its death, by name. Hydra sometimes kills who shares a host
     with the dead, whatever its option says; such an attempt says nothing."""
@@ -337,6 +379,7 @@ def cases(settings):
     yield Case("collectives", lambda: collectives(settings))
     yield Case("hints", lambda: hints(settings))
     yield Case("long", lambda: long_broadcasts(settings))
+    yield Case("wireshark", lambda: dissected(settings))
     yield Case("killed", lambda: killed(settings))
     if settings.mpi == "openmpi":  # Hydra takes a host that it does not reach for dead, and ends all
         yield Case("silent", lambda: silent(settings))
