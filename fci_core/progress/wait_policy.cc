@@ -32,9 +32,11 @@ constexpr unsigned kYieldAmongSleepersEvery = 16;
 // to and fro between two cores; a daemon takes less.
 constexpr Nanoseconds kWatch = 20'000'000;
 constexpr Nanoseconds kLostThatTells = 4;  // one part in so many
-// One that spins among others that yield loses less than that: each of them gives the core back at
-// once. But the kernel asks them in turn, at each of its ticks, 4 ms or less. Daemons come seldom.
+// One that spins among others that yield loses a seventh where there are three: each of them gives
+// the core back at once, but the kernel asks them in turn, at each of its ticks, 4 ms or less. A
+// daemon may come as often, and takes less.
 constexpr Nanoseconds kTurnOfOthers = 5'500'000;
+constexpr Nanoseconds kLostInTurns = 12;  // one part in so many
 static_assert(kWatch / kTurnOfOthers == 3, "a core of its own was taken so often in 20 ms");
 constexpr Nanoseconds kSharingLastsFirst = 50'000'000;  // then spinning is tried again
 constexpr Nanoseconds kSharingLastsMost = 2'000'000'000;
@@ -113,8 +115,8 @@ void WaitPolicy::watch(const Losses& losses, Nanoseconds now) noexcept {
         losses.time >= 0 && lost >= 0 && lost <= since && since < 4 * kWatch;
     watched_.losses = losses;
     watched_.at = now;
-    const bool loses = lost > since / kLostThatTells ||
-                       (!shares_core_ && times > static_cast<std::uint64_t>(since / kTurnOfOthers));
+    const bool in_turns = times > static_cast<std::uint64_t>(since / kTurnOfOthers);
+    const bool loses = lost > since / (in_turns && !shares_core_ ? kLostInTurns : kLostThatTells);
     const bool shares = says_something && loses;
     if (shares_core_) {
         shares_core_ = shares || now < watched_.shares_until;

@@ -89,22 +89,23 @@ TEST(WaitPolicy, watch__short_losses_say_nothing) {
     EXPECT_FALSE(gives_advice(policy));
 }
 
-// They give each turn back at once, so it loses no time by them. How often it loses its core tells.
+// They give each turn back at once, so it loses less by them. How often it loses its core tells.
 TEST(WaitPolicy, watch__who_spins_among_others_that_yield_finds_out) {
-    const auto shares = [](std::uint64_t times) {
+    const auto shares = [](std::uint64_t times, Nanoseconds lost) {
         Nanoseconds now = kSecond;
         WaitPolicy policy("auto", 1, 1);
         Losses losses{0, 0};
         for (int watch = 0; watch < 50; ++watch) {
-            losses = {losses.time + kMillisecond / 10, losses.times + times};
+            losses = {losses.time + lost, losses.times + times};
             policy.watch(losses, now += 20 * kMillisecond);
         }
         return gives_advice(policy);
     };
-    EXPECT_TRUE(shares(5)) << "at each tick of 4 ms";
-    EXPECT_TRUE(shares(20));
-    EXPECT_FALSE(shares(3)) << "daemons";
-    EXPECT_FALSE(shares(0));
+    EXPECT_TRUE(shares(5, 2'800'000)) << "at each tick of 4 ms, among three";
+    EXPECT_TRUE(shares(20, 2 * kMillisecond));
+    EXPECT_FALSE(shares(3, 2 * kMillisecond));
+    EXPECT_FALSE(shares(20, kMillisecond)) << "a daemon";
+    EXPECT_FALSE(shares(0, 2 * kMillisecond));
 }
 
 // The kernel counts them as they are meant here.
