@@ -83,7 +83,8 @@ int AnyGroup::broadcast_long(Collective& it, unsigned looks) noexcept try {
         LongBroadcast::Announcement& announcement = own.announcement();
         if (const std::uint64_t ended = levels->ended(); ended != 0) {
             if (it.root == members.self) {
-                announcement = {it.bytes, levels->hinting().sends_long(), 0};
+                const std::size_t window = levels->hinting().window();
+                announcement = {it.bytes, window != 0, static_cast<std::uint32_t>(window)};
             }
             own.expect(it.root, ended + 1, room);
         }

@@ -18,11 +18,12 @@ void BulkMember::begin(nhi::PeerId root, std::uint64_t number, std::uint64_t mat
     data_ = data;
     told_ = 0;
     was_lost_ = pulls_ = false;
-    be_patient();
+    be_patient(0);
     (void)hints_.expect(name_, number_, data_);
 }
 
-void BulkMember::be_patient() noexcept {
+void BulkMember::be_patient(std::size_t window) noexcept {
+    window_ = window;
     news_at_ = now();
     patience_ = kPatienceFirst;
     was_late_ = false;
@@ -42,7 +43,9 @@ int BulkMember::advance() {
         return pieces_.left() == 0 ? FCI_ICL_DONE : FCI_ICL_EPEER;
     }
     ask_for_gaps();
-    if (const std::size_t here = pieces_.first_bytes(); here >= told_ + hints_.window() / 2) {
+    // Only while the root may have to wait for it.
+    const std::size_t here = pieces_.first_bytes();
+    if (here > told_ + window_ / 2 && data_.size() > told_ + window_) {
         tell(here, 0);
         told_ = here;
     }

@@ -33,8 +33,9 @@ public:
                               std::span<const std::byte> data) const noexcept {
         return number_ == number && data_.data() == data.data() && data_.size() == data.size();
     }
-    /// The root begins now: from here on it is late that does not come.
-    void be_patient() noexcept;
+    /// The root begins now: from here on it is late that does not come. After `window` bytes it
+    /// waits until it has heard of all.
+    void be_patient(std::size_t window) noexcept;
     /// Nothing is written any more; no message is under way.
     void end() noexcept;
     /// FCI_ICL_EAGAIN: not yet. FCI_ICL_DONE: it is here. FCI_ICL_EPEER: the root has gone. May
@@ -82,6 +83,7 @@ private:
     std::uint64_t number_ = 0, match_ = 0;
     std::span<std::byte> data_{};
     Pieces pieces_{};
+    std::size_t window_ = 0;
     std::size_t told_ = 0;  // that all before is here
     std::array<Ask, kAsksMost> asks_{};
     unsigned asked_ = 0;    // of them that are open

@@ -65,8 +65,8 @@ std::unique_ptr<LongBroadcast> Hinting::make_long(const Parts& parts,
     return std::make_unique<LongBroadcast>(messages_, *hints_, name_ | kLong, key_, parts, members);
 }
 
-bool Hinting::sends_long() const noexcept {
-    return now() >= off_until_ && hints_->window() != 0;
+std::size_t Hinting::window() const noexcept {
+    return now() >= off_until_ ? hints_->window() : 0;
 }
 
 void Hinting::tell_unheard(nhi::PeerId root) noexcept try {

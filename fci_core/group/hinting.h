@@ -55,8 +55,8 @@ public:
     void refuse_long(nhi::PeerId speaker, std::uint64_t number) const {
         group::refuse_long(messages_, speaker, key_, number);
     }
-    /// A root may send a long one by hints.
-    [[nodiscard]] bool sends_long() const noexcept;
+    /// So much of a long one may be under way by hints. 0: it goes another way.
+    [[nodiscard]] std::size_t window() const noexcept;
     /// Nobody has heard hints of `root`, which are this process's, or those of its host.
     void tell_unheard(nhi::PeerId root) noexcept;
 

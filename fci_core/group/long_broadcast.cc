@@ -148,7 +148,7 @@ void LongBroadcast::begin_between() {
             in_->begin(peers_[speaker_of(parts_.of[root_])], number_,
                        match_of(key_, number_, true), data_);
         }
-        in_->be_patient();
+        in_->be_patient(announcement_.window);
     }
     phase_ = Phase::between;
 }

@@ -25,7 +25,8 @@ public:
     /// What the short one before says.
     struct Announcement {
         std::uint64_t bytes;
-        std::uint32_t by_hints, unused;
+        std::uint32_t by_hints;
+        std::uint32_t window;  // so much the root sends before it has to hear of all
     };
 
     /// The name is that of a group of hints, for this alone.
