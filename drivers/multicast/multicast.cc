@@ -73,6 +73,7 @@ void Multicast::leave(std::uint64_t name) noexcept {
     watch_(sockets_.ear(kShortLane), kShortLane, false);
     watch_long(false);
     sockets_.close_ears();
+    stash_.clear();
 }
 
 void Multicast::close() noexcept {

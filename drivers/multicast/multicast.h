@@ -65,7 +65,6 @@ private:
     [[nodiscard]] bool place(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept;
     void stash(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept;
     unsigned take_stash() noexcept;
-    void watch_all(bool on);
     void change_quiet(bool quiet) noexcept;
     void watch_long(bool on) noexcept;
 

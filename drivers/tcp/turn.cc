@@ -26,9 +26,9 @@ unsigned Turn::poll(Nanoseconds now) noexcept {
     if (few && looks && !is_watched_) connections_.set_quiet(true);
     unsigned work = 0;
     if (hints_ != nullptr && !is_watched_) {
-        const bool lately = now - heard_hint_ < kHintsLately;
-        hints_->set_quiet(lately);
-        if (lately) work = hear(multicast::Multicast::kShortLane, now);
+        const bool looks_itself = few || now - heard_hint_ < kHintsLately;
+        hints_->set_quiet(looks_itself);
+        if (looks_itself) work = hear(multicast::Multicast::kShortLane, now);
     }
     if (hints_ != nullptr) work += hints_->look_for_long();
     work += looks ? look(now, false) : connections_.read_all();

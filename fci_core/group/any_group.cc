@@ -91,7 +91,9 @@ int AnyGroup::broadcast_long(Collective& it, unsigned looks) noexcept try {
         std::size_t length = sizeof announcement;
         int answer = levels->broadcast(it.root, &announcement, &length, looks);
         if (answer == FCI_ICL_EAGAIN) return answer;
-        const bool is_one = length == sizeof announcement && announcement.bytes <= UINT32_MAX;
+        // What another one says may be anything.
+        const bool is_one = length == sizeof announcement && announcement.bytes > longest() &&
+                            announcement.bytes <= UINT32_MAX;
         if (answer == FCI_ICL_DONE && !is_one) answer = FCI_ICL_ETRUNC;
         if (answer != FCI_ICL_DONE) {
             own.refuse(it.root, levels->ended(), answer, levels->lost());
