@@ -53,11 +53,18 @@ int AnyGroup::call(Collective& it, unsigned looks) noexcept {
     FCI_ASSERT((table != nullptr || levels) && !is_left);
     if (is_long(it)) [[unlikely]] return broadcast_long(it, looks);
     const bool by_levels = goes_by_levels(it);
+    const std::size_t asked = it.bytes;
     const int answer = by_levels ? call_in(*levels, members, longest(), it, looks)
                                  : call_in(*table, members, longest(), it, looks);
     if (answer == FCI_ICL_EPEER) [[unlikely]] {
         const unsigned lost = by_levels ? levels->lost() : table->lost();
         it.lost = lost < members.size() ? lost : FCI_ICL_NO_RANK;  // another one may have said it
+    }
+    const bool is_other = answer == FCI_ICL_DONE && it.bytes != asked;
+    if (is_other && it.kind == FCI_ICL_BROADCAST && long_broadcast) [[unlikely]] {
+        // It may have been the announcement of a long one, whose root waits for all.
+        long_broadcast->refuse(it.root, levels->ended(), FCI_ICL_ETRUNC, FCI_ICL_NO_RANK);
+        return broadcast_long(it, looks);
     }
     return answer;
 }

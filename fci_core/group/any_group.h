@@ -73,7 +73,8 @@ struct AnyGroup : ListLink {
 
 private:
     [[nodiscard]] bool is_long(const Collective& it) const noexcept {
-        return it.kind == FCI_ICL_BROADCAST && long_broadcast && it.bytes > longest();
+        return it.kind == FCI_ICL_BROADCAST && long_broadcast &&
+               (it.bytes > longest() || long_broadcast->goes_on());
     }
     [[nodiscard]] int broadcast_long(Collective& it, unsigned looks) noexcept;
     [[nodiscard]] bool goes_by_levels(const Collective& it) const noexcept;

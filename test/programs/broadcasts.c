@@ -1,9 +1,10 @@
 /* broadcasts.c: long ones, of which every byte is compared, and those around them.
  *
- *   broadcasts SECONDS SEED
+ *   broadcasts SECONDS SEED [lengths]
  *
  * Lengths, roots, communicators and datatypes change; the memory stays the same, so that what comes
- * late would be seen. Some members come late. Prints "broadcasts: COUNT right, BYTES bytes". */
+ * late would be seen. Some members come late. At last, with `lengths`, one of them says another
+ * length, which it alone is told, and nobody waits for it. Prints "broadcasts: COUNT right, BYTES bytes". */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,10 +33,29 @@ static void wrong(uint64_t number, int rank, size_t at, size_t bytes) {
 /* Where byte `at` of the data lies, if they have gaps. */
 static size_t place(size_t at, int gaps) { return gaps ? at / BLOCK * STRIDE + at % BLOCK : at; }
 
+static void differ(unsigned char *data, MPI_Comm comm) {
+    static const int lengths[][2] = {{5000, 100}, {100, 5000}, {5000, 4000}, {200000, 8}};
+    int rank, size;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; ++i) {
+        const int is_other = rank == size - 1;
+        int class = MPI_SUCCESS;
+        const int error = MPI_Bcast(data, lengths[i][is_other], MPI_BYTE, 0, comm);
+        if (error != MPI_SUCCESS) MPI_Error_class(error, &class);
+        if ((class == MPI_ERR_TRUNCATE || class == MPI_ERR_OTHER) != is_other) {
+            fprintf(stderr, "broadcasts: rank %d: lengths %d and %d: error class %d\n", rank,
+                    lengths[i][0], lengths[i][1], class);
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+    }
+}
+
 int main(int argc, char **argv) {
     int rank, size, halves_rank;
     MPI_Init(&argc, &argv);
-    if (argc != 3) MPI_Abort(MPI_COMM_WORLD, 2);
+    if (argc != 3 && argc != 4) MPI_Abort(MPI_COMM_WORLD, 2);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm all, turned;
@@ -80,6 +100,7 @@ int main(int argc, char **argv) {
             MPI_Bcast(&goes_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
         }
     }
+    if (argc == 4) differ(data, all);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
         printf("broadcasts: %llu right, %llu bytes\n", (unsigned long long)number,
