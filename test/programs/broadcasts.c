@@ -4,7 +4,9 @@
  *
  * Lengths, roots, communicators and datatypes change; the memory stays the same, so that what comes
  * late would be seen. Some members come late. At last, with `lengths`, one of them says another
- * length, which it alone is told, and nobody waits for it. Prints "broadcasts: COUNT right, BYTES bytes". */
+ * length, which it alone is told, and nobody waits for it.
+ *
+ * Prints "broadcasts: COUNT right, BYTES bytes". */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
