@@ -235,9 +235,10 @@ void RandomJob::enter_fork_child(unsigned at) {
     const sim::World::Statistics before = job_.world().statistics();
     api::Process& child = job_.process(at);
     child.enter_fork_child();
-    for (unsigned i = 0; i < 3; ++i) {
-        check(child.progress() == api::Process::kOfParent, at, "a child makes progress");
-    }
+    // What its parent had begun may end before, with an error; it is few.
+    int answer = 0;
+    for (unsigned i = 0; i < 100 && answer >= 0; ++i) answer = child.progress();
+    check(answer == api::Process::kOfParent, at, "a child makes progress");
     check(child.wait(-1) == api::Process::kOfParent, at, "a child waits");
     check(!child.arm() && !child.drain(-1), at, "a child sleeps");
     const fci_icl_peer to = Job::id_of(at, (at + 1) % job_.size());
