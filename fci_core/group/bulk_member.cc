@@ -24,6 +24,7 @@ void BulkMember::begin(nhi::PeerId root, std::uint64_t number, std::uint64_t mat
 
 void BulkMember::be_patient(std::size_t window) noexcept {
     window_ = window;
+    pulls_ = number_ <= deaf_until_;
     news_at_ = now();
     patience_ = kPatienceFirst;
     was_late_ = false;
@@ -39,6 +40,8 @@ int BulkMember::advance() {
     if (was_lost_ || pieces_.left() == 0) {
         if (is_busy()) return FCI_ICL_EAGAIN;
         if (!was_lost_) tell(data_.size(), 0);
+        if (!pieces_.has_heard() && deaf_until_ < number_) deaf_until_ = number_ + kDeafFor;
+        if (pieces_.has_heard()) deaf_until_ = 0;
         end();
         return pieces_.left() == 0 ? FCI_ICL_DONE : FCI_ICL_EPEER;
     }

@@ -56,6 +56,7 @@ public:
 
 private:
     static constexpr unsigned kAsksMost = 8;
+    static constexpr std::uint64_t kDeafFor = 64;  // broadcasts, as its root takes it
     static constexpr std::size_t kPullMost = 256;  // pieces of the rest, at a time
     static constexpr Nanoseconds kPatienceFirst = 2'000'000, kPatienceLast = 64'000'000;
 
@@ -81,6 +82,7 @@ private:
     const std::uint64_t name_, key_;
     nhi::PeerId root_ = nhi::kNoPeer;
     std::uint64_t number_ = 0, match_ = 0;
+    std::uint64_t deaf_until_ = 0;  // up to that broadcast no hint is waited for
     std::span<std::byte> data_{};
     Pieces pieces_{};
     std::size_t window_ = 0;
