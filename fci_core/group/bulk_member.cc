@@ -17,7 +17,7 @@ void BulkMember::begin(nhi::PeerId root, std::uint64_t number, std::uint64_t mat
     match_ = match;
     data_ = data;
     told_ = 0;
-    was_lost_ = pulls_ = false;
+    was_lost_ = false;
     be_patient(0);
     (void)hints_.expect(name_, number_, data_);
 }

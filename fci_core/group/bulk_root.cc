@@ -24,7 +24,6 @@ void BulkRoot::begin(std::uint64_t number, std::uint64_t match, std::span<const 
     const Nanoseconds now = messages_.engine().device.now();
     window_ = std::max(hints_.window(), nhi::Hints::kMost);
     first_at_ = sent_at_ = now;
-    has_no_room_ = false;
     Wait::begin(now);
 }
 
