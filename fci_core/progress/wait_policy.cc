@@ -33,10 +33,12 @@ constexpr unsigned kYieldAmongSleepersEvery = 16;
 constexpr Nanoseconds kWatch = 20'000'000;
 constexpr Nanoseconds kLostThatTells = 4;  // one part in so many
 // One that spins among others that yield loses a seventh where there are three: each of them gives
-// the core back at once, but the kernel asks them in turn, at each of its ticks, 4 ms or less. A
-// daemon may come as often, and takes less.
+// the core back at once, but the kernel asks them in turn, at each of its ticks, 4 ms or less, as
+// long as they wait. A daemon that comes as often takes less each time, and others do not stay.
 constexpr Nanoseconds kTurnOfOthers = 5'500'000;
+constexpr Nanoseconds kLossOfTurn = 150'000;
 constexpr Nanoseconds kLostInTurns = 12;  // one part in so many
+constexpr unsigned kWatchesInTurns = 3;  // in a row
 static_assert(kWatch / kTurnOfOthers == 3, "a core of its own was taken so often in 20 ms");
 constexpr Nanoseconds kSharingLastsFirst = 50'000'000;  // then spinning is tried again
 constexpr Nanoseconds kSharingLastsMost = 2'000'000'000;
@@ -115,9 +117,12 @@ void WaitPolicy::watch(const Losses& losses, Nanoseconds now) noexcept {
         losses.time >= 0 && lost >= 0 && lost <= since && since < 4 * kWatch;
     watched_.losses = losses;
     watched_.at = now;
-    const bool in_turns = times > static_cast<std::uint64_t>(since / kTurnOfOthers);
-    const bool loses = lost > since / (in_turns && !shares_core_ ? kLostInTurns : kLostThatTells);
-    const bool shares = says_something && loses;
+    const auto turns = static_cast<Nanoseconds>(times);
+    const bool in_turns = turns > since / kTurnOfOthers && lost > turns * kLossOfTurn &&
+                          lost > since / kLostInTurns;
+    watched_.in_turns = says_something && in_turns ? watched_.in_turns + 1 : 0;
+    const bool takes_turns = !shares_core_ && watched_.in_turns >= kWatchesInTurns;
+    const bool shares = says_something && (takes_turns || lost > since / kLostThatTells);
     if (shares_core_) {
         shares_core_ = shares || now < watched_.shares_until;
     } else if (shares) {

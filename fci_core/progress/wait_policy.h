@@ -90,7 +90,7 @@ public:
     }
     /// What this thread has lost so far. One that spins and loses much of its time shares its core,
     /// whatever the numbers of ranks and cores say; so does one that loses less, but its core at
-    /// each tick of the kernel. A short loss, as by any daemon, says nothing. While it gives its
+    /// each tick of the kernel, and goes on to. A short loss, as by any daemon, says nothing. While it gives its
     /// core away and loses as much all the same, others want it: one that spun among those would
     /// lose little, and they their turns. Else spinning is tried again soon, and each time that it
     /// turns out too early, twice as late as before.
@@ -132,6 +132,7 @@ private:
     struct {
         Nanoseconds at = 0, shares_until = 0;
         Losses losses{0, 0};
+        unsigned in_turns = 0;       // watches in a row that saw it lose its core at each tick
     } watched_;                      // when last, and what was known then
 };
 

@@ -91,20 +91,22 @@ TEST(WaitPolicy, watch__short_losses_say_nothing) {
 
 // They give each turn back at once, so it loses less by them. How often it loses its core tells.
 TEST(WaitPolicy, watch__who_spins_among_others_that_yield_finds_out) {
-    const auto shares = [](std::uint64_t times, Nanoseconds lost) {
+    const auto shares = [](std::uint64_t times, Nanoseconds lost, int watches = 50) {
         Nanoseconds now = kSecond;
         WaitPolicy policy("auto", 1, 1);
         Losses losses{0, 0};
-        for (int watch = 0; watch < 50; ++watch) {
+        for (int watch = 0; watch < watches; ++watch) {
             losses = {losses.time + lost, losses.times + times};
             policy.watch(losses, now += 20 * kMillisecond);
         }
         return gives_advice(policy);
     };
     EXPECT_TRUE(shares(5, 2'800'000)) << "at each tick of 4 ms, among three";
-    EXPECT_TRUE(shares(20, 2 * kMillisecond));
+    EXPECT_TRUE(shares(10, 2 * kMillisecond));
     EXPECT_FALSE(shares(3, 2 * kMillisecond));
     EXPECT_FALSE(shares(20, kMillisecond)) << "a daemon";
+    EXPECT_FALSE(shares(20, 2 * kMillisecond)) << "a daemon on a slow machine";
+    EXPECT_FALSE(shares(10, 4 * kMillisecond, 2)) << "somebody wanted the core for a moment";
     EXPECT_FALSE(shares(0, 2 * kMillisecond));
 }
 
