@@ -199,7 +199,8 @@ int Process::idle() noexcept try {
     empty_turns_ += planned_;
     until_poll_ -= std::min(planned_, until_poll_);
     unsigned work = 0;
-    if (until_poll_ == 0) work = poll_network();
+    const bool polls = until_poll_ == 0;
+    if (polls) work = poll_network();
     if (groups_->outstanding().any()) {
         work += static_cast<unsigned>(groups_->outstanding().advance(0));
     }
@@ -214,7 +215,7 @@ int Process::idle() noexcept try {
         }
         policy_.set_expected(messages_.engine().peers.expected());
         if (policy_.wants_used_time()) policy_.used_time(host_.used_time());
-        progress::WaitStep step = policy_.turn(empty_turns_, device_->now());
+        progress::WaitStep step = policy_.turn(empty_turns_, device_->now(), polls);
         if (step.action == progress::WaitAction::sleep) {
             // Whoever waits for what is not known here, a lock in shared memory say, is not woken.
             // Asked only now: the answer counts what was probed for since it was asked before.

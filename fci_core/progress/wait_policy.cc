@@ -16,7 +16,8 @@ constexpr Nanoseconds kSpinBeforeYield = 200;
 // MPICH comes back after 50-100 ns. A caller that takes longer gives the core away by itself (Open
 // MPI: 150 to 350 ns, where nobody wants it), or computes. To do that for it, too, would double
 // what each of its looks costs; but it may also be slow and not yield, so it is done now and then.
-// Who was away for still longer did give it away, and somebody took it; or it computes.
+// Who was away for still longer did give it away, and somebody took it; or it computes. A call that
+// has asked the network has spent as much as a yield costs, so it yields at once.
 constexpr Nanoseconds kPausingCaller = 130;
 constexpr Nanoseconds kAwayCaller = 1'000;
 static_assert(kSpinBeforeYield > kPausingCaller && kPausingCaller < kAwayCaller);
@@ -152,7 +153,7 @@ void WaitPolicy::set_local_ranks(unsigned local_ranks) noexcept {
     choose();
 }
 
-WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now) noexcept {
+WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now, bool polled) noexcept {
     if (act_ == WaitMode::spin || empty_turns <= spins_) return {};
     if (empty_turns == spins_ + 1) {
         spun_ = 0;
@@ -177,14 +178,15 @@ WaitStep WaitPolicy::turn(unsigned empty_turns, Nanoseconds now) noexcept {
         awake_ -= std::min(pause, kBusyCaller) + kAsk;
         return {};
     }
-    if (spun_ < kSpinBeforeYield && empty_turns <= spins_ + kPausesBeforeYield) return {};
+    const bool spins = spun_ < kSpinBeforeYield && empty_turns <= spins_ + kPausesBeforeYield;
+    if (spins && !polled) return {};
     if (asks_++ == 0) asks_since_ = now;
     const bool is_early = mode_ == WaitMode::automatic &&
                           (now - asks_since_ < kYieldsLast || empty_turns < patience_);
     if (asks_ == kYieldsBeforeSleep && is_early) --asks_;
     if (act_ != WaitMode::sleep || asks_ <= kYieldsBeforeSleep) {
         const bool now_and_then = empty_turns % kPausesForYield == 0 && pause < kAwayCaller;
-        if (pause >= kPausingCaller && !now_and_then) return {};
+        if (pause >= kPausingCaller && !now_and_then && !polled) return {};
         return {WaitAction::yield, 0};
     }
     if (asks_ <= kYieldsBeforeSleep + kAsksJudged) return {};

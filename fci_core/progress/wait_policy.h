@@ -35,8 +35,9 @@ public:
     /// callers that do nothing but ask: one that computes between two calls does not lose its core.
     /// They grow as it goes on asking, and begin again short whenever something happened. After
     /// each it may ask on for a share of that time: it may do a little between two calls all the
-    /// same, and what the others wait for may be at the end of many such.
-    WaitStep turn(unsigned empty_turns, Nanoseconds now) noexcept;
+    /// same, and what the others wait for may be at the end of many such. `polled`: this one
+    /// has asked a network.
+    WaitStep turn(unsigned empty_turns, Nanoseconds now, bool polled) noexcept;
     /// turn() wants to be told first how much processor time this thread has used so far: whoever
     /// computes between two calls uses it, and who gives the core away there as well does not.
     [[nodiscard]] bool wants_used_time() const noexcept;

@@ -35,7 +35,7 @@ Asked ask(WaitPolicy& policy, unsigned turns, Nanoseconds gap, Nanoseconds compu
         now += gap;
         used += computes < 0 ? gap : computes;
         if (policy.wants_used_time()) policy.used_time(used);
-        const WaitStep step = policy.turn(turn, now);
+        const WaitStep step = policy.turn(turn, now, false);
         switch (step.action) {
             case WaitAction::spin: ++asked.spins; break;
             case WaitAction::yield:
@@ -89,7 +89,7 @@ TEST(WaitPolicy, automatic__a_long_wait_sleeps_even_with_a_core) {
 TEST(WaitPolicy, automatic__gives_way_when_cores_are_short) {
     WaitPolicy policy("auto", 8, 2);
     EXPECT_TRUE(gives_advice(policy));
-    EXPECT_EQ(policy.turn(1, 1).action, WaitAction::spin) << "the message may be just arriving";
+    EXPECT_EQ(policy.turn(1, 1, false).action, WaitAction::spin) << "a message may be arriving";
     const Asked asked = ask(policy, 1000, 100);
     EXPECT_GT(asked.yields, 0u);
     EXPECT_GT(asked.sleeps, 0u);
@@ -152,7 +152,7 @@ TEST(WaitPolicy, turn__a_sleep_cut_short_gives_as_much_less) {
         for (unsigned turn = 1; sleeps < 20; ++turn, ++looks) {
             now += 100;
             if (policy.wants_used_time()) policy.used_time(now);
-            const WaitStep step = policy.turn(turn, now);
+            const WaitStep step = policy.turn(turn, now, false);
             if (step.action == WaitAction::yield) now += kSlice;
             if (step.action == WaitAction::sleep) {
                 ++sleeps;
@@ -287,10 +287,22 @@ TEST(WaitPolicy, turn__leaves_yielding_to_a_caller_that_does_it) {
     EXPECT_LE(yields, 1'000u / 10);
 }
 
+// A look that asks the network takes as long as a yield; whoever sends may need this core.
+TEST(WaitPolicy, turn__who_asks_the_network_yields_each_time) {
+    WaitPolicy policy("yield", 8, 2);
+    unsigned first = 1;
+    while (policy.turn(first, first, true).action != WaitAction::yield) ++first;
+    EXPECT_LE(first, 8u);
+    for (unsigned turn = first; turn < first + 100; ++turn) {
+        policy.resumed(turn * kMicrosecond);
+        EXPECT_EQ(policy.turn(turn, turn * kMicrosecond + 400, true).action, WaitAction::yield);
+    }
+}
+
 TEST(WaitPolicy, turn__keeps_the_core_while_the_others_sleep) {
     const auto advice = [](WaitPolicy& policy, unsigned turn, Nanoseconds now) {
         policy.resumed(now - 50);
-        return policy.turn(turn, now).action;
+        return policy.turn(turn, now, false).action;
     };
     WaitPolicy policy("auto", 8, 2);
     EXPECT_EQ(advice(policy, 1000, kMillisecond), WaitAction::yield);
