@@ -75,7 +75,7 @@ void BulkMember::tell(std::size_t at, std::size_t wanted) {
     Note note{};
     note.key = key_;
     note.said = {number_, static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(wanted),
-                 pieces_.has_heard(), 0};
+                 pieces_.has_heard()};
     group::tell(messages_, root_, note);
 }
 

@@ -19,7 +19,7 @@ void BulkRoot::begin(std::uint64_t number, std::uint64_t match, std::span<const 
     for (Member& member : members_) {
         member.had = 0;
         member.is_hearing = false;
-        member.is_over = &member == &members_[self_] || member.refused >= number;
+        member.is_over = &member == &members_[self_];
     }
     const Nanoseconds now = messages_.engine().device.now();
     window_ = std::max(hints_.window(), nhi::Hints::kMost);
@@ -41,12 +41,13 @@ int BulkRoot::advance() {
     return code_;
 }
 
-/// Only who has met a process hears of its death.
+/// And for those who take no part. Only who has met a process hears of its death.
 void BulkRoot::look_for_lost() {
     for (Member& member : members_) {
         if (member.is_over) continue;
         if (messages_.meetings().connected(member.peer) != nullptr &&
             !messages_.engine().peers.is_lost(member.peer)) {
+            member.is_over = refuses(member);
             continue;
         }
         member.is_over = true;
@@ -56,17 +57,21 @@ void BulkRoot::look_for_lost() {
     }
 }
 
+/// No other messages of this broadcast come here.
+bool BulkRoot::refuses(const Member& member) {
+    const mp::Pattern refusal{member.peer, mp::kGroupSpace, match_, 0};
+    if (messages_.probe(refusal, nullptr, nullptr) != mp::kSuccess) return false;
+    mp::Outcome outcome{};
+    (void)messages_.receive(refusal, {}, {}, nullptr, &outcome);
+    return true;
+}
+
 void BulkRoot::hear(nhi::PeerId source, const Said& said) {
     const auto found = std::find_if(members_.begin(), members_.end(),
                                     [&](const Member& it) { return it.peer == source; });
     if (found == members_.end() || said.number < number_) return;
     has_news_ = true;
     const bool is_now = said.number == number_ && !found->is_over;
-    if (said.gives_up != 0) {
-        found->refused = said.number;
-        found->is_over = found->is_over || is_now;
-        return;
-    }
     if (said.wanted != 0) {
         wanted_.push_back({said.number, static_cast<unsigned>(found - members_.begin()), said.at,
                            said.wanted});

@@ -41,7 +41,10 @@ public:
     void hear(nhi::PeerId source, const Said& said);
     [[nodiscard]] bool is_busy() const noexcept { return sending_ != 0; }
 
-    [[nodiscard]] bool is_over() noexcept override { return has_news_ || may_send(); }
+    [[nodiscard]] bool is_over() noexcept override {
+        return has_news_ || may_send() ||
+               messages_.engine().arrived.find({mp::kAnySource, mp::kGroupSpace, match_, 0});
+    }
     [[nodiscard]] bool needs(unsigned) noexcept override { return true; }
     void want_wake(bool) noexcept override {}  // a message wakes by itself
     [[nodiscard]] bool may_be_woken() const noexcept override { return true; }
@@ -58,7 +61,6 @@ private:
         bool is_hearing = false;
         bool is_over = false;             // it has all, or has gone
         std::uint64_t behind_until = 0;   // up to that broadcast no hint waits for it
-        std::uint64_t refused = 0;        // the last one in which it takes no part
     };
     struct Wanted {
         std::uint64_t number;  // of the broadcast; a member may begin before its root
@@ -70,6 +72,7 @@ private:
         return member.behind_until >= number_;
     }
     void look_for_lost();
+    [[nodiscard]] bool refuses(const Member& member);
     void answer();
     void answer(const Wanted& one);
     [[nodiscard]] std::vector<Wanted>::iterator next_wanted() noexcept;

@@ -47,6 +47,7 @@ void Hinting::ask_if_late(EarlyWait& wait, nhi::PeerId before) noexcept try {
 /// The last one of a chain knows whether nobody had a hint.
 void Hinting::end(Exchange& exchange, nhi::PeerId root) noexcept try {
     early_->pass(number_);
+    is_unsure_ = is_unsure_ || exchange.code() == FCI_ICL_EPEER;
     if (exchange.code() != FCI_ICL_DONE) return;
     const Trailer trailer = exchange.trailer();
     const bool was_chain = !by_tree_;

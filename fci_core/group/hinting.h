@@ -40,6 +40,9 @@ public:
     // --- of one that speaks, in each broadcast ---
     void begin() noexcept;
     [[nodiscard]] bool by_tree() const noexcept { return by_tree_; }
+    /// Somebody has gone, so one of them did not get here, nor what its root said of the way of the
+    /// next ones. Whoever waits for this one, by either way, is to hear that there is nothing.
+    [[nodiscard]] bool is_unsure() const noexcept { return is_unsure_; }
     [[nodiscard]] EarlyWait wait() const noexcept;
     /// At the root, which has its data in `exchange`.
     void tell(Exchange& exchange) noexcept;
@@ -53,7 +56,7 @@ public:
                                                            const Members& members) const;
     /// To the one that speaks for the root's host: this one takes no part, if it is a long one.
     void refuse_long(nhi::PeerId speaker, std::uint64_t number) const {
-        group::refuse_long(messages_, speaker, key_, number);
+        send_nothing(messages_, speaker, match_of(key_, number, true));
     }
     /// So much of a long one may be under way by hints. 0: it goes another way.
     [[nodiscard]] std::size_t window() const noexcept;
@@ -78,7 +81,7 @@ private:
     const std::uint64_t key_;
     nhi::Hints* const hints_;
     const std::uint64_t offered_;
-    bool works_ = false, by_tree_ = false;
+    bool works_ = false, by_tree_ = false, is_unsure_ = false;
     std::uint64_t name_ = kNone;
     std::uint64_t number_ = 0;        // of the broadcast
     std::uint64_t plain_until_ = 0;   // up to that one nothing lingers

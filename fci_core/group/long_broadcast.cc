@@ -67,7 +67,7 @@ void LongBroadcast::say_refused() {
     } else if (!speaks()) {
         here_.discard(peers_[speaker_of(part_)]);
     } else if (!is_roots_part()) {
-        refuse_long(messages_, source, key_, number_);
+        send_nothing(messages_, source, match_of(key_, number_, true));
     } else if (self_ != root_) {
         here_.discard(peers_[root_]);
     }

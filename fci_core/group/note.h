@@ -14,8 +14,7 @@ struct Said {
     std::uint64_t number;   // counted from 1; 0: nothing is said of one
     std::uint32_t at;       // up to there it has all; or where what it wants begins
     std::uint32_t wanted;   // so much from there, which is answered by a message; 0: nothing
-    std::uint32_t is_hearing;  // something of it has come by a hint
-    std::uint32_t gives_up;    // it takes no part in it
+    std::uint64_t is_hearing;  // something of it has come by a hint
 };
 
 /// Set by the owner: where the table is, of name 0 where there is none. By another member: it
@@ -37,12 +36,9 @@ inline void tell(mp::MessagePassing& messages, nhi::PeerId peer, const Note& not
                         {}, nullptr);
 }
 
-/// To where a long broadcast comes from: this one takes no part in it.
-inline void refuse_long(mp::MessagePassing& messages, nhi::PeerId root, std::uint64_t key,
-                        std::uint64_t number) {
-    tell(messages, root, {key, {}, 0, 0, 0, {number, 0, 0, 0, 1}});
-}
-/// To one who wants a part of it: that this does not come.
+/// Of a long broadcast. To one who wants a part of it: that this does not come. To where it comes
+/// from, by one who takes no part in it, and need not have the group at all: so this is a message,
+/// which waits there for the other one.
 inline void send_nothing(mp::MessagePassing& messages, nhi::PeerId peer, std::uint64_t match) {
     (void)messages.send({peer, mp::kGroupSpace, mp::kSendImmediate, match, 0, {}}, {}, nullptr);
 }
