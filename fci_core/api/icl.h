@@ -284,7 +284,7 @@ struct fci_icl_group_limits {
     size_t longest;  /* data of one of them, but */
     size_t broadcast; /* those of a broadcast; where that is more, some are refused by all members
                        * alike (FCI_ICL_EUNSUPPORTED), and go another way */
-    int gathers;     /* 0: not what has members on several hosts */
+    size_t gather;   /* what each brings to a gathering; 0: none, but of nothing */
     int keeps_order; /* 0: it combines hosts as they come: only what commutes */
 };
 FCI_ICL_API void fci_icl_group_limits(const fci_icl_group *group,

@@ -96,9 +96,9 @@ void fci_icl_group_leave(fci_icl_context* context, fci_icl_group* group) {
 }
 
 void fci_icl_group_limits(const fci_icl_group* group, struct fci_icl_group_limits* limits) {
-    const bool is_on_one_host = group_of(group).table != nullptr;
-    *limits = {group_of(group).longest(), group_of(group).longest_broadcast(), is_on_one_host,
-               is_on_one_host};
+    const auto& own = group_of(group);
+    const bool is_on_one_host = own.table != nullptr;
+    *limits = {own.longest(), own.longest_broadcast(), own.longest_gather(), is_on_one_host};
 }
 
 int fci_icl_group_call(fci_icl_context* context, fci_icl_group* group,

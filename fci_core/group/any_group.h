@@ -32,6 +32,8 @@ struct AnyGroup : ListLink {
     explicit AnyGroup(Members its) : members(std::move(its)) {}
 
     [[nodiscard]] std::size_t longest() const noexcept;
+    /// Of what each brings to a gathering.
+    [[nodiscard]] std::size_t longest_gather() const noexcept;
     /// Of a broadcast.
     [[nodiscard]] std::size_t longest_broadcast() const noexcept {
         return long_broadcast ? UINT32_MAX : longest();

@@ -24,6 +24,14 @@ constexpr Reduction kFormed{[](void*, const void* in, void* inout) {
                             },
                             nullptr};
 
+/// Of the blocks of a gathering: each was written by one member, and is zero elsewhere.
+void unite(void* user, const void* in, void* inout) {
+    const std::size_t bytes = *static_cast<const std::size_t*>(user);
+    const auto* const from = static_cast<const std::byte*>(in);
+    auto* const to = static_cast<std::byte*>(inout);
+    for (std::size_t i = 0; i < bytes; ++i) to[i] |= from[i];
+}
+
 constexpr Reduction kNothing{[](void*, const void*, void*) {}, nullptr};
 
 std::vector<unsigned> leaders_of(const Parts& parts) {
@@ -99,10 +107,10 @@ int Levels::bring(const void* own, std::size_t* bytes, const Reduction& reductio
     return FCI_ICL_DONE;
 }
 
-void Levels::begin_across(const Steps& steps, std::size_t bytes, int code) noexcept {
+void Levels::begin_across(const Steps& steps, std::size_t bytes, int code, bool deaf) noexcept {
     // What another one says of its data may be anything.
     const std::size_t why = code == FCI_ICL_EPEER ? lost_ : std::min(bytes, Entry::kLong);
-    exchange_.begin(steps, part_, number_, why, code, is_lost_);
+    exchange_.begin(steps, part_, number_, why, code, deaf || is_lost_);
     phase_ = Phase::across;
 }
 
@@ -250,6 +258,21 @@ int Levels::reduce(unsigned root, const void* own, void* result, std::size_t* by
     return end(exchange_.code());
 }
 
+int Levels::gather(unsigned root, const void* own, void* all, std::size_t* bytes,
+                   unsigned looks) noexcept {
+    const std::size_t members = peers_.size();
+    std::size_t total = *bytes * members;
+    FCI_ASSERT(total <= sizeof blocks_);
+    if (phase_ == Phase::none) {
+        std::memset(blocks_, 0, total);
+        if (total != 0) std::memcpy(blocks_ + self_ * *bytes, own, *bytes);
+    }
+    std::size_t united = total;
+    const int answer = reduce(root, blocks_, all, &total, {unite, &united}, looks);
+    *bytes = total / members;
+    return answer;
+}
+
 int Levels::broadcast(unsigned root, void* data, std::size_t* bytes, unsigned looks) noexcept {
     if (is_lost_) return broadcast_in_vain(root);
     if (hinting_.works()) return broadcast_by_leaders(root, data, bytes, looks);
@@ -324,6 +347,10 @@ int Levels::broadcast_by_leaders(unsigned root, void* data, std::size_t* bytes,
 void Levels::begin_chain(const void* data, std::size_t bytes, int code) noexcept {
     const bool is_first = root_part_ == part_;
     const unsigned hosts = parts_.count();
+    if (hinting_.is_unsure()) {
+        begin_across(Steps::tree_and_chain(hosts, part_, root_part_), 0, FCI_ICL_EPEER, true);
+        return;
+    }
     begin_across(hinting_.by_tree() ? Steps::down(hosts, part_, root_part_)
                                     : Steps::chain(hosts, part_, root_part_),
                  bytes, code);

@@ -58,13 +58,6 @@ static inline bool coll_fci_has_group(coll_fci_module *module, ompi_communicator
         (!module->asked && coll_fci_form_groups(module, comm));
 }
 
-/* Whether `bytes` of each member are for its group. All members come to the same answer, because
- * all have as many bytes, whatever their datatypes look like. */
-static inline bool coll_fci_takes(coll_fci_module *module, ompi_communicator_t *comm, size_t bytes)
-{
-    return coll_fci_has_group(module, comm) && bytes <= module->called.limits.longest;
-}
-
 static inline size_t coll_fci_bytes_of(int count, const ompi_datatype_t *datatype)
 {
     return (size_t) count * datatype->super.size;

@@ -215,9 +215,11 @@ int coll_fci_reduce(const void *from, void *to, int count, ompi_datatype_t *data
 
 /* --- gathering --- */
 
+/* All members come to the same answer, because all have as many bytes, whatever their datatypes
+ * look like. */
 static bool takes_gather(coll_fci_module *module, ompi_communicator_t *comm, size_t bytes)
 {
-    return coll_fci_takes(module, comm, bytes) && module->called.limits.gathers;
+    return coll_fci_has_group(module, comm) && bytes <= module->called.limits.gather;
 }
 
 /* Where bytes go to that do not lie together there: first here, then unpacked member by member. */

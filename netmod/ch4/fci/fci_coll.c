@@ -190,7 +190,7 @@ bool MPIDI_FCI_form_group(MPIR_Comm * comm)
     fci_icl_group_limits(group, &limits);
     MPIDI_FCI_COMM(comm).longest = limits.longest;
     MPIDI_FCI_COMM(comm).broadcast = limits.broadcast;
-    MPIDI_FCI_COMM(comm).gathers = limits.gathers;
+    MPIDI_FCI_COMM(comm).gather = limits.gather;
     MPIDI_FCI_COMM(comm).keeps_order = limits.keeps_order;
     return true;
 }

@@ -39,8 +39,8 @@ typedef struct {
     void *direct;               /* addresses by rank, where MPICH would compute no index; or NULL */
     uint64_t match;             /* of what this process sends, but the tag */
     void *group;                /* icl.h's, or NULL */
-    size_t longest, broadcast;  /* data of a process that it takes */
-    bool gathers, keeps_order;
+    size_t longest, broadcast, gather;  /* data of a process that it takes */
+    bool keeps_order;
     bool asked;                 /* for one */
 } MPIDI_FCI_comm_t;
 

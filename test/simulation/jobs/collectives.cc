@@ -42,7 +42,9 @@ std::size_t Collectives::bytes_of(const Member& member, const Collective& one) c
     const bool is_long =
         one.long_bytes != 0 && member.limits.broadcast > member.limits.longest;
     if (is_long) return one.long_bytes / kWord * kWord;
-    return std::min(one.bytes, member.limits.longest) / kWord * kWord;
+    const bool is_gather = one.kind == Kind::gather;
+    const std::size_t most = is_gather ? member.limits.gather : member.limits.longest;
+    return std::min(one.bytes, most) / kWord * kWord;
 }
 
 bool Collectives::begin(fci_icl_context* context, unsigned at, std::size_t number) {
@@ -50,7 +52,6 @@ bool Collectives::begin(fci_icl_context* context, unsigned at, std::size_t numbe
     const Collective& one = all_[number];
     if (one.kind == Kind::form) leave(context, at);
     if (one.kind != Kind::form && member.limits.longest == 0) return false;
-    if (one.kind == Kind::gather && member.limits.gathers == 0) return false;
     member.bytes = bytes_of(member, one);
     const std::size_t count = words(member.bytes);
     member.own.assign(count, 0);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "fci_core/api/icl.h"
@@ -35,20 +36,22 @@ void add(void* user, const void* in, void* inout) {
 /// One collective of all: what each has brought, is given, and answers.
 class Call {
 public:
-    enum class Kind : std::uint8_t { barrier, broadcast, reduce };
+    enum class Kind : std::uint8_t { barrier, broadcast, reduce, gather };
     Kind kind = Kind::barrier;
     unsigned root = FCI_ICL_GROUP_ALL;
     std::size_t words = 0;
 
     int step(Job& job, unsigned rank, Words& data, std::size_t* bytes,
              unsigned* lost = nullptr) const {
-        static constexpr int kKinds[] = {FCI_ICL_BARRIER, FCI_ICL_BROADCAST, FCI_ICL_REDUCE};
+        static constexpr int kKinds[] = {FCI_ICL_BARRIER, FCI_ICL_BROADCAST, FCI_ICL_REDUCE,
+                                         FCI_ICL_GATHER};
         Job::Member& one = job.members[rank];
         std::size_t count = words;
         fci_icl_collective it{};
         it.kind = kKinds[static_cast<unsigned>(kind)];
         it.root = root;
-        it.own = it.data = data.data();
+        it.data = data.data();
+        it.own = data.data() + (kind == Kind::gather ? rank * words : 0);
         it.reduction = {add, &count};
         return group_call(one.context.get(), one.group, it, bytes, lost);
     }
@@ -63,13 +66,18 @@ class Program {
 public:
     Program(Job& job, std::uint64_t seed, unsigned calls)
         : job_(job), prng_(seed), calls_(calls), members_(job.members.size()) {
+        struct fci_icl_group_limits limits{};
+        fci_icl_group_limits(job.members[0].group, &limits);
         for (Call& call : calls_) {
-            call.kind = static_cast<Call::Kind>(prng_.below(3));
-            const bool to_all = call.kind == Call::Kind::reduce && prng_.below(2) == 0;
+            call.kind = static_cast<Call::Kind>(prng_.below(4));
+            const bool to_all = call.kind >= Call::Kind::reduce && prng_.below(2) == 0;
             if (call.kind != Call::Kind::barrier && !to_all) {
                 call.root = static_cast<unsigned>(prng_.below(members_.size()));
             }
-            call.words = prng_.below(prng_.below(4) == 0 ? kWordsMost + 1 : 8);
+            const bool is_gather = call.kind == Call::Kind::gather;
+            const std::size_t most = is_gather ? limits.gather / sizeof(std::uint64_t) : kWordsMost;
+            const std::size_t few = std::min<std::size_t>(most, 8);
+            call.words = prng_.below((prng_.below(4) == 0 ? most : few) + 1);
         }
     }
     void run() {
@@ -108,9 +116,11 @@ private:
         const Call& call = calls_[one.at];
         one.begun = true;
         one.bytes = call.words * sizeof(std::uint64_t);
-        one.data.assign(call.words, 0);
+        const bool is_gather = call.kind == Call::Kind::gather;
+        one.data.assign(call.words * (is_gather ? members_.size() : 1), ~0ull);
         if (call.kind == Call::Kind::broadcast && call.root != rank) return;
-        for (std::size_t i = 0; i < call.words; ++i) one.data[i] = word(one.at, rank, i);
+        const std::size_t place = is_gather ? rank * call.words : 0;
+        for (std::size_t i = 0; i < call.words; ++i) one.data[place + i] = word(one.at, rank, i);
     }
     void check(unsigned rank) {
         const Member& one = members_[rank];
@@ -124,6 +134,12 @@ private:
         }
         if (call.kind == Call::Kind::barrier) return;
         ASSERT_EQ(one.bytes, call.words * sizeof(std::uint64_t));
+        for (std::size_t i = 0; i < one.data.size() && call.kind == Call::Kind::gather; ++i) {
+            if (!is_told) break;
+            const auto of = static_cast<unsigned>(i / call.words);
+            ASSERT_EQ(one.data[i], word(one.at, of, i % call.words)) << "at rank " << rank;
+        }
+        if (call.kind == Call::Kind::gather) return;
         for (std::size_t i = 0; i < call.words; ++i) {
             std::uint64_t expected = 0;
             if (call.kind == Call::Kind::broadcast) {
@@ -153,7 +169,9 @@ TEST(Levels, all__random_collectives_of_hosts_with_one_member_or_several) {
         struct fci_icl_group_limits limits{};
         fci_icl_group_limits(job.members[0].group, &limits);
         EXPECT_EQ(limits.longest, std::size_t{group::Entry::kLong});
-        EXPECT_EQ(limits.gathers, 0);
+        const std::set<unsigned> all(hosts.begin(), hosts.end());
+        const bool is_each_alone = all.size() == hosts.size();
+        EXPECT_EQ(limits.gather, is_each_alone ? 0 : group::Entry::kLong / hosts.size());
         EXPECT_EQ(limits.keeps_order, 0);
         Program(job, seed++, 300).run();
         job.leave();
