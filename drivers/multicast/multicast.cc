@@ -155,6 +155,7 @@ unsigned Multicast::look(unsigned lane) noexcept {
 }
 
 unsigned Multicast::look_for_long() noexcept {
+    ++looks_;
     unsigned expected = stash_is_due_ ? take_stash() : 0;
     for (unsigned lane = 1; lane < kLanes; ++lane) expected += look(lane);
     return expected;

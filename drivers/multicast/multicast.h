@@ -38,6 +38,7 @@ public:
     void withdraw(std::uint64_t name, std::uint64_t number) noexcept override {
         table_.withdraw(name, number);
     }
+    [[nodiscard]] std::uint64_t looks() const noexcept override { return looks_; }
     Status hint(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept override;
 
     [[nodiscard]] bool can_hear() const noexcept { return sockets_.can_hear(); }
@@ -80,6 +81,7 @@ private:
         std::vector<std::byte> bytes;
     };
     std::deque<Stashed> stash_;
+    std::uint64_t looks_ = 0;  // for all that is long
     bool stash_is_due_ = false;
     bool can_segment_ = true, is_quiet_ = false, long_is_watched_ = false;
     std::string why_not_;  // why nothing is sent nor heard; empty: nothing is known against it

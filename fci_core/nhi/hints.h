@@ -57,6 +57,9 @@ public:
     virtual Status expect(std::uint64_t name, std::uint64_t number,
                           std::span<std::byte> to) noexcept = 0;
     virtual void withdraw(std::uint64_t name, std::uint64_t number) noexcept = 0;
+    /// So often this process has looked for all that is longer than a piece. What was sent before
+    /// something that it has heard was here by the next time, or is lost.
+    [[nodiscard]] virtual std::uint64_t looks() const noexcept = 0;
     /// To all that have joined the group, if they hear it; on this host, this process among them,
     /// nobody need hear it. Who sends need not have joined. At most kMost bytes, within the total;
     /// they may be used for anything on return. again: nothing was sent, as there is no room.

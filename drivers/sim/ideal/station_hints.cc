@@ -69,6 +69,7 @@ bool StationHints::arrive(const World::Action& action) {
 }
 
 unsigned StationHints::take() noexcept {
+    ++looks_;
     unsigned taken = 0;
     for (; !here_.empty(); ++taken) {
         const Piece piece = std::move(here_.front());

@@ -26,6 +26,7 @@ public:
     void withdraw(std::uint64_t name, std::uint64_t number) noexcept override {
         table_.withdraw(name, number);
     }
+    [[nodiscard]] std::uint64_t looks() const noexcept override { return looks_; }
     Status hint(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept override;
 
     /// False: there is no room, and it is lost.
@@ -46,6 +47,7 @@ private:
     Station& station_;
     nhi::IndexTable table_;
     std::deque<Piece> here_;
+    std::uint64_t looks_ = 0;
 };
 
 }  // namespace fci::sim
