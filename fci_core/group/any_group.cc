@@ -114,8 +114,8 @@ int AnyGroup::broadcast_long(Collective& it, unsigned looks) noexcept try {
         }
     }
     const int answer = own.advance();
-    if (answer == FCI_ICL_DONE && own.was_unheard()) {
-        levels->hinting().tell_unheard(members.peers[it.root]);
+    if (answer == FCI_ICL_DONE && own.is_lossy()) {
+        levels->hinting().tell_lossy(members.peers[it.root]);
     }
     if (answer == FCI_ICL_EPEER) it.lost = own.lost();
     return answer;

@@ -40,8 +40,9 @@ int BulkMember::advance() {
     if (was_lost_ || pieces_.left() == 0) {
         if (is_busy()) return FCI_ICL_EAGAIN;
         if (!was_lost_) tell(data_.size(), 0);
-        if (!pieces_.has_heard() && deaf_until_ < number_) deaf_until_ = number_ + kDeafFor;
-        if (pieces_.has_heard()) deaf_until_ = 0;
+        unheard_ = pieces_.has_heard() ? 0 : unheard_ + 1;
+        if (unheard_ == 0) deaf_until_ = 0;
+        if (unheard_ > 1 && deaf_until_ < number_) deaf_until_ = number_ + kDeafFor;
         end();
         return pieces_.left() == 0 ? FCI_ICL_DONE : FCI_ICL_EPEER;
     }
@@ -75,7 +76,7 @@ void BulkMember::tell(std::size_t at, std::size_t wanted) {
     Note note{};
     note.key = key_;
     note.said = {number_, static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(wanted),
-                 pieces_.has_heard()};
+                 pieces_.heard_bytes()};
     group::tell(messages_, root_, note);
 }
 
@@ -127,7 +128,9 @@ void BulkMember::end(Ask& ask) noexcept {
     was_late_ = false;
 }
 
+/// There may be turns in which nobody looks for hints.
 void BulkMember::ask_for_gaps() {
+    if (std::exchange(looks_, hints_.looks()) == hints_.looks()) return;
     while (asked_ < kAsksMost) {
         const auto gap = pieces_.next_gap();
         if (!gap) break;

@@ -12,13 +12,12 @@ void BulkRoot::begin(std::uint64_t number, std::uint64_t match, std::span<const 
     number_ = number;
     match_ = match;
     data_ = data;
-    sent_ = 0;
+    sent_ = unheard_ = 0;
     was_sent_ = was_shut_ = false;
     std::erase_if(wanted_, [&](const Wanted& one) { return one.number != number_; });
     code_ = FCI_ICL_DONE;
     for (Member& member : members_) {
         member.had = 0;
-        member.is_hearing = false;
         member.is_over = &member == &members_[self_];
     }
     const Nanoseconds now = messages_.engine().device.now();
@@ -37,8 +36,15 @@ int BulkRoot::advance() {
     const bool is_over =
         std::all_of(members_.begin(), members_.end(), [](const Member& it) { return it.is_over; });
     if (!is_over || is_busy() || next_wanted() != wanted_.end()) return FCI_ICL_EAGAIN;
+    judge();
     data_ = {};
     return code_;
+}
+
+/// Down a tree of 8 hosts the root sends the data three times; what is unheard it sends again.
+void BulkRoot::judge() noexcept {
+    const auto times = static_cast<unsigned>(std::bit_width(members_.size() - 1));
+    lossy_ = lossy_ << 1 | (unheard_ * 3 >= data_.size() * times ? 1u : 0u);
 }
 
 /// And for those who take no part. Only who has met a process hears of its death.
@@ -78,12 +84,16 @@ void BulkRoot::hear(nhi::PeerId source, const Said& said) {
     } else if (is_now && said.at <= data_.size()) {
         found->had = std::max(found->had, said.at);
         found->is_over = found->had == data_.size();
+        const bool was_late = found->behind_until == number_;
+        if (found->is_over && !was_late && said.heard < data_.size()) {
+            unheard_ += data_.size() - said.heard;
+        }
     }
     if (!is_now) return;
-    found->is_hearing = found->is_hearing || said.is_hearing != 0;
-    const bool is_deaf = said.wanted != 0 && said.is_hearing == 0 && was_sent_ &&
-                         messages_.engine().device.now() - first_at_ >= kUnheardMost;
-    if (is_deaf) found->behind_until = number_ + kBehindFor;
+    if (said.heard != 0) found->unheard = 0;
+    const bool is_unheard = said.wanted != 0 && said.heard == 0 && was_sent_ &&
+                            messages_.engine().device.now() - first_at_ >= kUnheardMost;
+    if (is_unheard && ++found->unheard > 1) found->behind_until = number_ + kBehindFor;
 }
 
 /// Of this broadcast; a member that is through may ask for the next one already.
@@ -166,11 +176,6 @@ void BulkRoot::send_hints() {
         if (!std::exchange(was_sent_, true)) first_at_ = sent_at_;
         sent_ += part.size();  // also what nobody hears: it is asked for
     }
-}
-
-bool BulkRoot::was_unheard() const noexcept {
-    return was_sent_ && std::none_of(members_.begin(), members_.end(),
-                        [](const Member& member) { return member.is_hearing; });
 }
 
 }  // namespace fci::group

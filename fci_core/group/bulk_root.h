@@ -6,6 +6,7 @@
 // A member here is the one that speaks for its host.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -35,8 +36,8 @@ public:
     [[nodiscard]] int advance();
     /// After FCI_ICL_EPEER: the host that has gone.
     [[nodiscard]] unsigned lost() const noexcept { return lost_; }
-    /// After the end: nobody had any of it by a hint.
-    [[nodiscard]] bool was_unheard() const noexcept;
+    /// After the end: of the last ones so much was lost that a tree of messages is better.
+    [[nodiscard]] bool is_lossy() const noexcept { return std::popcount(lossy_ & 0xf) > 2; }
     /// What a member says. May throw bad_alloc.
     void hear(nhi::PeerId source, const Said& said);
     [[nodiscard]] bool is_busy() const noexcept { return sending_ != 0; }
@@ -58,8 +59,8 @@ private:
     struct Member {
         nhi::PeerId peer;
         std::uint32_t had = 0;
-        bool is_hearing = false;
         bool is_over = false;             // it has all, or has gone
+        unsigned unheard = 0;             // it has said so often in a row that it hears nothing
         std::uint64_t behind_until = 0;   // up to that broadcast no hint waits for it
     };
     struct Wanted {
@@ -71,6 +72,7 @@ private:
     [[nodiscard]] bool is_behind(const Member& member) const noexcept {
         return member.behind_until >= number_;
     }
+    void judge() noexcept;
     void look_for_lost();
     [[nodiscard]] bool refuses(const Member& member);
     void answer();
@@ -92,6 +94,8 @@ private:
     std::span<const std::byte> data_{};
     std::size_t window_ = 0, sent_ = 0;  // by hints
     std::vector<Wanted> wanted_{};
+    std::uint64_t unheard_ = 0;  // by all that have all, and were not late
+    unsigned lossy_ = 0;  // the last broadcasts, a bit for each, the last one lowest
     unsigned sending_ = 0;  // messages that are under way in `data_`
     Nanoseconds first_at_ = 0, sent_at_ = 0;  // when hints were sent
     bool has_news_ = false, has_no_room_ = false, was_sent_ = false, was_shut_ = false;

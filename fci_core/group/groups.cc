@@ -51,7 +51,7 @@ Groups::Groups(mp::MessagePassing& messages)
 }
 
 void Groups::hear(nhi::PeerId source, const Note& note) {
-    if (note.unheard + note.lacked + note.said.number != 0) {
+    if (note.unheard + note.lacked + note.said.number + note.is_lossy != 0) {
         for (const auto& group : all_) {
             if (group->members.key == note.key && group->levels) {
                 group->hear(messages_, source, note);
@@ -220,7 +220,7 @@ int Groups::find(Group& group, bool crowded) {
         FCI_ASSERT(joined == (table.name != 0));  // it is here
         for (const nhi::PeerId peer : group.members().peers) {
             if (peer == nhi::kSelf) continue;
-            tell(messages_, peer, {group.members().key, table, 0, 0, 0, {}});
+            tell(messages_, peer, {group.members().key, table, 0, 0, 0, {}, 0});
         }
         return joined ? FCI_ICL_DONE : FCI_ICL_EUNREACHABLE;
     }
@@ -229,7 +229,7 @@ int Groups::find(Group& group, bool crowded) {
     if (table.name == 0) return FCI_ICL_EUNREACHABLE;
     if (join(group, table)) return FCI_ICL_DONE;
     tell(messages_, owner,
-         {group.members().key, table, group.members().self + std::uint64_t{1}, 0, 0, {}});
+         {group.members().key, table, group.members().self + std::uint64_t{1}, 0, 0, {}, 0});
     return FCI_ICL_EUNREACHABLE;
 }
 

@@ -1,5 +1,6 @@
 #include "fci_core/group/hinting.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -40,7 +41,7 @@ void Hinting::tell(Exchange& exchange) noexcept {
 void Hinting::ask_if_late(EarlyWait& wait, nhi::PeerId before) noexcept try {
     if (by_tree_ || !wait.waits() || !wait.must_ask(now())) return;
     ++messages_.engine().counters.hints_asked;
-    group::tell(messages_, before, {key_, {}, 0, 0, number_, {}});
+    group::tell(messages_, before, {key_, {}, 0, 0, number_, {}, 0});
 } catch (const std::bad_alloc&) {  // later
 }
 
@@ -54,7 +55,7 @@ void Hinting::end(Exchange& exchange, nhi::PeerId root) noexcept try {
     by_tree_ = trailer.by_tree != 0;
     if (was_chain && by_tree_) off_until_ = now() + kOff;  // at all members about then
     if (!was_chain || root == nhi::kNoPeer || trailer.is_heard != 0) return;
-    group::tell(messages_, root, {key_, {}, 0, number_, 0, {}});
+    group::tell(messages_, root, {key_, {}, 0, number_, 0, {}, 0});
 } catch (const std::bad_alloc&) {  // it is said of the next one
 }
 
@@ -67,24 +68,25 @@ std::unique_ptr<LongBroadcast> Hinting::make_long(const Parts& parts,
 }
 
 std::size_t Hinting::window() const noexcept {
-    return now() >= off_until_ ? hints_->window() : 0;
+    return now() >= std::max(off_until_, long_off_until_) ? hints_->window() : 0;
 }
 
-void Hinting::tell_unheard(nhi::PeerId root) noexcept try {
-    if (root == nhi::kSelf) return hear_unheard();
-    group::tell(messages_, root, {key_, {}, 0, 1, 0, {}});
+void Hinting::tell_lossy(nhi::PeerId root) noexcept try {
+    if (root == nhi::kSelf) return hear_lossy();
+    group::tell(messages_, root, {key_, {}, 0, 0, 0, {}, 1});
 } catch (const std::bad_alloc&) {  // it is said of the next one
 }
 
 // --- what others say ---
 
 void Hinting::hear(nhi::PeerId source, const Note& note) noexcept try {
+    if (note.is_lossy != 0) return hear_lossy();
     if (note.lacked == 0) return hear_unheard();
     if (early_ == nullptr) return;
     if (note.unheard != 0) return;  // the answer to what this process lacked
     plain_until_ = number_ + kPlain;
     // Whatever goes there pushes what lingers.
-    group::tell(messages_, source, {key_, {}, 0, note.lacked, note.lacked, {}});
+    group::tell(messages_, source, {key_, {}, 0, note.lacked, note.lacked, {}, 0});
 } catch (const std::bad_alloc&) {  // it asks again
 }
 
@@ -100,6 +102,19 @@ void Hinting::hear_unheard() noexcept {
                    "every 10 s\n"
                    "  cause    a switch or a firewall between the hosts drops it\n"
                    "  remedy   let UDP to 239.255.0.0/16 pass (docs/hosts.md); or do without: "
+                   "FCI_MULTICAST=off");
+}
+
+void Hinting::hear_lossy() noexcept {
+    if (now() < long_off_until_) return;
+    long_off_until_ = now() + kOff;
+    ++messages_.engine().counters.hints_off;
+    log::hint_once(true,
+                   "much of what is sent by multicast is lost, so long broadcasts go by TCP, and it "
+                   "is tried again every 10 s\n"
+                   "  cause    a switch lets only so much of it pass (storm control), a host is "
+                   "deaf, or a network is wireless\n"
+                   "  remedy   raise that limit (docs/hosts.md); or do without: "
                    "FCI_MULTICAST=off");
 }
 

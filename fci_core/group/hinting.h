@@ -60,8 +60,8 @@ public:
     }
     /// So much of a long one may be under way by hints. 0: it goes another way.
     [[nodiscard]] std::size_t window() const noexcept;
-    /// Nobody has heard hints of `root`, which are this process's, or those of its host.
-    void tell_unheard(nhi::PeerId root) noexcept;
+    /// Too much is lost of what `root` sends, which is this process, or of its host.
+    void tell_lossy(nhi::PeerId root) noexcept;
 
     /// What another member says.
     void hear(nhi::PeerId source, const Note& note) noexcept;
@@ -76,6 +76,7 @@ private:
 
     [[nodiscard]] Nanoseconds now() const noexcept { return messages_.engine().device.now(); }
     void hear_unheard() noexcept;
+    void hear_lossy() noexcept;
 
     mp::MessagePassing& messages_;
     const std::uint64_t key_;
@@ -86,7 +87,7 @@ private:
     std::uint64_t number_ = 0;        // of the broadcast
     std::uint64_t plain_until_ = 0;   // up to that one nothing lingers
     std::unique_ptr<Early> early_{};
-    Nanoseconds off_until_ = 0;
+    Nanoseconds off_until_ = 0, long_off_until_ = 0;
     unsigned unheard_ = 0, own_ = 0;  // of the last hints of this process
 };
 

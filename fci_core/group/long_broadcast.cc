@@ -164,8 +164,8 @@ void LongBroadcast::begin_down() {
     }
 }
 
-bool LongBroadcast::was_unheard() const noexcept {
-    return speaks() && is_roots_part() && out_->was_unheard();
+bool LongBroadcast::is_lossy() const noexcept {
+    return speaks() && is_roots_part() && out_->is_lossy();
 }
 
 void LongBroadcast::hear(nhi::PeerId source, const Said& said) {

@@ -54,8 +54,8 @@ public:
     [[nodiscard]] int advance();
     /// After FCI_ICL_EPEER: his rank, or FCI_ICL_NO_RANK.
     [[nodiscard]] unsigned lost() const noexcept { return lost_; }
-    /// After the end: it went from this host to all others, and nobody had any of it by a hint.
-    [[nodiscard]] bool was_unheard() const noexcept;
+    /// After the end: of those that went from this host to all others too much was lost.
+    [[nodiscard]] bool is_lossy() const noexcept;
     void hear(nhi::PeerId source, const Said& said);
 
     /// nullptr: for messages.

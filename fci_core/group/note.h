@@ -14,12 +14,13 @@ struct Said {
     std::uint64_t number;   // counted from 1; 0: nothing is said of one
     std::uint32_t at;       // up to there it has all; or where what it wants begins
     std::uint32_t wanted;   // so much from there, which is answered by a message; 0: nothing
-    std::uint64_t is_hearing;  // something of it has come by a hint
+    std::uint64_t heard;    // so much has come by hints
 };
 
 /// Set by the owner: where the table is, of name 0 where there is none. By another member: it
 /// cannot join the table of this name. By the last one of a chain: nobody had a hint of that
-/// broadcast. By one in it: it lacks that broadcast, which may linger at the one before.
+/// broadcast. By one in it: it lacks that broadcast, which may linger at the one before. By who
+/// speaks for the root of long ones: too much of them is lost.
 struct Note {
     std::uint64_t key;
     Table table;
@@ -27,6 +28,7 @@ struct Note {
     std::uint64_t unheard;  // 0, or the broadcast; then nothing else but the key is said
     std::uint64_t lacked;   // likewise
     Said said;              // likewise, if it has a number
+    std::uint64_t is_lossy;  // likewise
 };
 
 /// It fails only where the peer is lost, which whoever waits for it sees.

@@ -21,10 +21,12 @@ public:
         have_.assign((bytes + kBytes - 1) / kBytes, false);
         bytes_ = bytes;
         left_ = have_.size();
-        first_left_ = heard_ = heard_before_ = looked_ = 0;
+        first_left_ = heard_ = heard_before_ = heard_bytes_ = looked_ = 0;
     }
     [[nodiscard]] std::size_t left() const noexcept { return left_; }
     [[nodiscard]] bool has_heard() const noexcept { return heard_ != 0; }
+    /// By hints.
+    [[nodiscard]] std::size_t heard_bytes() const noexcept { return heard_bytes_; }
     /// All before that byte are here.
     [[nodiscard]] std::size_t first_bytes() noexcept {
         while (first_left_ < have_.size() && have_[first_left_]) ++first_left_;
@@ -44,6 +46,7 @@ public:
         if (bytes != std::min(kBytes, bytes_ - at)) return false;
         take(piece);
         heard_ = std::max(heard_, piece + 1);
+        heard_bytes_ += bytes;
         return true;
     }
 
@@ -85,6 +88,7 @@ private:
     std::size_t left_ = 0;          // that are lacking
     std::size_t first_left_ = 0;    // all before are here
     std::size_t heard_ = 0;         // behind the last that has come by a hint,
+    std::size_t heard_bytes_ = 0;
     std::size_t heard_before_ = 0;  // and behind that at the last turn
     std::size_t looked_ = 0;        // what is lacking before was told of
 };
