@@ -190,6 +190,9 @@ std::string Chooser::merits(const Candidate& winner) const {
     std::string text = nature_text(winner.rank.nature, *winner.interface);
     if (leads_to_launcher(winner)) text += ", towards the launcher";
     if (!winner.rank.no_default) text += ", has the default route";
+    if (!winner.interface->has_multicast && !winner.interface->is_loopback) {
+        text += ", without multicast (ip link set " + winner.interface->name + " multicast on)";
+    }
     if (pattern_) text += ", as FCI_NET=" + wanted_ + " says";
     if (is_loopback_address(winner.host)) {
         text += ": only processes on this host can be reached";

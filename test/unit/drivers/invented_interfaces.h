@@ -26,7 +26,7 @@ public:
         added.index = static_cast<int>(host_.interfaces.size());
         added.name = name;
         added.kind = kind;
-        added.is_up = added.has_link = added.is_hardware_type = true;
+        added.is_up = added.has_link = added.is_hardware_type = added.has_multicast = true;
         give(added, address);
         return added;
     }

@@ -40,6 +40,12 @@ TEST(NetworkChoice, choose__virtual_ones_where_there_are_no_others) {
     EXPECT_EQ(host.chosen(), "10.0.0.1 (eth0)");
 }
 
+TEST(NetworkChoice, choose__says_that_broadcasts_cannot_go_by_multicast) {
+    Invented host;
+    host.physical("eth0", "10.0.0.1/24").has_multicast = false;
+    EXPECT_EQ(host.why("eth0"), "physical, without multicast (ip link set eth0 multicast on)");
+}
+
 TEST(NetworkChoice, choose__names_count_where_the_kernel_tells_no_kind) {
     Invented host;
     host.physical("docker0", "172.17.0.1/16");
