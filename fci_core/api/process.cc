@@ -198,9 +198,8 @@ int Process::idle() noexcept try {
     if (wake_ == Wake::armed) end_sleep();
     empty_turns_ += planned_;
     until_poll_ -= std::min(planned_, until_poll_);
-    unsigned work = 0;
     const bool polls = until_poll_ == 0;
-    if (polls) work = poll_network();
+    unsigned work = polls ? poll_network() : 0;
     if (groups_->outstanding().any()) {
         work += static_cast<unsigned>(groups_->outstanding().advance(0));
     }

@@ -18,6 +18,8 @@ libfci_group_la_SOURCES = \
 	%D%/group.h \
 	%D%/groups.cc \
 	%D%/groups.h \
+	%D%/gathering.cc \
+	%D%/gathering.h \
 	%D%/handover.cc \
 	%D%/handover.h \
 	%D%/hinting.cc \

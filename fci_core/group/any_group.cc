@@ -2,6 +2,7 @@
 
 #include <new>
 #include <span>
+#include <type_traits>
 
 #include "fci_core/base/assert.h"
 
@@ -27,7 +28,10 @@ int call_in(Part& part, const Members& members, std::size_t longest, Collective&
     if (it.kind == FCI_ICL_REDUCE) {
         return part.reduce(it.root, it.own, it.data, &it.bytes, it.reduction, looks);
     }
-    return part.gather(it.root, it.own, it.data, &it.bytes, looks);
+    if constexpr (std::is_same_v<Part, Group>) {
+        return part.gather(it.root, it.own, it.data, &it.bytes, looks);
+    }
+    return FCI_ICL_EUNSUPPORTED;
 }
 
 }  // namespace
@@ -37,7 +41,14 @@ std::size_t AnyGroup::longest() const noexcept {
 }
 
 std::size_t AnyGroup::longest_gather() const noexcept {
-    return table != nullptr ? longest() : levels->longest_gather();
+    return table != nullptr ? longest() : Gathering::longest(*levels);
+}
+
+/// Over hosts.
+int AnyGroup::gather(Collective& it, unsigned looks) noexcept {
+    const bool has_root = it.root < members.size() || it.root == Group::kAll;
+    if (!has_root || it.bytes > longest_gather()) return FCI_ICL_EINVAL;
+    return gathering.call(*levels, members.self, it, looks);
 }
 
 /// What all members end together, where there are levels; what one member begins or ends only
@@ -54,9 +65,10 @@ int AnyGroup::call(Collective& it, unsigned looks) noexcept {
     if (is_long(it)) [[unlikely]] return broadcast_long(it, looks);
     const bool by_levels = goes_by_levels(it);
     const std::size_t asked = it.bytes;
-    const std::size_t most = it.kind == FCI_ICL_GATHER ? longest_gather() : longest();
-    const int answer = by_levels ? call_in(*levels, members, most, it, looks)
-                                 : call_in(*table, members, most, it, looks);
+    const int answer = !by_levels ? call_in(*table, members, longest(), it, looks)
+                       : it.kind == FCI_ICL_GATHER
+                           ? gather(it, looks)
+                           : call_in(*levels, members, longest(), it, looks);
     if (answer == FCI_ICL_EPEER) [[unlikely]] {
         const unsigned lost = by_levels ? levels->lost() : table->lost();
         it.lost = lost < members.size() ? lost : FCI_ICL_NO_RANK;  // another one may have said it

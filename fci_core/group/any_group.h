@@ -8,6 +8,7 @@
 
 #include "fci_core/base/intrusive_list.h"
 #include "fci_core/base/result.h"
+#include "fci_core/group/gathering.h"
 #include "fci_core/group/group.h"
 #include "fci_core/group/levels.h"
 #include "fci_core/group/long_broadcast.h"
@@ -21,6 +22,7 @@ struct AnyGroup : ListLink {
     Members members;
     Group* table = nullptr;            // of all, where they share a host
     std::unique_ptr<Levels> levels{};  // over hosts; or beside a table of many with a core each
+    Gathering gathering;               // in these
     std::unique_ptr<LongBroadcast> long_broadcast{};  // by these levels, where there are hints
     Group* forming = nullptr;          // what of it is being formed; nullptr: all are
     int formed = FCI_ICL_OK;           // the members of this part
@@ -78,6 +80,7 @@ private:
         return it.kind == FCI_ICL_BROADCAST && long_broadcast &&
                (it.bytes > longest() || long_broadcast->goes_on());
     }
+    [[nodiscard]] int gather(Collective& it, unsigned looks) noexcept;
     [[nodiscard]] int broadcast_long(Collective& it, unsigned looks) noexcept;
     [[nodiscard]] bool goes_by_levels(const Collective& it) const noexcept;
 };

@@ -24,7 +24,7 @@ void BulkMember::begin(nhi::PeerId root, std::uint64_t number, std::uint64_t mat
 
 void BulkMember::be_patient(std::size_t window) noexcept {
     window_ = window;
-    pulls_ = number_ <= deaf_until_;
+    pulls_ = number_ <= deaf_.until;
     news_at_ = now();
     patience_ = kPatienceFirst;
     was_late_ = false;
@@ -40,9 +40,9 @@ int BulkMember::advance() {
     if (was_lost_ || pieces_.left() == 0) {
         if (is_busy()) return FCI_ICL_EAGAIN;
         if (!was_lost_) tell(data_.size(), 0);
-        unheard_ = pieces_.has_heard() ? 0 : unheard_ + 1;
-        if (unheard_ == 0) deaf_until_ = 0;
-        if (unheard_ > 1 && deaf_until_ < number_) deaf_until_ = number_ + kDeafFor;
+        deaf_.unheard = pieces_.has_heard() ? 0 : deaf_.unheard + 1;
+        if (deaf_.unheard == 0) deaf_.until = 0;
+        if (deaf_.unheard > 1 && deaf_.until < number_) deaf_.until = number_ + kDeafFor;
         end();
         return pieces_.left() == 0 ? FCI_ICL_DONE : FCI_ICL_EPEER;
     }
@@ -130,7 +130,7 @@ void BulkMember::end(Ask& ask) noexcept {
 
 /// There may be turns in which nobody looks for hints.
 void BulkMember::ask_for_gaps() {
-    if (std::exchange(looks_, hints_.looks()) == hints_.looks()) return;
+    if (!pieces_.begin_turn(hints_.looks())) return;
     while (asked_ < kAsksMost) {
         const auto gap = pieces_.next_gap();
         if (!gap) break;

@@ -82,9 +82,10 @@ private:
     const std::uint64_t name_, key_;
     nhi::PeerId root_ = nhi::kNoPeer;
     std::uint64_t number_ = 0, match_ = 0;
-    std::uint64_t looks_ = 0;       // for hints, when gaps were asked for
-    std::uint64_t unheard_ = 0;     // the last ones, so many in a row
-    std::uint64_t deaf_until_ = 0;  // up to that broadcast no hint is waited for
+    struct {
+        std::uint64_t unheard = 0;  // the last broadcasts, so many in a row
+        std::uint64_t until = 0;    // up to that broadcast no hint is waited for
+    } deaf_;
     std::span<std::byte> data_{};
     Pieces pieces_{};
     std::size_t window_ = 0;

@@ -12,7 +12,7 @@ void BulkRoot::begin(std::uint64_t number, std::uint64_t match, std::span<const 
     number_ = number;
     match_ = match;
     data_ = data;
-    sent_ = unheard_ = 0;
+    sent_ = losses_.unheard = 0;
     was_sent_ = was_shut_ = false;
     std::erase_if(wanted_, [&](const Wanted& one) { return one.number != number_; });
     code_ = FCI_ICL_DONE;
@@ -22,7 +22,7 @@ void BulkRoot::begin(std::uint64_t number, std::uint64_t match, std::span<const 
     }
     const Nanoseconds now = messages_.engine().device.now();
     window_ = std::max(hints_.window(), nhi::Hints::kMost);
-    first_at_ = sent_at_ = now;
+    sent_at_ = {now, now};
     Wait::begin(now);
 }
 
@@ -44,7 +44,9 @@ int BulkRoot::advance() {
 /// Down a tree of 8 hosts the root sends the data three times; what is unheard it sends again.
 void BulkRoot::judge() noexcept {
     const auto times = static_cast<unsigned>(std::bit_width(members_.size() - 1));
-    lossy_ = lossy_ << 1 | (unheard_ * 3 >= data_.size() * times ? 1u : 0u);
+    FCI_ASSERT(times != 0);  // a message is a hint where there are two hosts
+    const bool is_too_much = losses_.unheard * 3 >= data_.size() * times;
+    losses_.lossy = losses_.lossy << 1 | (is_too_much ? 1u : 0u);
 }
 
 /// And for those who take no part. Only who has met a process hears of its death.
@@ -86,13 +88,13 @@ void BulkRoot::hear(nhi::PeerId source, const Said& said) {
         found->is_over = found->had == data_.size();
         const bool was_late = found->behind_until == number_;
         if (found->is_over && !was_late && said.heard < data_.size()) {
-            unheard_ += data_.size() - said.heard;
+            losses_.unheard += data_.size() - said.heard;
         }
     }
     if (!is_now) return;
     if (said.heard != 0) found->unheard = 0;
     const bool is_unheard = said.wanted != 0 && said.heard == 0 && was_sent_ &&
-                            messages_.engine().device.now() - first_at_ >= kUnheardMost;
+                            messages_.engine().device.now() - sent_at_.first >= kUnheardMost;
     if (is_unheard && ++found->unheard > 1) found->behind_until = number_ + kBehindFor;
 }
 
@@ -135,7 +137,7 @@ void BulkRoot::answer(const Wanted& one) {
 /// it may have been this process that had no core.
 void BulkRoot::leave_behind() noexcept {
     const bool is_shut = sent_ < data_.size() && sent_ >= window_end() &&
-                         messages_.engine().device.now() - sent_at_ >= kShutMost;
+                         messages_.engine().device.now() - sent_at_.last >= kShutMost;
     if (!std::exchange(was_shut_, is_shut) || !is_shut) return;
     const std::size_t end = window_end();
     for (Member& member : members_) {
@@ -172,8 +174,8 @@ void BulkRoot::send_hints() {
             has_no_room_ = true;
             return;
         }
-        sent_at_ = messages_.engine().device.now();
-        if (!std::exchange(was_sent_, true)) first_at_ = sent_at_;
+        sent_at_.last = messages_.engine().device.now();
+        if (!std::exchange(was_sent_, true)) sent_at_.first = sent_at_.last;
         sent_ += part.size();  // also what nobody hears: it is asked for
     }
 }

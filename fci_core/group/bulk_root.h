@@ -37,7 +37,7 @@ public:
     /// After FCI_ICL_EPEER: the host that has gone.
     [[nodiscard]] unsigned lost() const noexcept { return lost_; }
     /// After the end: of the last ones so much was lost that a tree of messages is better.
-    [[nodiscard]] bool is_lossy() const noexcept { return std::popcount(lossy_ & 0xf) > 2; }
+    [[nodiscard]] bool is_lossy() const noexcept { return std::popcount(losses_.lossy & 0xf) > 2; }
     /// What a member says. May throw bad_alloc.
     void hear(nhi::PeerId source, const Said& said);
     [[nodiscard]] bool is_busy() const noexcept { return sending_ != 0; }
@@ -94,10 +94,14 @@ private:
     std::span<const std::byte> data_{};
     std::size_t window_ = 0, sent_ = 0;  // by hints
     std::vector<Wanted> wanted_{};
-    std::uint64_t unheard_ = 0;  // by all that have all, and were not late
-    unsigned lossy_ = 0;  // the last broadcasts, a bit for each, the last one lowest
+    struct {
+        std::uint64_t unheard = 0;  // by all that have all, and were not late
+        unsigned lossy = 0;         // the last broadcasts, a bit for each, the last one lowest
+    } losses_;
     unsigned sending_ = 0;  // messages that are under way in `data_`
-    Nanoseconds first_at_ = 0, sent_at_ = 0;  // when hints were sent
+    struct {
+        Nanoseconds first = 0, last = 0;
+    } sent_at_;  // hints
     bool has_news_ = false, has_no_room_ = false, was_sent_ = false, was_shut_ = false;
     int code_ = FCI_ICL_DONE;
     unsigned lost_ = 0;

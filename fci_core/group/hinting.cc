@@ -110,8 +110,8 @@ void Hinting::hear_lossy() noexcept {
     long_off_until_ = now() + kOff;
     ++messages_.engine().counters.hints_off;
     log::hint_once(true,
-                   "much of what is sent by multicast is lost, so long broadcasts go by TCP, and it "
-                   "is tried again every 10 s\n"
+                   "much of what is sent by multicast is lost, so long broadcasts go by TCP, and "
+                   "it is tried again every 10 s\n"
                    "  cause    a switch lets only so much of it pass (storm control), a host is "
                    "deaf, or a network is wireless\n"
                    "  remedy   raise that limit (docs/hosts.md); or do without: "

@@ -24,14 +24,6 @@ constexpr Reduction kFormed{[](void*, const void* in, void* inout) {
                             },
                             nullptr};
 
-/// Of the blocks of a gathering: each was written by one member, and is zero elsewhere.
-void unite(void* user, const void* in, void* inout) {
-    const std::size_t bytes = *static_cast<const std::size_t*>(user);
-    const auto* const from = static_cast<const std::byte*>(in);
-    auto* const to = static_cast<std::byte*>(inout);
-    for (std::size_t i = 0; i < bytes; ++i) to[i] |= from[i];
-}
-
 constexpr Reduction kNothing{[](void*, const void*, void*) {}, nullptr};
 
 std::vector<unsigned> leaders_of(const Parts& parts) {
@@ -256,21 +248,6 @@ int Levels::reduce(unsigned root, const void* own, void* result, std::size_t* by
     if (takes && *bytes != 0) std::memcpy(result, exchange_.data(), *bytes);
     *bytes = exchange_.length();
     return end(exchange_.code());
-}
-
-int Levels::gather(unsigned root, const void* own, void* all, std::size_t* bytes,
-                   unsigned looks) noexcept {
-    const std::size_t members = peers_.size();
-    std::size_t total = *bytes * members;
-    FCI_ASSERT(total <= sizeof blocks_);
-    if (phase_ == Phase::none) {
-        std::memset(blocks_, 0, total);
-        if (total != 0) std::memcpy(blocks_ + self_ * *bytes, own, *bytes);
-    }
-    std::size_t united = total;
-    const int answer = reduce(root, blocks_, all, &total, {unite, &united}, looks);
-    *bytes = total / members;
-    return answer;
 }
 
 int Levels::broadcast(unsigned root, void* data, std::size_t* bytes, unsigned looks) noexcept {

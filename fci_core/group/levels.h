@@ -37,10 +37,6 @@ public:
     [[nodiscard]] int reduce(unsigned root, const void* own, void* result, std::size_t* bytes,
                              const Reduction& reduction, unsigned looks) noexcept;
 
-    /// Of up to longest_gather() bytes of each.
-    [[nodiscard]] int gather(unsigned root, const void* own, void* all, std::size_t* bytes,
-                             unsigned looks) noexcept;
-
     [[nodiscard]] const Parts& parts() const noexcept { return parts_; }
     [[nodiscard]] Group* here() const noexcept { return here_; }
     [[nodiscard]] Group* between() const noexcept { return between_; }
@@ -48,11 +44,6 @@ public:
     [[nodiscard]] unsigned lost() const noexcept { return lost_; }
     /// Of data, in all parts alike.
     [[nodiscard]] std::size_t longest() const noexcept { return longest_; }
-    /// Of what a member brings to a gathering. 0: where each is alone on its host, messages of the
-    /// MPI above are as fast to all, and faster to one.
-    [[nodiscard]] std::size_t longest_gather() const noexcept {
-        return parts_.count() == peers_.size() ? 0 : longest_ / peers_.size();
-    }
     /// For what, in the collective that is under way. nullptr: for one message, like a receive.
     [[nodiscard]] progress::Wait* waiting() noexcept {
         if (phase_ != Phase::across) return here_;
@@ -107,8 +98,6 @@ private:
     std::uint64_t number_ = 0;  // of the collective
     std::uint64_t longest_ = Entry::kLong;
     Hinting hinting_;
-    /// Of all members, each in its place, in a gathering: what this one brings, else zero.
-    alignas(64) std::byte blocks_[Entry::kLong]{};
     Exchange exchange_;  // also where there are no messages: it has what is on its way
 };
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "fci_core/base/assert.h"
@@ -50,6 +52,10 @@ public:
         return true;
     }
 
+    /// Hints were looked for so often. False: not again since the last turn.
+    [[nodiscard]] bool begin_turn(std::uint64_t looks) noexcept {
+        return std::exchange(looks_, looks) != looks;
+    }
     struct Range {
         std::size_t at, bytes;
     };
@@ -89,6 +95,7 @@ private:
     std::size_t first_left_ = 0;    // all before are here
     std::size_t heard_ = 0;         // behind the last that has come by a hint,
     std::size_t heard_bytes_ = 0;
+    std::uint64_t looks_ = 0;
     std::size_t heard_before_ = 0;  // and behind that at the last turn
     std::size_t looked_ = 0;        // what is lacking before was told of
 };

@@ -91,10 +91,10 @@ public:
     }
     /// What this thread has lost so far. One that spins and loses much of its time shares its core,
     /// whatever the numbers of ranks and cores say; so does one that loses less, but its core at
-    /// each tick of the kernel, and goes on to. A short loss, as by any daemon, says nothing. While it gives its
-    /// core away and loses as much all the same, others want it: one that spun among those would
-    /// lose little, and they their turns. Else spinning is tried again soon, and each time that it
-    /// turns out too early, twice as late as before.
+    /// each tick of the kernel, and goes on to. A short loss, as by any daemon, says nothing. While
+    /// it gives its core away and loses as much all the same, others want it: one that spun among
+    /// those would lose little, and they their turns. Else spinning is tried again soon, and each
+    /// time that it turns out too early, twice as late as before.
     void watch(const Losses& losses, Nanoseconds now) noexcept;
     [[nodiscard]] bool wants_watch(Nanoseconds now) const noexcept;
     /// "spin (2 local ranks on 2 cores)"
