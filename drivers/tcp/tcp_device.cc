@@ -90,7 +90,7 @@ void TcpDevice::open_hints() {
         }
     };
     hints_ = std::make_unique<multicast::Multicast>(
-        multicast::Place::of(own_.settings.job, own_.settings.ports), own_.card.host, watch);
+        multicast::Place::of(own_.settings.launch, own_.settings.ports), own_.card.host, watch);
     turn_.set_hints(hints_.get());
 }
 

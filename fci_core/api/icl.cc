@@ -109,6 +109,7 @@ int fci_icl_open(const struct fci_icl_config* config, fci_icl_context** context,
         options.job_ranks = config->job_ranks;
         options.local_ranks = config->local_ranks;
         std::memcpy(&options.card, config->card, sizeof options.card);
+        if (config->launch != nullptr) options.launch = config->launch;
         if (config->user_agent != nullptr) options.user_agent = config->user_agent;
         fci::Status status = fci::Status::ok;
         std::unique_ptr<Process> opened = fci::api::open_process(options, &status, &error);

@@ -53,6 +53,9 @@ struct fci_icl_config {
     uint32_t job_ranks;       /* processes of this job, on all hosts; 0: ask the launcher */
     uint32_t local_ranks;     /* of them, on this host; 0: ask the launcher */
     unsigned char card[FCI_ICL_CARD_BYTES]; /* wanted card; port 0: any */
+    const char *launch;       /* a name that the launcher gave to what it started, alike at all of
+                                 it: what this job sends by multicast, no other one hears. NULL:
+                                 as the launcher's environment has it, or none */
     const char *user_agent;   /* who asks, for the line of FCI_INFO; may be NULL */
 };
 

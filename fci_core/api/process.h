@@ -32,7 +32,7 @@ namespace fci::api {
 
 /// What a caller asks for; empty or 0 leaves it to the environment, then to the default.
 struct OpenOptions {
-    std::string driver, protocol, user_agent;
+    std::string driver, protocol, launch, user_agent;
     std::uint64_t job = 0;
     std::uint32_t job_ranks = 0, local_ranks = 0;
     ddi::Card card{};

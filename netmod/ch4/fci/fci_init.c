@@ -50,6 +50,7 @@ static int open_context(void)
         .protocol = MPIR_CVAR_CH4_FCI_PROTOCOL,
         .job = JOB,
         .job_ranks = (uint32_t) MPIR_Process.size,
+        .launch = MPIR_pmi_job_id(),
         .user_agent = "MPICH " MPICH_VERSION
     };
     struct fci_icl_limits limits;

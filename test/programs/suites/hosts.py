@@ -271,6 +271,35 @@ def long_broadcasts(settings):
     return passed("; ".join(told))
 
 
+def two_jobs(settings):
+    """On the same hosts at the same time: neither hears what the other one sends to all."""
+    if settings.transport == "fci":
+        return skipped("libfabric has no such collectives")
+    where = settings.directory("hosts")
+    binary = built(settings, HERE / "broadcasts.c", where / "broadcasts", mpi=True,
+                   against_fci=False)
+    ended = []
+    with lab.instead(settings, 3):
+        jobs = []
+        for seed in (7, 9):
+            command, env = settings.mpirun(3, [binary, 2, seed], env={"FCI_STATS": "on"})
+            jobs.append(threading.Thread(target=lambda command=command, env=env: ended.append(
+                run(command, cwd=where, env=env, timeout=LIMIT))))
+            jobs[-1].start()
+        for job in jobs:
+            job.join()
+    told = []
+    for ran in ended:
+        if ran.code or "broadcasts: " not in ran.out:
+            return failed(f"{ran.ended()}: {ran.last_line()}")
+        said = {counter: sum(map(int, re.findall(rf"{counter} (\d+)", ran.err + ran.out)))
+                for counter in ("hints_heard", "hints_stray")}
+        if said["hints_stray"] > said["hints_heard"] / 4:
+            return failed(f"what another job sends comes here: {said}")
+        told.append(f"{said['hints_heard']} heard, {said['hints_stray']} of no use")
+    return passed("; ".join(told))
+
+
 def dissected(settings):
     """What a job sends is told apart by the dissector: each kind of frame, and hints."""
     if not shutil.which("tshark") or not shutil.which("dumpcap"):
@@ -381,6 +410,7 @@ def cases(settings):
     yield Case("collectives", lambda: collectives(settings))
     yield Case("hints", lambda: hints(settings))
     yield Case("long", lambda: long_broadcasts(settings))
+    yield Case("jobs", lambda: two_jobs(settings))
     yield Case("wireshark", lambda: dissected(settings))
     yield Case("killed", lambda: killed(settings))
     if settings.mpi == "openmpi":  # Hydra takes a host that it does not reach for dead, and ends all
