@@ -1,6 +1,7 @@
 // Groups of the C face.
 #include "fci_core/api/icl.h"
 #include "fci_core/api/icl_context.h"
+#include "fci_core/base/assert.h"
 
 using fci::api::guarded;
 using fci::api::Process;
@@ -99,6 +100,7 @@ void fci_icl_group_limits(const fci_icl_group* group, struct fci_icl_group_limit
     const auto& own = group_of(group);
     const bool is_on_one_host = own.table != nullptr;
     *limits = {own.longest(), own.longest_broadcast(), own.longest_gather(), is_on_one_host};
+    FCI_ASSERT(limits->gather <= limits->longest && limits->longest <= limits->broadcast);
 }
 
 int fci_icl_group_call(fci_icl_context* context, fci_icl_group* group,
