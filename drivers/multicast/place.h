@@ -19,8 +19,8 @@ struct Place {
     std::uint32_t cookie = 0; // in every datagram
 
     /// `ports`: those that a firewall lets through; too few of them are as good as any.
-    static Place of(std::uint64_t launch, const PortRange& ports) noexcept {
-        std::uint64_t mixed = launch + 0x9e37'79b9'7f4a'7c15;  // splitmix64
+    static Place of(std::uint64_t job, const PortRange& ports) noexcept {
+        std::uint64_t mixed = job + 0x9e37'79b9'7f4a'7c15;  // splitmix64
         mixed = (mixed ^ mixed >> 30) * 0xbf58'476d'1ce4'e5b9;
         mixed = (mixed ^ mixed >> 27) * 0x94d0'49bb'1331'11eb;
         mixed ^= mixed >> 31;

@@ -89,8 +89,9 @@ void TcpDevice::open_hints() {
             streams_->forget(descriptor);
         }
     };
+    const std::uint64_t job = own_.settings.job ^ own_.settings.launch;
     hints_ = std::make_unique<multicast::Multicast>(
-        multicast::Place::of(own_.settings.launch, own_.settings.ports), own_.card.host, watch);
+        multicast::Place::of(job, own_.settings.ports), own_.card.host, watch);
     turn_.set_hints(hints_.get());
 }
 

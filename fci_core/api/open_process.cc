@@ -36,9 +36,8 @@ std::uint64_t job_cookie(const OpenOptions& options, const Parameters& parameter
 
 /// Of what is sent to all hosts. One netmod has the same cookie in all its jobs, so that they can
 /// meet; what one of them sends by multicast is nothing to the others.
-std::uint64_t launch_of(const OpenOptions& options, std::uint64_t job) {
-    const std::string& told = options.launch;
-    return job ^ hash(!told.empty() ? told : job_name(own_variable));
+std::uint64_t launch_of(const OpenOptions& options) {
+    return hash(!options.launch.empty() ? options.launch : job_name(own_variable));
 }
 
 /// Appends to `list`.
@@ -181,7 +180,7 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
         gcs::Layout::digest((limits.far_eager_bytes << 32) + limits.eager_bytes * 4 +
                             protocol->announces * 2u + protocol->offers_receives());
     settings.job = job_cookie(options, parameters);
-    settings.launch = launch_of(options, settings.job);
+    settings.launch = launch_of(options);
     settings.wanted = options.card;
     settings.network = {parameters.net, launcher_addresses(own_variable)};
     settings.ports = parameters.ports;

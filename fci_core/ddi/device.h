@@ -64,7 +64,7 @@ struct Settings {
     NetworkRequest network{};
     PortRange ports{};                    // of these where no port is wanted
     bool multicast = true;                // if the network has it
-    std::uint64_t launch = 0;  // of the job: whoever has another one hears no hints of it
+    std::uint64_t launch = 0;            // who has another one, or another job, hears no hints
     std::uint32_t connect_ms = 30'000;    // for which a typed place is tried where nobody listens
     bool answers_typed = false;           // over a network also who knows no more than the place
     int rank = -1;                        // as in About; for others to show
