@@ -14,12 +14,12 @@ libfci_group_la_SOURCES = \
 	%D%/exchange.cc \
 	%D%/exchange.h \
 	%D%/flag_table.h \
+	%D%/gathering.cc \
+	%D%/gathering.h \
 	%D%/group.cc \
 	%D%/group.h \
 	%D%/groups.cc \
 	%D%/groups.h \
-	%D%/gathering.cc \
-	%D%/gathering.h \
 	%D%/handover.cc \
 	%D%/handover.h \
 	%D%/hinting.cc \

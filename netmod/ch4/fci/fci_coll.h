@@ -99,7 +99,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_gather(const void *from, MPI_Aint from
 {
     const size_t bytes = comm->rank == root ? MPIDI_FCI_bytes_of(to_count, to_type)
         : MPIDI_FCI_bytes_of(from_count, from_type);
-    if (bytes != 0 && MPIDI_FCI_IS_WANTED(GATHER) && MPIDI_FCI_takes(comm, 0) &&
+    if (bytes != 0 && MPIDI_FCI_IS_WANTED(GATHER) && MPIDI_FCI_has_group(comm) &&
         bytes <= MPIDI_FCI_COMM(comm).gather)
         return MPIDI_FCI_gather(from, from_count, from_type, to, to_count, to_type, root, comm);
     return MPIDI_FCI_mpich_gather(from, from_count, from_type, to, to_count, to_type, root, comm,
@@ -112,7 +112,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allgather(const void *from, MPI_Aint f
                                                     MPIR_Comm * comm, FCI_COLL_ATTR attr)
 {
     const size_t bytes = MPIDI_FCI_bytes_of(to_count, to_type);
-    if (bytes != 0 && MPIDI_FCI_IS_WANTED(ALLGATHER) && MPIDI_FCI_takes(comm, 0) &&
+    if (bytes != 0 && MPIDI_FCI_IS_WANTED(ALLGATHER) && MPIDI_FCI_has_group(comm) &&
         bytes <= MPIDI_FCI_COMM(comm).gather)
         return MPIDI_FCI_gather(from, from_count, from_type, to, to_count, to_type, MPIDI_FCI_ALL,
                                 comm);
