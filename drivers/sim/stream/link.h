@@ -14,10 +14,15 @@ namespace fci::sim {
 
 /// What one end has written and the other one has not read. `here` of it are at the reader's.
 struct Pipe {
+    /// What is read for a window of one byte to open by another one; else a long message would
+    /// take millions of turns.
+    static constexpr std::size_t kReadForOneMore = 64;
+
     std::deque<std::byte> bytes{};
     std::size_t here = 0;
     std::size_t room = 0;    // for all of it
-    std::size_t window = 0;  // of it, at the reader's
+    std::size_t window = 0;  // of it, at the reader's; it opens while much is read
+    std::size_t taken = 0;
     bool is_fresh = true;    // nothing was written so far
     bool moves = false;      // something of it arrives at a time that is known
     bool ends = false;       // the writer writes no more
@@ -46,6 +51,8 @@ struct Pipe {
     /// So many, which are here.
     void take(std::span<const iovec> ranges, std::size_t count) {
         here -= count;
+        taken += count;
+        window = std::max(window, std::min(room, taken / kReadForOneMore));
         for (const iovec& range : ranges) {
             const auto part = static_cast<std::ptrdiff_t>(std::min(count, range.iov_len));
             std::copy_n(bytes.begin(), part, static_cast<std::byte*>(range.iov_base));
