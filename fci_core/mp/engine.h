@@ -64,10 +64,11 @@ struct Engine {
         ++counters.credit_waits;
         ++peer.row->waits;
     }
-    /// Messages that have gone out so far.
+    /// Messages that have gone out so far, but for those by which who waits asks for a hint that
+    /// is late: with them nobody goes on.
     [[nodiscard]] std::uint64_t sends() const noexcept {
         return counters.sent_inline + counters.sent_eager + counters.sent_announced +
-               counters.sent_pushed;
+               counters.sent_pushed - counters.hints_asked - counters.hints_lacked;
     }
 
     ddi::Device& device;
