@@ -120,7 +120,7 @@ Status Multicast::send_burst(const nhi::Hint& hint, std::span<const std::byte> b
     } while (done != bytes.size());
     FCI_ASSERT(pieces <= kPieces);
     const auto turn = static_cast<unsigned>(hint.offset / kMost % (kLanes - 1));
-    const unsigned lane = hint.total <= kPieceMost ? kShortLane : 1 + turn;
+    const unsigned lane = hint.total <= kShortMost ? kShortLane : 1 + turn;
     const ssize_t sent = sockets_.send(lane, {ranges.data(), 2 * pieces},
                                        pieces > 1 ? kDatagramMost : 0);
     if (sent >= 0) {
@@ -174,7 +174,7 @@ bool Multicast::take(std::span<const std::byte> datagram) noexcept {
 bool Multicast::place(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept {
     const nhi::IndexTable::Place place = table_.find(hint, bytes.size());
     if (place.listener == nullptr) {
-        if (place.is_ahead && hint.total > kPieceMost) {
+        if (place.is_ahead && hint.total > kShortMost) {
             stash(hint, bytes);
         } else {
             ++counters_->hints_stray;

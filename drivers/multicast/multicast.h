@@ -32,7 +32,7 @@ public:
     void leave(std::uint64_t name) noexcept override;
     Status expect(std::uint64_t name, std::uint64_t number,
                   std::span<std::byte> to) noexcept override {
-        stash_is_due_ = stash_is_due_ || (!stash_.empty() && to.size() > kPieceMost);
+        stash_is_due_ = stash_is_due_ || (!stash_.empty() && to.size() > kShortMost);
         return table_.expect(name, number, to);
     }
     void withdraw(std::uint64_t name, std::uint64_t number) noexcept override {
@@ -44,7 +44,7 @@ public:
     [[nodiscard]] bool can_hear() const noexcept { return sockets_.can_hear(); }
     /// Takes what this lane has; how many hints were expected.
     unsigned look(unsigned lane) noexcept;
-    /// Takes what there is of what is longer than a piece, if such is expected.
+    /// Takes what there is of what is not short, if such is expected.
     unsigned look_for_long() noexcept;
     /// Somebody sleeps, and is to be woken by what is expected.
     void set_watched(bool watched) noexcept;

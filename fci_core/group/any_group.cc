@@ -103,7 +103,7 @@ int AnyGroup::broadcast_long(Collective& it, unsigned looks) noexcept try {
         LongBroadcast::Announcement& announcement = own.announcement();
         if (const std::uint64_t ended = levels->ended(); ended != 0) {
             if (it.root == members.self) {
-                const std::size_t window = levels->hinting().window();
+                const std::size_t window = levels->hinting().window(it.bytes);
                 announcement = {it.bytes, window != 0, static_cast<std::uint32_t>(window)};
             }
             own.expect(it.root, ended + 1, room);

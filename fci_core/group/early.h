@@ -26,7 +26,7 @@ class Early final : public nhi::HintListener {
 public:
     /// Of data and trailer. Nothing longer gets here.
     static constexpr std::size_t kMost = Entry::kLong + sizeof(Trailer);
-    static_assert(kMost <= nhi::Hints::kPieceMost);
+    static_assert(kMost <= nhi::Hints::kShortMost);
 
     /// `rank`: of this process among those that send.
     Early(nhi::Hints& hints, std::uint64_t name, unsigned rank) noexcept

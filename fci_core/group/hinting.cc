@@ -67,8 +67,10 @@ std::unique_ptr<LongBroadcast> Hinting::make_long(const Parts& parts,
     return std::make_unique<LongBroadcast>(messages_, *hints_, name_ | kLong, key_, parts, members);
 }
 
-std::size_t Hinting::window() const noexcept {
-    return now() >= std::max(off_until_, long_off_until_) ? hints_->window() : 0;
+/// What is a little too long for a table would be lost for who comes late, as short hints are.
+std::size_t Hinting::window(std::uint64_t bytes) const noexcept {
+    const bool is_off = now() < std::max(off_until_, long_off_until_);
+    return is_off || bytes <= nhi::Hints::kShortMost ? 0 : hints_->window();
 }
 
 void Hinting::tell_lossy(nhi::PeerId root) noexcept try {

@@ -58,8 +58,8 @@ public:
     void refuse_long(nhi::PeerId speaker, std::uint64_t number) const {
         send_nothing(messages_, speaker, match_of(key_, number, true));
     }
-    /// So much of a long one may be under way by hints. 0: it goes another way.
-    [[nodiscard]] std::size_t window() const noexcept;
+    /// So much of a long one of so many bytes may be under way by hints. 0: it goes another way.
+    [[nodiscard]] std::size_t window(std::uint64_t bytes) const noexcept;
     /// Too much is lost of what `root` sends, which is this process, or of its host.
     void tell_lossy(nhi::PeerId root) noexcept;
 

@@ -38,11 +38,15 @@ public:
     /// Bytes of one hint come in pieces of that length, and what is left; each by itself.
     static constexpr std::size_t kPieceMost = 1440;
     static constexpr std::size_t kMost = 44 * kPieceMost;
+    /// Hints of no more bytes in total are short: these are looked for all the time, and lost for
+    /// who does not expect them. Longer ones wait elsewhere until such are expected, if there is
+    /// room.
+    static constexpr std::size_t kShortMost = 1096;
 
     virtual ~Hints() = default;
 
-    /// So many bytes of hints that are longer than a piece wait for a receiver that does not look
-    /// for them, or is slow, if all receivers are as this process. 0: none can be sent from here.
+    /// So many bytes of hints that are not short wait for a receiver that does not look for them,
+    /// or is slow, if all receivers are as this process. 0: none can be sent from here.
     [[nodiscard]] virtual std::size_t window() noexcept = 0;
 
     /// Hints of this group are heard from now on. invalid: it was joined already. exhausted: no
@@ -52,13 +56,12 @@ public:
     virtual void leave(std::uint64_t name) noexcept = 0;
     /// Bytes of the number go to `to`, from their offset on, until withdraw() or leave(), or until
     /// another number with this index is expected. Whose total is longer do not. not_found: the
-    /// group was not joined. What is longer than a piece waits elsewhere until one so long is
-    /// expected, if there is room.
+    /// group was not joined.
     virtual Status expect(std::uint64_t name, std::uint64_t number,
                           std::span<std::byte> to) noexcept = 0;
     virtual void withdraw(std::uint64_t name, std::uint64_t number) noexcept = 0;
-    /// So often this process has looked for all that is longer than a piece. What was sent before
-    /// something that it has heard was here by the next time, or is lost.
+    /// So often this process has looked for all that is not short. What was sent before something
+    /// that it has heard was here by the next time, or is lost.
     [[nodiscard]] virtual std::uint64_t looks() const noexcept = 0;
     /// To all that have joined the group, if they hear it; on this host, this process among them,
     /// nobody need hear it. Who sends need not have joined. At most kMost bytes, within the total;

@@ -26,7 +26,7 @@ public:
         groups_.erase(found);
     }
     [[nodiscard]] bool empty() const noexcept { return groups_.empty(); }
-    /// Something longer than a piece is expected.
+    /// Something that is not short is expected.
     [[nodiscard]] bool expects_long() const noexcept { return long_ != 0; }
 
     Status expect(std::uint64_t name, std::uint64_t number, std::span<std::byte> to) noexcept {
@@ -36,7 +36,7 @@ public:
         clear(entry);
         entry = {number, to, true};
         long_ += entry.is_long();
-        FCI_ASSERT(expects_long() || to.size() <= Hints::kPieceMost);
+        FCI_ASSERT(expects_long() || to.size() <= Hints::kShortMost);
         return Status::ok;
     }
     void withdraw(std::uint64_t name, std::uint64_t number) noexcept {
@@ -81,7 +81,7 @@ private:
         bool is_expected = false;
 
         [[nodiscard]] bool is_long() const noexcept {
-            return is_expected && to.size() > Hints::kPieceMost;
+            return is_expected && to.size() > Hints::kShortMost;
         }
     };
     struct Group {

@@ -144,14 +144,20 @@ TEST_F(multicast_test, look__long_hints_wait_for_who_expects_them) {
     EXPECT_GE(hints.window(), Hints::kMost);
     EXPECT_EQ(hints.window() % Hints::kMost, 0u);
     Prng prng(9);
-    const auto data = random_bytes(prng, Hints::kMost);
-    const Hint hint{kName, 5, 0, static_cast<std::uint32_t>(Hints::kMost), 0};
-    ASSERT_EQ(one->network().hints()->hint(hint, data), Status::ok);
-    for (unsigned i = 0; i < 200; ++i) two->network().poll(two->now());
-    EXPECT_EQ(count.heard, 0u);
-    ASSERT_EQ(hints.expect(kName, 5, memory_), Status::ok);
-    EXPECT_TRUE(poll_until(*two, [&] { return count.heard == 44; }));
-    EXPECT_EQ(std::memcmp(memory_.data(), data.data(), data.size()), 0);
+    std::uint64_t number = 5;
+    for (const std::size_t total : {Hints::kMost, Hints::kShortMost + 1}) {
+        count.heard = 0;
+        const auto data = random_bytes(prng, total);
+        const Hint hint{kName, number, 0, static_cast<std::uint32_t>(total), 0};
+        ASSERT_EQ(one->network().hints()->hint(hint, data), Status::ok);
+        for (unsigned i = 0; i < 200; ++i) two->network().poll(two->now());
+        EXPECT_EQ(count.heard, 0u);
+        ASSERT_EQ(hints.expect(kName, number, std::span(memory_).first(total)), Status::ok);
+        const std::size_t pieces = (total + Hints::kPieceMost - 1) / Hints::kPieceMost;
+        EXPECT_TRUE(poll_until(*two, [&] { return count.heard == pieces; }));
+        EXPECT_EQ(std::memcmp(memory_.data(), data.data(), data.size()), 0);
+        hints.withdraw(kName, number++);
+    }
 }
 
 /// Who still hears one hears the beginning of the next one, and not what is over.
