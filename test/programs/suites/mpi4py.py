@@ -29,9 +29,12 @@ SOURCE = os.environ.get("MPI4PY_SOURCE")
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else "python3"
 SPAWNING = ("test_spawn", "test_dynproc", "test_util_pool", "test_ulfm")
 SLOW = (*SPAWNING, "test_io", "test_file")
-# Passed over the MPI's own provider by a race in the MPI itself (docs/mpis.md).
+# Passed over the MPI's own provider by a race in the MPI itself, or in mpi4py (docs/mpis.md).
 RACES = {"mpich5": {f"test_comm_topo.{each}.testDistgraphcomm": "fails"
-                    for each in ("TestTopoWorld", "TestTopoWorldDup")}}
+                    for each in ("TestTopoWorld", "TestTopoWorldDup")},
+         "intel": {f"test_util_sync.{each}World.*": "hangs"
+                   for each in ("TestMutexBasic", "TestMutexRecursive", "TestCondition",
+                                "TestConditionMutex", "TestSemaphore")}}
 # Over hosts MPICH's MPI_Win_test may, seldom, be called before a completion has come, by another
 # way than the barrier behind it. And MPICH 4.0, also over UCX, crashes in MPI_Comm_split_type of an
 # intercommunicator whose two sides have no host in common.
