@@ -83,7 +83,7 @@ void Hinting::tell_lossy(nhi::PeerId root) noexcept try {
 
 void Hinting::hear(nhi::PeerId source, const Note& note) noexcept try {
     if (note.is_lossy != 0) return hear_lossy();
-    if (note.lacked == 0) return hear_unheard();
+    if (note.lacked == 0) return hear_unheard(note.unheard);
     if (early_ == nullptr) return;
     if (note.unheard != 0) return;  // the answer to what this process lacked
     plain_until_ = number_ + kPlain;
@@ -92,8 +92,11 @@ void Hinting::hear(nhi::PeerId source, const Note& note) noexcept try {
 } catch (const std::bad_alloc&) {  // it asks again
 }
 
-/// Of a few, half were not heard by anybody: then none are sent for a while.
-void Hinting::hear_unheard() noexcept {
+/// Of a few, half were not heard by anybody: then none are sent for a while. When it is said of the
+/// first one all have joined; what was sent before that may have been too early for all of them.
+void Hinting::hear_unheard(std::uint64_t number) noexcept {
+    if (number <= joined_by_) return;
+    if (joined_by_ == 0) joined_by_ = number_;
     if (unheard_++ == 0) own_ = 1;
     if (unheard_ < 2 || 2 * unheard_ < own_ || now() < off_until_) return;
     unheard_ = own_ = 0;

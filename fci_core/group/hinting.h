@@ -75,7 +75,7 @@ private:
     static constexpr unsigned kOwnMost = 16;
 
     [[nodiscard]] Nanoseconds now() const noexcept { return messages_.engine().device.now(); }
-    void hear_unheard() noexcept;
+    void hear_unheard(std::uint64_t number) noexcept;
     void hear_lossy() noexcept;
 
     mp::MessagePassing& messages_;
@@ -86,6 +86,7 @@ private:
     std::uint64_t name_ = kNone;
     std::uint64_t number_ = 0;        // of the broadcast
     std::uint64_t plain_until_ = 0;   // up to that one nothing lingers
+    std::uint64_t joined_by_ = 0;     // behind that one all are known to have joined. 0: not known
     std::unique_ptr<Early> early_{};
     Nanoseconds off_until_ = 0, long_off_until_ = 0;
     unsigned unheard_ = 0, own_ = 0;  // of the last hints of this process
