@@ -98,6 +98,7 @@ void Hinting::hear_unheard(std::uint64_t number) noexcept {
     if (number <= joined_by_) return;
     if (joined_by_ == 0) joined_by_ = number_;
     if (unheard_++ == 0) own_ = 1;
+    FCI_ASSERT(own_ != 0 && own_ <= kOwnMost);
     if (unheard_ < 2 || 2 * unheard_ < own_ || now() < off_until_) return;
     unheard_ = own_ = 0;
     off_until_ = now() + kOff;
