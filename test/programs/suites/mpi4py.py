@@ -29,7 +29,8 @@ SOURCE = os.environ.get("MPI4PY_SOURCE")
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else "python3"
 SPAWNING = ("test_spawn", "test_dynproc", "test_util_pool", "test_ulfm")
 SLOW = (*SPAWNING, "test_io", "test_file")
-# Passed over the MPI's own provider by a race in the MPI itself, or in mpi4py (docs/mpis.md).
+# Passed over the MPI's own provider by a race in the MPI itself, or, as it seems, in mpi4py
+# (docs/mpis.md).
 RACES = {"mpich5": {f"test_comm_topo.{each}.testDistgraphcomm": "fails"
                     for each in ("TestTopoWorld", "TestTopoWorldDup")},
          "intel": {f"test_util_sync.{each}World.*": "hangs"
