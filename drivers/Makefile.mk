@@ -19,6 +19,10 @@ libfci_sim_la_SOURCES = \
 # What drivers need of the operating system.
 noinst_LTLIBRARIES += libfci_host.la
 libfci_host_la_SOURCES = \
+	drivers/host/aead.cc \
+	drivers/host/aead.h \
+	drivers/host/libcrypto.cc \
+	drivers/host/libcrypto.h \
 	drivers/host/descriptor.h \
 	drivers/host/draw.h \
 	drivers/host/mark.h \
