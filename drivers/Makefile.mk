@@ -76,6 +76,8 @@ libfci_multicast_la_SOURCES = \
 	drivers/multicast/multicast.cc \
 	drivers/multicast/multicast.h \
 	drivers/multicast/place.h \
+	drivers/multicast/seal.cc \
+	drivers/multicast/seal.h \
 	drivers/multicast/sockets.cc \
 	drivers/multicast/sockets.h
 

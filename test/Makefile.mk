@@ -73,7 +73,6 @@ unit_tests += test_base
 test_base_SOURCES = \
 	test/unit/limit.h \
 	test/unit/base/clock_test.cc \
-	test/unit/base/crc32c_test.cc \
 	test/unit/base/error_text_test.cc \
 	test/unit/base/fork_watch_test.cc \
 	test/unit/base/flag_test.cc \
@@ -102,6 +101,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/calls.h \
 	test/unit/drivers/frames.h \
 	test/unit/drivers/invented_interfaces.h \
+	test/unit/drivers/aead_test.cc \
 	test/unit/drivers/datagram_test.cc \
 	test/unit/drivers/datagrams.h \
 	test/unit/drivers/multicast_test.cc \

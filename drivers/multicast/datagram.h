@@ -4,16 +4,18 @@
 //   word     | from the beginning | read by
 //   cookie   |  0                 | the kernel's filter, before all else: of another job
 //   version  |  4                 | every version: the place of this stays
-//   flags    |  5                 | what the sum covers
-//   rank     |  6                 | who sends
-//   name     |  8                 | the index table
-//   number   | 16                 | the index table; the lower half
-//   offset,  | 20                 | the index table
+//   magic    |  5                 | who looks for FCI in a capture
+//   rank     |  6                 | whose address it must have come from; a part of the nonce
+//   name     |  8                 | the index table, and which key it is
+//   serial   | 16                 | a part of the nonce: counts the sender's datagrams of this
+//   group number   | 24                 | the index table offset,  | 32                 | the index
+//   table
 //     total  |                    |
-//   sum      | 28                 | CRC32C of all words before it, and of the data if flags say so
-//   data     | 32                 | at most Hints::kPieceMost
+//   tag      | 40                 | of the data and of all words before it (AES-128-GCM)
+//   data     | 56                 | encrypted; at most Hints::kPieceMost
 //
-// All words are written by the sender, and each of them may be anything.
+// All words are written by the sender, and each of them may be anything until the tag was found
+// right (seal.h).
 #pragma once
 
 #include <cstddef>
@@ -21,35 +23,42 @@
 #include <optional>
 #include <span>
 
+#include "drivers/host/aead.h"
 #include "fci_core/nhi/hints.h"
 
 namespace fci::multicast {
 
 struct Heading {
-    static constexpr std::uint8_t kVersion = 1;
-    static constexpr std::uint8_t kCoversData = 1;
+    static constexpr std::uint8_t kVersion = 2;
+    static constexpr std::uint8_t kMagic = 0xfc;
 
     std::uint32_t cookie;
-    std::uint8_t version, flags;
+    std::uint8_t version, magic;
     std::uint16_t rank;
-    std::uint64_t name;
-    std::uint32_t number, offset, total, sum;
+    std::uint64_t name, serial, number;
+    std::uint32_t offset, total;
+    host::Aead::Tag tag;
+
+    [[nodiscard]] nhi::Hint hint() const noexcept { return {name, number, offset, total, rank}; }
+    /// All but the tag.
+    [[nodiscard]] std::span<const std::byte> words() const noexcept {
+        return std::as_bytes(std::span(this, 1)).first(offsetof(Heading, tag));
+    }
 };
-static_assert(sizeof(Heading) == 32 && offsetof(Heading, sum) == 28);
+static_assert(sizeof(Heading) == 56 && offsetof(Heading, tag) == 40);
 inline constexpr std::size_t kDatagramMost = sizeof(Heading) + nhi::Hints::kPieceMost;
 static_assert(kDatagramMost == 1500 - 28, "it fits into a frame of Ethernet, with UDP and IP");
 
-/// Of a piece of the hint: `offset` is the piece's. The sum covers what is short as a whole; of
-/// the rest UDP's own sum has to do, as that of TCP would.
-[[nodiscard]] Heading heading_of(std::uint32_t cookie, const nhi::Hint& hint, std::uint32_t offset,
-                                 std::span<const std::byte> data) noexcept;
+/// Of a piece of the hint: `offset` is the piece's. Without a tag.
+[[nodiscard]] Heading heading_of(std::uint32_t cookie, const nhi::Hint& hint, std::uint64_t serial,
+                                 std::uint32_t offset) noexcept;
 
 struct Datagram {
-    nhi::Hint hint;
-    std::span<const std::byte> data;
+    Heading heading;
+    std::span<std::byte> data;
 };
-/// Nothing: it is none of this job and version, or was changed on its way.
+/// Nothing: it is none of this job and version. Who wrote it is not known yet.
 [[nodiscard]] std::optional<Datagram> read_datagram(std::uint32_t cookie,
-                                                    std::span<const std::byte> bytes) noexcept;
+                                                    std::span<std::byte> bytes) noexcept;
 
 }  // namespace fci::multicast

@@ -7,7 +7,10 @@
 #include <new>
 #include <utility>
 
+#include "drivers/host/draw.h"
+#include "drivers/host/place.h"
 #include "fci_core/base/assert.h"
+#include "fci_core/base/log.h"
 
 namespace fci::multicast {
 
@@ -53,22 +56,66 @@ std::size_t Multicast::window() noexcept {
     return (kLanes - 1) * bursts * kMost;
 }
 
-Status Multicast::join(std::uint64_t name, nhi::HintListener& listener) noexcept try {
-    if (!why_not_.empty()) return Status::unsupported;
+/// False: what would be said could be read and forged by all, so nothing is.
+bool Multicast::can_seal() noexcept try {
+    if (!why_not_.empty()) return false;
+    if (library_) return true;
+    library_ = host::Libcrypto::open(&why_not_);
+    if (library_) return true;
+    log::hint_once(
+        true,
+        "broadcasts go by TCP alone, as nothing is sent by multicast that is not sealed\n"
+        "  cause    OpenSSL's library cannot be used: " +
+            why_not_ +
+            "\n"
+            "  remedy   install it on all hosts (Debian: libssl3); or say that it is not "
+            "wanted: FCI_MULTICAST=off");
+    return false;
+} catch (const std::bad_alloc&) {
+    return false;
+}
+
+Status Multicast::draw(nhi::HintGroup* group) noexcept {
+    if (!can_seal()) return Status::unsupported;
+    std::uint64_t words[2];
+    static_assert(sizeof words == sizeof group->key);
+    do {
+        if (!host::draw(&group->name) || !host::draw(&words[0]) || !host::draw(&words[1])) {
+            return Status::unsupported;
+        }
+    } while (group->name == 0 || group->name == ~std::uint64_t{0});
+    std::memcpy(group->key.data(), words, sizeof words);
+    return Status::ok;
+}
+
+Status Multicast::join(const nhi::HintMember& member, nhi::HintListener& listener) noexcept try {
+    if (!can_seal()) return Status::unsupported;
+    if (!heard_) heard_ = std::make_unique<Burst>();
+    if (!sealed_) sealed_ = std::make_unique<Burst>();
     if (!sockets_.can_hear()) {
-        if (!heard_) heard_ = std::make_unique<Heard>();
         if (!sockets_.open_to_hear(&why_not_)) return Status::unsupported;
         is_quiet_ = false;
         watch_(sockets_.ear(kShortLane), kShortLane, true);
     }
-    return table_.join(name, listener);
+    const std::uint64_t name = member.group.name;
+    if (!seals_.try_emplace(name, *library_, member).second) return Status::invalid;
+    const Status status = table_.join(name, listener);
+    if (status != Status::ok) seals_.erase(name);
+    return status;
 } catch (const std::bad_alloc&) {
     return Status::exhausted;
+}
+
+std::uint64_t Multicast::heard(std::uint64_t name) const noexcept {
+    const auto found = seals_.find(name);
+    return found == seals_.end() ? 0 : found->second.opened();
 }
 
 /// Of a job without groups nothing is heard, nor taken from the network.
 void Multicast::leave(std::uint64_t name) noexcept {
     table_.leave(name);
+    seals_.erase(name);
+    FCI_ASSERT(table_.empty() == seals_.empty());
     if (!table_.empty() || !sockets_.can_hear()) return;
     watch_(sockets_.ear(kShortLane), kShortLane, false);
     watch_long(false);
@@ -87,48 +134,60 @@ Status Multicast::hint(const nhi::Hint& hint, std::span<const std::byte> bytes) 
     const bool fits = hint.offset <= hint.total && bytes.size() <= hint.total - hint.offset;
     if (!fits || bytes.size() > kMost) return Status::invalid;
     if (!why_not_.empty() || !sockets_.open_to_send(&why_not_)) return Status::unsupported;
-    if (can_segment_ || bytes.size() <= kPieceMost) {
-        const Status status = send_burst(hint, bytes);
-        if (status != Status::unsupported) return status;
-        can_segment_ = false;  // this kernel, or this interface, does not
-    }
-    nhi::Hint piece = hint;
-    for (std::size_t done = 0; done < bytes.size(); done += kPieceMost) {
-        const auto some = bytes.subspan(done, std::min(kPieceMost, bytes.size() - done));
-        const Status status = send_burst(piece, some);
-        if (status != Status::ok) return done == 0 ? status : Status::ok;  // the rest is lost
-        piece.offset += static_cast<std::uint32_t>(some.size());
-    }
-    return Status::ok;
+    const auto found = seals_.find(hint.name);
+    if (found == seals_.end()) return Status::not_found;
+    const std::span<const std::byte> sealed = seal(found->second, hint, bytes);
+    if (sealed.empty()) return Status::unsupported;
+    // A burst stays in one lane, so that a receiver knows where the next one is.
+    const auto turn = static_cast<unsigned>(hint.offset / kMost % (kLanes - 1));
+    return send(hint.total <= kShortMost ? kShortLane : 1 + turn, sealed);
 } catch (const std::bad_alloc&) {
     return Status::again;
 }
 
-/// In one system call. A burst stays in one lane, so that a receiver knows where the next one is.
-Status Multicast::send_burst(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept {
-    std::array<Heading, kPieces> headings;
-    std::array<iovec, 2 * kPieces> ranges;
-    std::size_t pieces = 0, done = 0;
+/// One datagram behind the other. Empty: the library failed.
+std::span<const std::byte> Multicast::seal(Seal& seal, const nhi::Hint& hint,
+                                           std::span<const std::byte> bytes) noexcept {
+    nhi::Hint own = hint;
+    own.rank = seal.rank();
+    std::size_t done = 0, written = 0;
     do {
         const auto some = bytes.subspan(done, std::min(kPieceMost, bytes.size() - done));
-        const auto offset = hint.offset + static_cast<std::uint32_t>(done);
-        headings[pieces] = heading_of(place_.cookie, hint, offset, some);
-        ranges[2 * pieces] = {&headings[pieces], sizeof(Heading)};
-        ranges[2 * pieces + 1] = {const_cast<std::byte*>(some.data()), some.size()};
-        ++pieces;
+        FCI_ASSERT(written + sizeof(Heading) + some.size() <= sealed_->size());
+        if (!seal.close(place_.cookie, own, hint.offset + static_cast<std::uint32_t>(done), some,
+                        sealed_->data() + written)) {
+            return {};
+        }
+        written += sizeof(Heading) + some.size();
         done += some.size();
     } while (done != bytes.size());
-    FCI_ASSERT(pieces <= kPieces);
-    const auto turn = static_cast<unsigned>(hint.offset / kMost % (kLanes - 1));
-    const unsigned lane = hint.total <= kShortMost ? kShortLane : 1 + turn;
-    const ssize_t sent = sockets_.send(lane, {ranges.data(), 2 * pieces},
-                                       pieces > 1 ? kDatagramMost : 0);
+    return {sealed_->data(), written};
+}
+
+/// In one system call, if this kernel, and this interface, does that.
+Status Multicast::send(unsigned lane, std::span<const std::byte> sealed) noexcept {
+    if (can_segment_ || sealed.size() <= kDatagramMost) {
+        const Status status = send_at_once(lane, sealed);
+        if (status != Status::unsupported) return status;
+    }
+    for (std::size_t done = 0; done < sealed.size(); done += kDatagramMost) {
+        const auto some = sealed.subspan(done, std::min(kDatagramMost, sealed.size() - done));
+        const Status status = send_at_once(lane, some);
+        if (status != Status::ok) return done == 0 ? status : Status::ok;  // the rest is lost
+        can_segment_ = false;
+    }
+    return Status::ok;
+}
+
+Status Multicast::send_at_once(unsigned lane, std::span<const std::byte> sealed) noexcept {
+    const bool is_burst = sealed.size() > kDatagramMost;
+    const ssize_t sent = sockets_.send(lane, sealed, is_burst ? kDatagramMost : 0);
     if (sent >= 0) {
-        counters_->hints_sent += pieces;
+        counters_->hints_sent += (sealed.size() + kDatagramMost - 1) / kDatagramMost;
         return Status::ok;
     }
     if (is_for_now(static_cast<int>(-sent))) return Status::again;
-    if (pieces > 1) return Status::unsupported;
+    if (is_burst) return Status::unsupported;
     return Status::ok;  // it is lost, like one that a switch drops
 }
 
@@ -140,16 +199,15 @@ unsigned Multicast::look(unsigned lane) noexcept {
     // what is here may be for the next one who does.
     for (unsigned i = 0; i < kReadsMost && sockets_.can_hear(); ++i) {
         if (lane != kShortLane && !table_.expects_long()) break;
-        std::size_t segment = 0;
-        const ssize_t got = sockets_.receive(lane, *heard_, &segment);
-        if (got < 0) break;
-        std::span<const std::byte> rest(heard_->data(), static_cast<std::size_t>(got));
+        Sockets::Received got{};
+        if (sockets_.receive(lane, *heard_, &got) != 0) break;
+        std::span<std::byte> rest = got.bytes;
         do {
-            const std::size_t bytes = std::min(rest.size(), segment);
-            expected += take(rest.first(bytes));
+            const std::size_t bytes = std::min(rest.size(), got.segment);
+            expected += take(rest.first(bytes), got.source);
             rest = rest.subspan(bytes);
         } while (!rest.empty());
-        if (static_cast<std::size_t>(got) < kPieceMost) break;  // the last of what it belongs to
+        if (got.bytes.size() < kPieceMost) break;  // the last of what it belongs to
     }
     return expected;
 }
@@ -162,13 +220,35 @@ unsigned Multicast::look_for_long() noexcept {
 }
 
 /// Whether it was expected.
-bool Multicast::take(std::span<const std::byte> datagram) noexcept {
+bool Multicast::take(std::span<std::byte> datagram, std::uint32_t source) noexcept {
     const auto read = read_datagram(place_.cookie, datagram);
     if (!read) {
         ++counters_->hints_refused;
         return false;
     }
-    return place(read->hint, read->data);
+    const nhi::Hint hint = read->heading.hint();
+    const auto found = seals_.find(hint.name);
+    if (found == seals_.end() || !table_.is_recent(hint.name, hint.number)) {
+        ++counters_->hints_stray;
+        return false;
+    }
+    if (!found->second.open(*read, source)) {
+        refuse(source);
+        return false;
+    }
+    return place(hint, read->data);
+}
+
+/// It names a group of this process, and nobody of that group has sent it.
+void Multicast::refuse(std::uint32_t source) noexcept try {
+    ++counters_->hints_forged;
+    if (std::exchange(has_told_of_forgeries_, true)) return;
+    log::line(true, "somebody at " + host::address_text(source) +
+                        " forges broadcasts of this job, or changes them on their way; such "
+                        "datagrams are dropped, and all data are right\n"
+                        "  remedy   look who sends UDP to 239.255.0.0/16 there (SECURITY.md); "
+                        "FCI_STATS=on counts them (hints_forged)");
+} catch (const std::bad_alloc&) {  // then it is only counted
 }
 
 bool Multicast::place(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept {
@@ -184,9 +264,7 @@ bool Multicast::place(const nhi::Hint& hint, std::span<const std::byte> bytes) n
     ++counters_->hints_heard;
     FCI_ASSERT(bytes.size() <= kPieceMost);
     if (!bytes.empty()) std::memcpy(place.at, bytes.data(), bytes.size());
-    nhi::Hint told = hint;
-    told.number = place.number;
-    place.listener->arrived(told, bytes.size());
+    place.listener->arrived(hint, bytes.size());
     return true;
 }
 

@@ -6,10 +6,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "drivers/host/libcrypto.h"
 #include "drivers/multicast/datagram.h"
 #include "drivers/multicast/place.h"
+#include "drivers/multicast/seal.h"
 #include "drivers/multicast/sockets.h"
 #include "fci_core/base/counters.h"
 #include "fci_core/nhi/index_table.h"
@@ -28,7 +31,8 @@ public:
     Multicast& operator=(const Multicast&) = delete;
 
     [[nodiscard]] std::size_t window() noexcept override;
-    Status join(std::uint64_t name, nhi::HintListener& listener) noexcept override;
+    Status draw(nhi::HintGroup* group) noexcept override;
+    Status join(const nhi::HintMember& member, nhi::HintListener& listener) noexcept override;
     void leave(std::uint64_t name) noexcept override;
     Status expect(std::uint64_t name, std::uint64_t number,
                   std::span<std::byte> to) noexcept override {
@@ -39,6 +43,7 @@ public:
         table_.withdraw(name, number);
     }
     [[nodiscard]] std::uint64_t looks() const noexcept override { return looks_; }
+    [[nodiscard]] std::uint64_t heard(std::uint64_t name) const noexcept override;
     Status hint(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept override;
 
     [[nodiscard]] bool can_hear() const noexcept { return sockets_.can_hear(); }
@@ -59,10 +64,15 @@ public:
     void close() noexcept;
 
 private:
-    using Heard = std::array<std::byte, 64 * 1024>;  // the longest that the kernel merges
+    using Burst = std::array<std::byte, 64 * 1024>;  // the longest that the kernel cuts, or merges
 
-    Status send_burst(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept;
-    [[nodiscard]] bool take(std::span<const std::byte> datagram) noexcept;
+    [[nodiscard]] bool can_seal() noexcept;
+    [[nodiscard]] std::span<const std::byte> seal(Seal& seal, const nhi::Hint& hint,
+                                                  std::span<const std::byte> bytes) noexcept;
+    Status send(unsigned lane, std::span<const std::byte> sealed) noexcept;
+    Status send_at_once(unsigned lane, std::span<const std::byte> sealed) noexcept;
+    [[nodiscard]] bool take(std::span<std::byte> datagram, std::uint32_t source) noexcept;
+    void refuse(std::uint32_t source) noexcept;
     [[nodiscard]] bool place(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept;
     void stash(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept;
     unsigned take_stash() noexcept;
@@ -73,7 +83,9 @@ private:
     const Watch watch_;
     Sockets sockets_;
     nhi::IndexTable table_;
-    std::unique_ptr<Heard> heard_;
+    std::unique_ptr<host::Libcrypto> library_;
+    std::unordered_map<std::uint64_t, Seal> seals_;  // by group, for the same ones as the table
+    std::unique_ptr<Burst> heard_, sealed_;
     /// Pieces of what is longer, and is not expected yet: its sender was ahead of this process,
     /// which still waits for something else that is long.
     struct Stashed {
@@ -84,6 +96,7 @@ private:
     std::uint64_t looks_ = 0;  // for all that is long
     bool stash_is_due_ = false;
     bool can_segment_ = true, is_quiet_ = false, long_is_watched_ = false;
+    bool has_told_of_forgeries_ = false;
     std::string why_not_;  // why nothing is sent nor heard; empty: nothing is known against it
     Counters uncounted_;
     Counters* counters_ = &uncounted_;

@@ -131,12 +131,14 @@ void Sockets::close() noexcept {
     mouth_.close();
 }
 
-ssize_t Sockets::send(unsigned lane, std::span<const iovec> ranges, std::size_t segment) noexcept {
+ssize_t Sockets::send(unsigned lane, std::span<const std::byte> bytes,
+                      std::size_t segment) noexcept {
     FCI_ASSERT(can_send() && lane < kLanes && segment <= kDatagramMost);
     sockaddr_in to = address_of(place_.host, static_cast<std::uint16_t>(place_.port + lane));
+    iovec range{const_cast<std::byte*>(bytes.data()), bytes.size()};
     msghdr message{};
-    message.msg_iov = const_cast<iovec*>(ranges.data());
-    message.msg_iovlen = ranges.size();
+    message.msg_iov = &range;
+    message.msg_iovlen = 1;
     if (lane != 0) {  // else that to which it is connected
         message.msg_name = &to;
         message.msg_namelen = sizeof to;
@@ -149,33 +151,37 @@ ssize_t Sockets::send(unsigned lane, std::span<const iovec> ranges, std::size_t 
         told->cmsg_level = IPPROTO_UDP;
         told->cmsg_type = UDP_SEGMENT;
         told->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
-        const auto bytes = static_cast<std::uint16_t>(segment);
-        std::memcpy(CMSG_DATA(told), &bytes, sizeof bytes);
+        const auto each = static_cast<std::uint16_t>(segment);
+        std::memcpy(CMSG_DATA(told), &each, sizeof each);
     }
     const ssize_t sent = ::sendmsg(mouth_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     return sent < 0 ? -errno : sent;
 }
 
-ssize_t Sockets::receive(unsigned lane, std::span<std::byte> to, std::size_t* segment) noexcept {
+int Sockets::receive(unsigned lane, std::span<std::byte> to, Received* received) noexcept {
     FCI_ASSERT(can_hear() && lane < kLanes);
     iovec range{to.data(), to.size()};
+    sockaddr_in from{};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
     msghdr message{};
+    message.msg_name = &from;
+    message.msg_namelen = sizeof from;
     message.msg_iov = &range;
     message.msg_iovlen = 1;
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     const ssize_t got = ::recvmsg(ears_[lane].get(), &message, MSG_DONTWAIT);
     if (got < 0) return -errno;
-    *segment = static_cast<std::size_t>(got);
+    const auto bytes = static_cast<std::size_t>(got);
+    *received = {to.first(bytes), bytes, from.sin_addr.s_addr};
     for (cmsghdr* told = CMSG_FIRSTHDR(&message); told != nullptr;
          told = CMSG_NXTHDR(&message, told)) {
         if (told->cmsg_level != IPPROTO_UDP || told->cmsg_type != UDP_GRO) continue;
-        int bytes = 0;
-        std::memcpy(&bytes, CMSG_DATA(told), sizeof bytes);
-        if (bytes > 0) *segment = static_cast<std::size_t>(bytes);
+        int each = 0;
+        std::memcpy(&each, CMSG_DATA(told), sizeof each);
+        if (each > 0) received->segment = static_cast<std::size_t>(each);
     }
-    return got;
+    return 0;
 }
 
 }  // namespace fci::multicast

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <sys/types.h>
-#include <sys/uio.h>
 
 #include <array>
 #include <cstddef>
@@ -33,10 +32,15 @@ public:
     [[nodiscard]] int ear(unsigned lane) const noexcept { return ears_[lane].get(); }
 
     /// One datagram, or, if `segment` is not 0, one of each so many bytes. Never waits: -errno.
-    ssize_t send(unsigned lane, std::span<const iovec> ranges, std::size_t segment) noexcept;
-    /// What the kernel has merged, if it did: *segment bytes are one datagram each, and what is
-    /// left. -errno; what was longer than `to` is cut.
-    ssize_t receive(unsigned lane, std::span<std::byte> to, std::size_t* segment) noexcept;
+    ssize_t send(unsigned lane, std::span<const std::byte> bytes, std::size_t segment) noexcept;
+    struct Received {
+        std::span<std::byte> bytes;
+        std::size_t segment;   // so many of them are one datagram each, and what is left
+        std::uint32_t source;  // the address that sent them
+    };
+    /// What the kernel has merged, if it did; from one sender. -errno; what was longer than `to` is
+    /// cut.
+    int receive(unsigned lane, std::span<std::byte> to, Received* received) noexcept;
 
 private:
     [[nodiscard]] bool check_interface(std::string* why) const;

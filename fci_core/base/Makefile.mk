@@ -7,8 +7,6 @@ libfci_base_la_SOURCES = \
 	%D%/counters.h \
 	%D%/environment.cc \
 	%D%/environment.h \
-	%D%/crc32c.cc \
-	%D%/crc32c.h \
 	%D%/error_text.cc \
 	%D%/error_text.h \
 	%D%/flag.h \

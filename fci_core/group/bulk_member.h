@@ -17,10 +17,10 @@ namespace fci::group {
 
 class BulkMember final : public nhi::HintListener, public progress::Wait {
 public:
-    BulkMember(mp::MessagePassing& messages, nhi::Hints& hints, std::uint64_t name,
+    BulkMember(mp::MessagePassing& messages, nhi::Hints& hints, const nhi::HintMember& member,
                std::uint64_t key)
-        : messages_(messages), hints_(hints), name_(name), key_(key) {
-        (void)hints_.join(name_, *this);  // where none can be heard messages bring all
+        : messages_(messages), hints_(hints), name_(member.group.name), key_(key) {
+        (void)hints_.join(member, *this);  // where none can be heard messages bring all
     }
     BulkMember(const BulkMember&) = delete;
     BulkMember& operator=(const BulkMember&) = delete;

@@ -165,11 +165,9 @@ void BulkRoot::send_hints() {
     if (!somebody_hears) sent_ = data_.size();
     while (may_send()) {
         const auto part = data_.subspan(sent_, std::min(data_.size() - sent_, nhi::Hints::kMost));
-        const Status status =
-            hints_.hint({name_, number_, static_cast<std::uint32_t>(sent_),
-                         static_cast<std::uint32_t>(data_.size()),
-                         static_cast<std::uint16_t>(self_)},
-                        part);
+        const Status status = hints_.hint({name_, number_, static_cast<std::uint32_t>(sent_),
+                                           static_cast<std::uint32_t>(data_.size()), 0},
+                                          part);
         if (status == Status::again) {
             has_no_room_ = true;
             return;

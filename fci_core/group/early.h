@@ -5,6 +5,7 @@
 // A broadcast is a number, counted alike by all members, from 1.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -18,9 +19,11 @@ namespace fci::group {
 
 /// Behind the data of a broadcast in a group that has hints.
 struct Trailer {
-    std::uint32_t is_heard;  // written by each on the way: somebody so far has had a hint of it
+    std::uint16_t is_heard;  // written by each on the way: somebody so far had a hint of it,
+    std::uint16_t hears;     // or at least of other ones, lately
     std::uint32_t by_tree;   // written by the root: the next ones go down a tree, without hints
 };
+static_assert(sizeof(Trailer) == 8);
 
 class Early final : public nhi::HintListener {
 public:
@@ -28,11 +31,10 @@ public:
     static constexpr std::size_t kMost = Entry::kLong + sizeof(Trailer);
     static_assert(kMost <= nhi::Hints::kShortMost);
 
-    /// `rank`: of this process among those that send.
-    Early(nhi::Hints& hints, std::uint64_t name, unsigned rank) noexcept
-        : hints_(hints), name_(name), rank_(static_cast<std::uint16_t>(rank)) {
+    Early(nhi::Hints& hints, const nhi::HintMember& member) noexcept
+        : hints_(hints), name_(member.group.name) {
         // Where none can be heard the messages do.
-        if (hints_.join(name_, *this) != Status::ok) return;
+        if (hints_.join(member, *this) != Status::ok) return;
         for (std::uint64_t number = 1; number <= kSlots; ++number) expect(number);
     }
     Early(const Early&) = delete;
@@ -47,12 +49,20 @@ public:
         const Slot& slot = slots_[number % kSlots];
         return {slot.bytes.data(), slot.length};
     }
+    /// Hints of the group come here, also where that of this broadcast did not: one came since the
+    /// group was joined, and one of the last broadcasts, though it may have been late.
+    [[nodiscard]] bool hears(std::uint64_t number) noexcept {
+        if (const std::uint64_t heard = hints_.heard(name_); heard != heard_) {
+            heard_ = heard;
+            heard_by_ = number;
+        }
+        return heard_by_ != 0 && number < heard_by_ + kLately;
+    }
     /// It is not needed any more.
     void pass(std::uint64_t number) noexcept { expect(number + kSlots); }
     /// To all others. Whether that works is for nobody to know.
     void tell(std::uint64_t number, std::span<const std::byte> bytes) noexcept {
-        (void)hints_.hint({name_, number, 0, static_cast<std::uint32_t>(bytes.size()), rank_},
-                          bytes);
+        (void)hints_.hint({name_, number, 0, static_cast<std::uint32_t>(bytes.size()), 0}, bytes);
     }
 
     void arrived(const nhi::Hint& hint, std::size_t bytes) noexcept override {
@@ -60,11 +70,13 @@ public:
         Slot& slot = slots_[hint.number % kSlots];
         slot.length = bytes;
         slot.number = hint.number;
+        heard_by_ = std::max(heard_by_, hint.number);
         hints_.withdraw(name_, hint.number);  // what comes twice does not get here
     }
 
 private:
     static constexpr std::size_t kSlots = nhi::Hints::kIndices;
+    static constexpr std::uint64_t kLately = 64;  // broadcasts
 
     struct Slot {
         std::uint64_t number = 0;  // that is here; 0: none is
@@ -77,8 +89,9 @@ private:
 
     nhi::Hints& hints_;
     const std::uint64_t name_;
-    const std::uint16_t rank_;
     std::array<Slot, kSlots> slots_{};
+    std::uint64_t heard_ = 0;     // hints, when hears() looked last
+    std::uint64_t heard_by_ = 0;  // the last broadcast by which one had come; 0: none has
 };
 
 }  // namespace fci::group

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "fci_core/base/assert.h"
 #include "fci_core/base/status.h"
@@ -25,6 +27,14 @@ public:
     [[nodiscard]] bool has_hint() const noexcept { return early_->has(number_); }
     [[nodiscard]] std::span<const std::byte> hint() const noexcept {
         return early_->bytes(number_);
+    }
+    /// Into the trailer of what came, for the members behind this one: whether it hears hints.
+    void note_in(std::byte* at) noexcept {
+        Trailer trailer;
+        std::memcpy(&trailer, at, sizeof trailer);
+        trailer.is_heard = trailer.is_heard != 0 || has_hint();
+        trailer.hears = trailer.is_heard != 0 || trailer.hears != 0 || early_->hears(number_);
+        std::memcpy(at, &trailer, sizeof trailer);
     }
 
     /// Neither is here. `from`: who sends the message.

@@ -82,12 +82,6 @@ void Exchange::take_early() noexcept {
     if (!hint.empty()) std::memcpy(heard(), hint.data(), hint.size());
     heard_of_ = {};
     heard_of_.received = hint.size();
-    if (hint.size() < sizeof(Trailer)) return;
-    Trailer trailer;
-    std::byte* const at = heard() + hint.size() - sizeof trailer;
-    std::memcpy(&trailer, at, sizeof trailer);
-    trailer.is_heard = 1;
-    std::memcpy(at, &trailer, sizeof trailer);
 }
 
 /// False: nothing is here of what may come in two ways. No receive stands for it until then, as
@@ -186,6 +180,7 @@ void Exchange::take_in(const Step& step, unsigned rank, const Reduction& reducti
     if (early_) {
         if (length < sizeof(Trailer)) return fail(FCI_ICL_ETRUNC, length);
         length -= sizeof(Trailer);
+        early_.note_in(heard() + length);
     }
     if (step.takes) {
         own_ = 1 - own_;

@@ -122,10 +122,11 @@ AnyGroup& Groups::begin(Members members) {
     Group* const here = add_part(members, parts.ranks[parts.of[members.self]]);
     if (!is_on_one_host) any.forming = here;
     nhi::Hints* const hints = is_on_one_host ? nullptr : engine_.network.hints();
-    const std::uint64_t name = engine_.device.card().incarnation << 32 | ++hint_names_;
-    any.levels = std::make_unique<Levels>(messages_, members, std::move(parts), !is_on_one_host,
-                                          here, between,
-                                          Hinting(messages_, members.key, hints, name));
+    std::vector<std::uint32_t> hosts;
+    for (const auto& ranks : parts.ranks) hosts.push_back(addresses[ranks.front()]);
+    any.levels =
+        std::make_unique<Levels>(messages_, members, std::move(parts), !is_on_one_host, here,
+                                 between, Hinting(messages_, members.key, hints, std::move(hosts)));
     return any;
 }
 
@@ -220,7 +221,7 @@ int Groups::find(Group& group, bool crowded) {
         FCI_ASSERT(joined == (table.name != 0));  // it is here
         for (const nhi::PeerId peer : group.members().peers) {
             if (peer == nhi::kSelf) continue;
-            tell(messages_, peer, {group.members().key, table, 0, 0, 0, {}, 0});
+            tell(messages_, peer, {group.members().key, table, 0, 0, 0, {}, 0, 0});
         }
         return joined ? FCI_ICL_DONE : FCI_ICL_EUNREACHABLE;
     }
@@ -229,7 +230,7 @@ int Groups::find(Group& group, bool crowded) {
     if (table.name == 0) return FCI_ICL_EUNREACHABLE;
     if (join(group, table)) return FCI_ICL_DONE;
     tell(messages_, owner,
-         {group.members().key, table, group.members().self + std::uint64_t{1}, 0, 0, {}, 0});
+         {group.members().key, table, group.members().self + std::uint64_t{1}, 0, 0, {}, 0, 0});
     return FCI_ICL_EUNREACHABLE;
 }
 

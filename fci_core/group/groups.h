@@ -67,7 +67,6 @@ private:
     Board board_;
     Offers offers_;
     std::uint64_t names_ = 0;    // of tables so far
-    std::uint32_t hint_names_ = 0;  // of groups over hosts so far
     std::vector<Place> places_;  // of this process's tables
     std::vector<std::unique_ptr<Group>> groups_;  // with tables
     std::vector<std::unique_ptr<AnyGroup>> all_;  // one that was left until its messages have ended

@@ -9,15 +9,24 @@
 
 namespace fci::group {
 
-std::uint64_t Hinting::offer(bool is_first, unsigned hosts) const noexcept {
-    if (hints_ == nullptr || hosts < kHostsLeast) return kNone;
-    return is_first ? offered_ : 0;
+/// Each draws, as only that shows whether it could have hints.
+HintOffer Hinting::offer(bool is_first) const noexcept {
+    HintOffer own{};
+    const bool can = hints_ != nullptr && hosts_.size() >= kHostsLeast &&
+                     hints_->draw(&own.brief) == Status::ok &&
+                     hints_->draw(&own.bulk) == Status::ok;
+    if (can && is_first) return own;
+    return {{can ? HintOffer::kNothing : HintOffer::kImpossible, {}}, {}};
 }
 
-void Hinting::open(std::uint64_t name, bool speaks, unsigned member) {
-    works_ = name != kNone && name != 0;
-    name_ = name;
-    if (works_ && speaks) early_ = std::make_unique<Early>(*hints_, name, member);
+void Hinting::open(const HintOffer& taken, bool speaks, unsigned member) {
+    const std::uint64_t name = taken.brief.name;
+    works_ = name != HintOffer::kNothing && name != HintOffer::kImpossible;
+    if (!works_ || !speaks) return;
+    FCI_ASSERT(hints_ != nullptr && member < hosts_.size());
+    const auto rank = static_cast<std::uint16_t>(member);
+    early_ = std::make_unique<Early>(*hints_, nhi::HintMember{taken.brief, rank, hosts_});
+    bulk_ = {taken.bulk, rank, hosts_};
 }
 
 // --- a broadcast ---
@@ -32,7 +41,7 @@ EarlyWait Hinting::wait() const noexcept {
 }
 
 void Hinting::tell(Exchange& exchange) noexcept {
-    exchange.set_trailer({0, now() < off_until_});
+    exchange.set_trailer({0, 0, now() < off_until_});
     if (by_tree_) return;
     early_->tell(number_, {exchange.data(), exchange.length() + sizeof(Trailer)});
     if (unheard_ != 0 && ++own_ > kOwnMost) unheard_ = own_ = 0;
@@ -41,7 +50,7 @@ void Hinting::tell(Exchange& exchange) noexcept {
 void Hinting::ask_if_late(EarlyWait& wait, nhi::PeerId before) noexcept try {
     if (by_tree_ || !wait.waits() || !wait.must_ask(now())) return;
     ++messages_.engine().counters.hints_asked;
-    group::tell(messages_, before, {key_, {}, 0, 0, number_, {}, 0});
+    group::tell(messages_, before, {key_, {}, 0, 0, number_, {}, 0, 0});
 } catch (const std::bad_alloc&) {  // later
 }
 
@@ -55,7 +64,7 @@ void Hinting::end(Exchange& exchange, nhi::PeerId root) noexcept try {
     by_tree_ = trailer.by_tree != 0;
     if (was_chain && by_tree_) off_until_ = now() + kOff;  // at all members about then
     if (!was_chain || root == nhi::kNoPeer || trailer.is_heard != 0) return;
-    group::tell(messages_, root, {key_, {}, 0, number_, 0, {}, 0});
+    group::tell(messages_, root, {key_, {}, 0, number_, 0, {}, 0, trailer.hears});
 } catch (const std::bad_alloc&) {  // it is said of the next one
 }
 
@@ -63,8 +72,8 @@ void Hinting::end(Exchange& exchange, nhi::PeerId root) noexcept try {
 
 std::unique_ptr<LongBroadcast> Hinting::make_long(const Parts& parts,
                                                   const Members& members) const {
-    FCI_ASSERT(works_ && name_ != kNone && (name_ & kLong) == 0);
-    return std::make_unique<LongBroadcast>(messages_, *hints_, name_ | kLong, key_, parts, members);
+    FCI_ASSERT(works_);
+    return std::make_unique<LongBroadcast>(messages_, *hints_, bulk_, key_, parts, members);
 }
 
 /// What is a little too long for a table would be lost for who comes late, as short hints are.
@@ -75,7 +84,7 @@ std::size_t Hinting::window(std::uint64_t bytes) const noexcept {
 
 void Hinting::tell_lossy(nhi::PeerId root) noexcept try {
     if (root == nhi::kSelf) return hear_lossy();
-    group::tell(messages_, root, {key_, {}, 0, 0, 0, {}, 1});
+    group::tell(messages_, root, {key_, {}, 0, 0, 0, {}, 1, 0});
 } catch (const std::bad_alloc&) {  // it is said of the next one
 }
 
@@ -83,19 +92,20 @@ void Hinting::tell_lossy(nhi::PeerId root) noexcept try {
 
 void Hinting::hear(nhi::PeerId source, const Note& note) noexcept try {
     if (note.is_lossy != 0) return hear_lossy();
-    if (note.lacked == 0) return hear_unheard(note.unheard);
+    if (note.lacked == 0) return hear_unheard(note);
     if (early_ == nullptr) return;
     if (note.unheard != 0) return;  // the answer to what this process lacked
     plain_until_ = number_ + kPlain;
     // Whatever goes there pushes what lingers.
-    group::tell(messages_, source, {key_, {}, 0, note.lacked, note.lacked, {}, 0});
+    group::tell(messages_, source, {key_, {}, 0, note.lacked, note.lacked, {}, 0, 0});
 } catch (const std::bad_alloc&) {  // it asks again
 }
 
-/// Of a few, half were not heard by anybody: then none are sent for a while. When it is said of the
-/// first one all have joined; what was sent before that may have been too early for all of them.
-void Hinting::hear_unheard(std::uint64_t number) noexcept {
-    if (number <= joined_by_) return;
+/// Of a few, half were not heard by anybody: then none are sent for a while.
+/// When it is said of the first one all have joined; what was sent before that may have been too
+/// early for all of them.
+void Hinting::hear_unheard(const Note& note) noexcept {
+    if (note.unheard <= joined_by_) return;
     if (joined_by_ == 0) joined_by_ = number_;
     if (unheard_++ == 0) own_ = 1;
     FCI_ASSERT(own_ != 0 && own_ <= kOwnMost);

@@ -10,6 +10,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "fci_core/base/status.h"
 #include "fci_core/group/early.h"
@@ -21,18 +23,26 @@
 
 namespace fci::group {
 
+/// What a member brings to the forming of a group. Of all that bring some, the one whose `brief`
+/// has the greatest name is taken, so that one who can have no hints decides.
+struct HintOffer {
+    static constexpr std::uint64_t kNothing = 0, kImpossible = ~std::uint64_t{0};  // as a name
+
+    nhi::HintGroup brief;  // for what a table takes
+    nhi::HintGroup bulk;   // for long broadcasts
+};
+
 class Hinting {
 public:
-    /// `hints`: of the network; nullptr: it has none. `name`: which the group gets if this process
-    /// is its first. `key`: of the group.
+    /// `hints`: of the network; nullptr: it has none. `hosts`: the members' addresses. `key`: of
+    /// the group.
     Hinting(mp::MessagePassing& messages, std::uint64_t key, nhi::Hints* hints,
-            std::uint64_t name) noexcept
-        : messages_(messages), key_(key), hints_(hints), offered_(name) {}
+            std::vector<std::uint32_t> hosts) noexcept
+        : messages_(messages), key_(key), hints_(hints), hosts_(std::move(hosts)) {}
 
-    /// What this process brings to the forming of the group: the greatest of all is its name.
-    [[nodiscard]] std::uint64_t offer(bool is_first, unsigned hosts) const noexcept;
-    /// `name` is what came of it. `member`: its number, where it speaks for its host.
-    void open(std::uint64_t name, bool speaks, unsigned member);
+    [[nodiscard]] HintOffer offer(bool is_first) const noexcept;
+    /// `taken` is what came of it. `member`: its number, where it speaks for its host.
+    void open(const HintOffer& taken, bool speaks, unsigned member);
     void close() noexcept { early_.reset(); }
     /// All members know the same of it.
     [[nodiscard]] bool works() const noexcept { return works_; }
@@ -68,22 +78,20 @@ public:
 
 private:
     static constexpr unsigned kHostsLeast = 3;  // with two, a message is a hint
-    static constexpr std::uint64_t kNone = ~std::uint64_t{0};
-    static constexpr std::uint64_t kLong = std::uint64_t{1} << 31;  // in a name; see Groups::begin
     static constexpr Nanoseconds kOff = 10'000'000'000;
     static constexpr std::uint64_t kPlain = 64;  // broadcasts
     static constexpr unsigned kOwnMost = 16;
 
     [[nodiscard]] Nanoseconds now() const noexcept { return messages_.engine().device.now(); }
-    void hear_unheard(std::uint64_t number) noexcept;
+    void hear_unheard(const Note& note) noexcept;
     void hear_lossy() noexcept;
 
     mp::MessagePassing& messages_;
     const std::uint64_t key_;
     nhi::Hints* const hints_;
-    const std::uint64_t offered_;
+    const std::vector<std::uint32_t> hosts_;  // by member
     bool works_ = false, by_tree_ = false, is_unsure_ = false;
-    std::uint64_t name_ = kNone;
+    nhi::HintMember bulk_{};          // of this process, where it speaks
     std::uint64_t number_ = 0;        // of the broadcast
     std::uint64_t plain_until_ = 0;   // up to that one nothing lingers
     std::uint64_t joined_by_ = 0;     // behind that one all are known to have joined. 0: not known

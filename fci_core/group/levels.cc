@@ -14,13 +14,17 @@ namespace {
 
 /// What each part brings to the forming of a group.
 struct Formed {
-    std::uint64_t longest, name;
+    std::uint64_t longest;
+    HintOffer hints;
 };
+static_assert(sizeof(Formed) <= Entry::kShort, "it fits into each table");
 constexpr Reduction kFormed{[](void*, const void* in, void* inout) {
                                 const auto& other = *static_cast<const Formed*>(in);
                                 auto& both = *static_cast<Formed*>(inout);
                                 both.longest = std::min(both.longest, other.longest);
-                                both.name = std::max(both.name, other.name);
+                                if (other.hints.brief.name > both.hints.brief.name) {
+                                    both.hints = other.hints;
+                                }
                             },
                             nullptr};
 
@@ -178,7 +182,7 @@ int Levels::form(int formed, unsigned looks) noexcept {
         if (has_table) longest_ = here_->table().longest();
         if (formed != FCI_ICL_DONE && !is_lost_) formed = FCI_ICL_EUNREACHABLE;
         if (speaks()) {
-            const Formed own{longest_, hinting_.offer(part_ == 0, parts_.count())};
+            const Formed own{longest_, hinting_.offer(part_ == 0)};
             std::memcpy(exchange_.data(), &own, sizeof own);
             begin_across(Steps::all(parts_.count(), part_), sizeof own, formed);
         } else if (formed == FCI_ICL_EUNREACHABLE) {
@@ -202,7 +206,7 @@ int Levels::form(int formed, unsigned looks) noexcept {
     is_lost_ = answer == FCI_ICL_EPEER;
     if (answer == FCI_ICL_DONE) {
         longest_ = all.longest;
-        hinting_.open(all.name, leads_, part_);
+        hinting_.open(all.hints, leads_, part_);
     }
     return end(answer == FCI_ICL_ETRUNC ? FCI_ICL_EUNREACHABLE : answer);
 }

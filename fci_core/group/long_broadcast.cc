@@ -8,17 +8,23 @@
 
 namespace fci::group {
 
-LongBroadcast::LongBroadcast(mp::MessagePassing& messages, nhi::Hints& hints, std::uint64_t name,
-                             std::uint64_t key, const Parts& parts, const Members& members)
-    : parts_(parts), peers_(members.peers), self_(members.self), part_(parts.of[members.self]),
-      messages_(messages), key_(key), here_(messages) {
+LongBroadcast::LongBroadcast(mp::MessagePassing& messages, nhi::Hints& hints,
+                             const nhi::HintMember& member, std::uint64_t key, const Parts& parts,
+                             const Members& members)
+    : parts_(parts),
+      peers_(members.peers),
+      self_(members.self),
+      part_(parts.of[members.self]),
+      messages_(messages),
+      key_(key),
+      here_(messages) {
     if (!speaks()) return;
     std::vector<nhi::PeerId> speakers;
     for (unsigned part = 0; part < parts.count(); ++part) {
         speakers.push_back(peers_[speaker_of(part)]);
     }
-    out_ = std::make_unique<BulkRoot>(messages, hints, name, speakers, part_);
-    in_ = std::make_unique<BulkMember>(messages, hints, name, key);
+    out_ = std::make_unique<BulkRoot>(messages, hints, member.group.name, speakers, part_);
+    in_ = std::make_unique<BulkMember>(messages, hints, member, key);
 }
 
 void LongBroadcast::expect(unsigned root, std::uint64_t number,
@@ -43,7 +49,8 @@ void LongBroadcast::set_out(unsigned root, std::uint64_t number, int code) noexc
 }
 
 void LongBroadcast::begin(unsigned root, std::uint64_t number, std::span<std::byte> room) noexcept {
-    set_out(root, number, announcement_.bytes > room.size() ? FCI_ICL_ETRUNC : FCI_ICL_DONE);
+    FCI_ASSERT(announcement_.bytes == room.size());
+    set_out(root, number, FCI_ICL_DONE);
     is_here_ = self_ == root;
     data_ = room;
     phase_ = Phase::begun;
@@ -114,17 +121,10 @@ void LongBroadcast::fail(unsigned lost) noexcept {
 int LongBroadcast::end() noexcept {
     phase_ = Phase::none;
     data_ = {};
-    spare_ = {};
     return code_;
 }
 
 void LongBroadcast::begin_first() {
-    const std::size_t bytes = announcement_.bytes;
-    if (bytes > data_.size()) {
-        spare_.resize(bytes);
-        data_ = spare_;
-    }
-    data_ = data_.first(bytes);
     const bool is_by_speaker = is_roots_part() && speaker_of(part_) != root_;
     if (self_ == root_ && is_by_speaker) {
         here_.send(peers_[speaker_of(part_)], data_);

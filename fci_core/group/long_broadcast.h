@@ -29,8 +29,8 @@ public:
         std::uint32_t window;  // so much the root sends before it has to hear of all
     };
 
-    /// The name is that of a group of hints, for this alone.
-    LongBroadcast(mp::MessagePassing& messages, nhi::Hints& hints, std::uint64_t name,
+    /// `member`: of a group of hints for this alone, where this process speaks for its host.
+    LongBroadcast(mp::MessagePassing& messages, nhi::Hints& hints, const nhi::HintMember& member,
                   std::uint64_t key, const Parts& parts, const Members& members);
 
     /// One from that root may be about to begin here (begin()); it is not announced yet, but hints
@@ -41,16 +41,15 @@ public:
     /// Before, and what came of it there: by the short one.
     [[nodiscard]] Announcement& announcement() noexcept { return announcement_; }
 
-    /// It was announced. `number`: of the collective, counted from 1. `room`: for the data,
+    /// It was announced. `number`: of the collective, counted from 1. `room`: for just these data,
     /// borrowed until the end.
     void begin(unsigned root, std::uint64_t number, std::span<std::byte> room) noexcept;
     /// It was not announced to this one, because of `code`, who takes no part in it: nobody is to
     /// wait for him.
     void refuse(unsigned root, std::uint64_t number, int code, unsigned lost) noexcept;
     [[nodiscard]] bool goes_on() const noexcept { return phase_ != Phase::none; }
-    /// FCI_ICL_EAGAIN: not yet. FCI_ICL_DONE. FCI_ICL_ETRUNC: there is no room for all of it.
-    /// FCI_ICL_EPEER: somebody has gone. Or as refused. May throw bad_alloc, and goes on from there
-    /// when it is called again.
+    /// FCI_ICL_EAGAIN: not yet. FCI_ICL_DONE. FCI_ICL_EPEER: somebody has gone. Or as refused. May
+    /// throw bad_alloc, and goes on from there when it is called again.
     [[nodiscard]] int advance();
     /// After FCI_ICL_EPEER: his rank, or FCI_ICL_NO_RANK.
     [[nodiscard]] unsigned lost() const noexcept { return lost_; }
@@ -95,7 +94,6 @@ private:
     std::uint64_t number_ = 0, refused_ = 0;  // the last ones
     Announcement announcement_{};
     std::span<std::byte> data_{};
-    std::vector<std::byte> spare_{};  // for who has no room, and may have to hand it on
     std::size_t handed_ = 0;  // to so many of this host
     bool is_here_ = false;  // all of it
     int code_ = FCI_ICL_DONE;

@@ -19,8 +19,9 @@ struct Said {
 
 /// Set by the owner: where the table is, of name 0 where there is none. By another member: it
 /// cannot join the table of this name. By the last one of a chain: nobody had a hint of that
-/// broadcast. By one in it: it lacks that broadcast, which may linger at the one before. By who
-/// speaks for the root of long ones: too much of them is lost.
+/// broadcast, and whether anybody hears hints at all. By one in it: it lacks that broadcast, which
+/// may linger at the one before. By the one that speaks for the root of long ones: too much of them
+/// is lost.
 struct Note {
     std::uint64_t key;
     Table table;
@@ -29,6 +30,7 @@ struct Note {
     std::uint64_t lacked;   // likewise
     Said said;              // likewise, if it has a number
     std::uint64_t is_lossy;  // likewise
+    std::uint64_t hears;     // with `unheard`: somebody hears others, so that one was late, or lost
 };
 
 /// It fails only where the peer is lost, which whoever waits for it sees.

@@ -44,36 +44,36 @@ public:
         if (found == groups_.end()) return;
         Entry& entry = found->second.entries[number % kIndices];
         if (entry.number == number) clear(entry);
-        found->second.past = static_cast<std::uint32_t>(number);
+        found->second.past = number;
+    }
+
+    /// Not far behind the last number withdrawn, so that it may be a hint which is late. What is
+    /// older is a replay, most likely, and need not be looked at.
+    [[nodiscard]] bool is_recent(std::uint64_t name, std::uint64_t number) const noexcept {
+        const auto found = groups_.find(name);
+        return found != groups_.end() && number + kLateMost > found->second.past;
     }
 
     struct Place {
         std::byte* at = nullptr;
         HintListener* listener = nullptr;  // nullptr: these bytes go nowhere
-        std::uint64_t number = 0;          // all of it
         bool is_ahead = false;             // they may: the number comes after all withdrawn ones
     };
-    /// Of the hint's number the lower half counts, as no more need travel.
     [[nodiscard]] Place find(const Hint& hint, std::size_t bytes) const noexcept {
         const auto found = groups_.find(hint.name);
         if (found == groups_.end()) return {};
         const Entry& entry = found->second.entries[hint.number % kIndices];
-        const bool is_it = entry.is_expected && static_cast<std::uint32_t>(entry.number) ==
-                                                    static_cast<std::uint32_t>(hint.number);
+        const bool is_it = entry.is_expected && entry.number == hint.number;
         const bool fits = hint.total <= entry.to.size() && hint.offset <= hint.total &&
                           bytes <= hint.total - hint.offset;
-        if (!is_it || !fits) {
-            const auto later =
-                static_cast<std::int32_t>(static_cast<std::uint32_t>(hint.number) -
-                                          found->second.past);
-            return {nullptr, nullptr, 0, !is_it && later > 0};
-        }
+        if (!is_it || !fits) return {nullptr, nullptr, !is_it && hint.number > found->second.past};
         FCI_ASSERT(found->second.listener != nullptr);
-        return {entry.to.data() + hint.offset, found->second.listener, entry.number};
+        return {entry.to.data() + hint.offset, found->second.listener};
     }
 
 private:
     static constexpr unsigned kIndices = Hints::kIndices;
+    static constexpr std::uint64_t kLateMost = 64;  // numbers
 
     struct Entry {
         std::uint64_t number = 0;
@@ -87,7 +87,7 @@ private:
     struct Group {
         HintListener* listener;
         std::array<Entry, kIndices> entries;  // by index
-        std::uint32_t past = 0;               // the lower half of the last number withdrawn
+        std::uint64_t past = 0;               // the last number withdrawn
     };
     void clear(Entry& entry) noexcept {
         long_ -= entry.is_long();

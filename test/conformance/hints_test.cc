@@ -1,9 +1,12 @@
 // The contract of hints (nhi/hints.h), once for all drivers that have them. Whatever is lost on the
 // way is sent again here until it is heard.
+#include <arpa/inet.h>
+
 #include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 
 #include "fci_core/base/prng.h"
 #include "fci_core/nhi/hints.h"
@@ -55,17 +58,26 @@ struct Told final : nhi::HintListener {
 class Hints : public Nhi {
 protected:
     nhi::Hints& hints(unsigned i) { return *network(i).hints(); }
+    /// Its rank is its number; `key` is told to all members.
+    Status join(unsigned i, std::uint64_t name, nhi::HintListener& listener, unsigned key = 1) {
+        std::vector<std::uint32_t> hosts;
+        for (unsigned at = 0; at < world_->devices(); ++at) {
+            hosts.push_back(device(at).card().host);
+        }
+        nhi::HintMember member{{name, {}}, static_cast<std::uint16_t>(i), hosts};
+        member.group.key[3] = static_cast<std::byte>(key);
+        return hints(i).join(member, listener);
+    }
     void open_joined(unsigned count) {
         open(count);
         told_.resize(count);
         for (unsigned i = 0; i < count; ++i) {
             ASSERT_NE(network(i).hints(), nullptr);
-            ASSERT_EQ(hints(i).join(kName, told_[i]), Status::ok);
+            ASSERT_EQ(join(i, kName, told_[i]), Status::ok);
         }
     }
-    static Hint hint_of(std::uint64_t number, std::span<const std::byte> all, unsigned rank = 0) {
-        return {kName, number, 0, static_cast<std::uint32_t>(all.size()),
-                static_cast<std::uint16_t>(rank)};
+    static Hint hint_of(std::uint64_t number, std::span<const std::byte> all) {
+        return {kName, number, 0, static_cast<std::uint32_t>(all.size()), 99};
     }
     /// All of it, once.
     void send(unsigned from, const Hint& hint, std::span<const std::byte> all) {
@@ -111,13 +123,13 @@ TEST_P(Hints, hint__goes_where_each_receiver_says) {
         ASSERT_EQ(hints(i).expect(kName, 5, std::span(memory[i]).subspan(10 * i, 1000 + i)),
                   Status::ok);
     }
-    ASSERT_TRUE(send_until(0, hint_of(5, all, 7), all,
-                           [&] { return told_[1].has(5) && told_[2].has(5); }));
+    ASSERT_TRUE(
+        send_until(0, hint_of(5, all), all, [&] { return told_[1].has(5) && told_[2].has(5); }));
     for (unsigned i = 1; i < 3; ++i) {
         EXPECT_EQ(std::memcmp(memory[i].data() + 10 * i, all.data(), all.size()), 0);
         const Told::Piece& piece = told_[i].pieces.front();
         EXPECT_EQ(piece.hint.name, kName);
-        EXPECT_EQ(piece.hint.rank, 7u);
+        EXPECT_EQ(piece.hint.rank, 0u) << "as the network knows it";
         EXPECT_EQ(piece.hint.total, 1000u);
         EXPECT_EQ(piece.bytes, 1000u);
         EXPECT_EQ(memory[i][10 * i + 1000], std::byte{0}) << "written behind its end";
@@ -168,16 +180,16 @@ TEST_P(Hints, expect__nothing_else_is_written) {
     hints(1).leave(kName);
     EXPECT_TRUE(is_untouched(36));
     EXPECT_EQ(hints(1).expect(kName, 36, memory), Status::not_found);
-    ASSERT_EQ(hints(1).join(kName, told_[1]), Status::ok);
+    ASSERT_EQ(join(1, kName, told_[1]), Status::ok);
     EXPECT_TRUE(is_untouched(36)) << "expected before it left";
 }
 
 TEST_P(Hints, join__groups_hear_their_own) {
     open_joined(3);
     Told others;
-    ASSERT_EQ(hints(1).join(kName, others), Status::invalid);
-    ASSERT_EQ(hints(1).join(kName + 1, others), Status::ok);
-    ASSERT_EQ(hints(0).join(kName + 1, told_[0]), Status::ok);
+    ASSERT_EQ(join(1, kName, others), Status::invalid);
+    ASSERT_EQ(join(1, kName + 1, others), Status::ok);
+    ASSERT_EQ(join(0, kName + 1, told_[0]), Status::ok);
     const std::vector<std::byte> all = bytes_of(64, 4);
     std::vector<std::byte> memory(64), other(64);
     ASSERT_EQ(hints(1).expect(kName, 2, memory), Status::ok);
@@ -197,7 +209,7 @@ TEST_P(Hints, join__another_job_hears_nothing) {
     ++settings.job;
     world_->open(settings);
     Told stranger;
-    ASSERT_EQ(hints(2).join(kName, stranger), Status::ok);
+    ASSERT_EQ(join(2, kName, stranger), Status::ok);
     const std::vector<std::byte> all = bytes_of(64, 5);
     std::vector<std::byte> memory(64), other(64);
     ASSERT_EQ(hints(1).expect(kName, 2, memory), Status::ok);
@@ -206,6 +218,58 @@ TEST_P(Hints, join__another_job_hears_nothing) {
     world_->settle();
     EXPECT_TRUE(stranger.pieces.empty());
     EXPECT_EQ(other, std::vector<std::byte>(64));
+}
+
+/// That the name is the same is not enough, nor that the key is: of those whom member 1 knows, 0
+/// has another key, 2 is not where it sends from, and 3 is none.
+TEST_P(Hints, join__who_has_another_key_or_place_is_not_heard) {
+    open(4);
+    told_.resize(4);
+    const std::uint32_t known[] = {device(0).card().host, device(1).card().host,
+                                   htonl(0x7f00'00fe)};
+    nhi::HintMember member{{kName, {}}, 1, known};
+    member.group.key[3] = std::byte{1};
+    ASSERT_EQ(hints(1).join(member, told_[1]), Status::ok);
+    ASSERT_EQ(join(0, kName, told_[0], 2), Status::ok);
+    ASSERT_EQ(join(2, kName, told_[2]), Status::ok);
+    ASSERT_EQ(join(3, kName, told_[3]), Status::ok);
+    const std::vector<std::byte> all = bytes_of(64, 5);
+    std::vector<std::byte> memory(64);
+    ASSERT_EQ(hints(1).expect(kName, 2, memory), Status::ok);
+    for (const unsigned from : {0u, 2u, 3u}) {
+        for (unsigned times = 0; times < 20; ++times) send(from, hint_of(2, all), all);
+        world_->settle();
+    }
+    EXPECT_TRUE(told_[1].pieces.empty());
+    EXPECT_EQ(memory, std::vector<std::byte>(64));
+    EXPECT_EQ(hints(1).heard(kName), 0u);
+}
+
+/// So that a member knows whether it hears the others at all.
+TEST_P(Hints, heard__counts_those_that_were_late_too) {
+    open_joined(2);
+    const std::vector<std::byte> all = bytes_of(64, 8);
+    EXPECT_EQ(hints(1).heard(kName), 0u);
+    hints(1).withdraw(kName, 9);
+    ASSERT_TRUE(send_until(0, hint_of(5, all), all, [&] { return hints(1).heard(kName) != 0; }));
+    EXPECT_TRUE(told_[1].pieces.empty());
+    EXPECT_EQ(hints(1).heard(kName + 1), 0u) << "it is no group";
+}
+
+TEST_P(Hints, draw__no_two_groups_are_the_same) {
+    open(2);
+    std::set<std::uint64_t> names;
+    std::set<decltype(nhi::HintGroup::key)> keys;
+    for (unsigned i = 0; i < 100; ++i) {
+        nhi::HintGroup group{};
+        ASSERT_EQ(hints(i % 2).draw(&group), Status::ok);
+        EXPECT_NE(group.name, 0u);
+        EXPECT_NE(group.name, ~std::uint64_t{0});
+        names.insert(group.name);
+        keys.insert(group.key);
+    }
+    EXPECT_EQ(names.size(), 100u);
+    EXPECT_EQ(keys.size(), 100u);
 }
 
 TEST_P(Hints, hint__wrong_arguments) {
@@ -217,6 +281,8 @@ TEST_P(Hints, hint__wrong_arguments) {
     EXPECT_EQ(hints(0).hint(hint, std::span(all).first(nhi::Hints::kMost)), Status::invalid);
     hint.offset = hint.total + 1;
     EXPECT_EQ(hints(0).hint(hint, {}), Status::invalid);
+    hint = {kName + 1, 1, 0, 0, 0};
+    EXPECT_EQ(hints(0).hint(hint, {}), Status::not_found) << "it was not joined";
 }
 
 /// Numbers above what travels of them.
@@ -245,8 +311,8 @@ TEST_P(Hints, arrived__may_expect_and_leave) {
         }
     } mover;
     mover.hints = &hints(1);
-    ASSERT_EQ(hints(0).join(kName + 1, told_[0]), Status::ok);
-    ASSERT_EQ(hints(1).join(kName + 1, mover), Status::ok);
+    ASSERT_EQ(join(0, kName + 1, told_[0]), Status::ok);
+    ASSERT_EQ(join(1, kName + 1, mover), Status::ok);
     ASSERT_EQ(hints(1).expect(kName + 1, 1, mover.memory), Status::ok);
     for (std::uint64_t number = 1; number <= 40; ++number) {
         const std::vector<std::byte> all = bytes_of(64, number);

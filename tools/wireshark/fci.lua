@@ -1,6 +1,6 @@
 -- What FCI sends over a network, for Wireshark 3.6 and later: the hellos and frames of its TCP
 -- connections (drivers/tcp/hello.h, frame.h), and the datagrams of its hints (drivers/multicast/
--- datagram.h). It finds them by what they begin with, or by their checksum, at any port.
+-- datagram.h). It finds them by what they begin with, at any port.
 --
 --   wireshark -X lua_script:fci.lua        tshark -X lua_script:fci.lua -Y fci -r FILE
 --
@@ -9,9 +9,9 @@
 
 local MAGIC = "46434974637000"  -- "FCItcp", and a version
 local HELLO, HEAD, PART, DATA, LINE = 88, 8, 16, 24, 8
-local HEADING, PIECE = 32, 1440
+local HEADING, PIECE = 56, 1416
+local HINT_VERSION, HINT_MAGIC = 2, 0xfc
 local TRANSFER, GOODBYE, MESSAGE, REQUEST = 1, 2, 3, 4
-local COVERS_DATA = 1
 
 local fci = Proto("fci", "Fast Communication Interface")
 
@@ -49,14 +49,14 @@ local f = {
 
     cookie = ProtoField.uint32("fci.hint.cookie", "Cookie", base.HEX),
     hint_version = ProtoField.uint8("fci.hint.version", "Version"),
-    flags = ProtoField.uint8("fci.hint.flags", "Flags", base.HEX),
     host = ProtoField.uint16("fci.hint.rank", "Rank in the group"),
     group = ProtoField.uint64("fci.hint.name", "Group", base.HEX),
-    number = ProtoField.uint32("fci.hint.number", "Number"),
+    serial = ProtoField.uint64("fci.hint.serial", "Count of its sender's datagrams"),
+    number = ProtoField.uint64("fci.hint.number", "Number"),
     at = ProtoField.uint32("fci.hint.offset", "Offset"),
     total = ProtoField.uint32("fci.hint.total", "Total"),
-    sum = ProtoField.uint32("fci.hint.sum", "CRC32C", base.HEX),
-    data = ProtoField.bytes("fci.hint.data", "Data"),
+    tag = ProtoField.bytes("fci.hint.tag", "Tag"),
+    sealed = ProtoField.bytes("fci.hint.sealed", "Data, encrypted"),
 }
 local fields = {}
 for _, field in pairs(f) do fields[#fields + 1] = field end
@@ -192,47 +192,25 @@ end
 
 -- --- datagrams ---
 
-local POLYNOMIAL = 0x82f63b78
-local sums = {}
-for i = 0, 255 do
-    local sum = i
-    for _ = 1, 8 do
-        local odd = bit.band(sum, 1) == 1
-        sum = bit.rshift(sum, 1)
-        if odd then sum = bit.bxor(sum, POLYNOMIAL) end
-    end
-    sums[i] = sum
-end
-
-local function crc32c(bytes, sum)
-    sum = bit.bnot(sum)
-    for i = 0, bytes:len() - 1 do
-        sum = bit.bxor(bit.rshift(sum, 8), sums[bit.band(bit.bxor(sum, bytes:get_index(i)), 0xff)])
-    end
-    return bit.bnot(sum)
-end
-
 local function is_hint(buffer)
     if buffer:len() < HEADING then return false end
-    local sum = crc32c(buffer(0, 28):bytes(), 0)
-    if bit.band(buffer(5, 1):uint(), COVERS_DATA) ~= 0 and buffer:len() > HEADING then
-        sum = crc32c(buffer(HEADING):bytes(), sum)
-    end
-    return bit.tobit(sum) == bit.tobit(buffer(28, 4):le_uint())
+    if buffer(4, 1):uint() ~= HINT_VERSION or buffer(5, 1):uint() ~= HINT_MAGIC then return false end
+    local at, total = buffer(32, 4):le_uint(), buffer(36, 4):le_uint()
+    return at + buffer:len() - HEADING <= total
 end
 
 local function add_hint(buffer, tree)
     local hint = tree:add(fci, buffer, "FCI, hint")
     hint:add_le(f.cookie, buffer(0, 4))
     hint:add(f.hint_version, buffer(4, 1))
-    hint:add(f.flags, buffer(5, 1))
     hint:add_le(f.host, buffer(6, 2))
     hint:add_le(f.group, buffer(8, 8))
-    hint:add_le(f.number, buffer(16, 4))
-    hint:add_le(f.at, buffer(20, 4))
-    hint:add_le(f.total, buffer(24, 4))
-    hint:add_le(f.sum, buffer(28, 4))
-    if buffer:len() > HEADING then hint:add(f.data, buffer(HEADING)) end
+    hint:add_le(f.serial, buffer(16, 8))
+    hint:add_le(f.number, buffer(24, 8))
+    hint:add_le(f.at, buffer(32, 4))
+    hint:add_le(f.total, buffer(36, 4))
+    hint:add(f.tag, buffer(40, 16))
+    if buffer:len() > HEADING then hint:add(f.sealed, buffer(HEADING)) end
 end
 
 -- A capture on the host that sends, or of virtual interfaces, has a burst in one piece.
@@ -248,7 +226,7 @@ local function holds_hints(buffer, pinfo, tree)
     end
     pinfo.cols.protocol = "FCI"
     pinfo.cols.info = (count == 1 and "hint" or count .. " hints") .. ", number " ..
-        first(16, 4):le_uint() .. ", " .. first(20, 4):le_uint() .. " of " .. first(24, 4):le_uint()
+        tostring(first(24, 8):le_uint64()) .. ", " .. first(32, 4):le_uint() .. " of " .. first(36, 4):le_uint()
     return true
 end
 

@@ -5,16 +5,37 @@
 
 #include "drivers/sim/ideal/station.h"
 #include "fci_core/base/assert.h"
+#include "fci_core/base/prng.h"
 
 namespace fci::sim {
+
+/// What no other process of this world draws, and the same in each run.
+Status StationHints::draw(nhi::HintGroup* group) noexcept {
+    Prng prng(std::uint64_t{station_.number} << 32 | ++drawn_);
+    group->name = prng.next() | 1;
+    for (std::byte& byte : group->key) byte = static_cast<std::byte>(prng.next());
+    return Status::ok;
+}
+
+Status StationHints::join(const nhi::HintMember& member, nhi::HintListener& listener) noexcept {
+    const Joined joined{
+        member.group.key, member.rank, {member.hosts.begin(), member.hosts.end()}, 0};
+    const Status status = table_.join(member.group.name, listener);
+    if (status == Status::ok) joined_.emplace(member.group.name, joined);
+    return status;
+}
 
 Status StationHints::hint(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept {
     World& world = station_.world;
     const bool fits = hint.offset <= hint.total && bytes.size() <= hint.total - hint.offset;
     if (!fits || bytes.size() > kMost) return Status::invalid;
+    const auto joined = joined_.find(hint.name);
+    if (joined == joined_.end()) return Status::not_found;
     if (world.prng_.chance(world.options_.again_percent)) return Status::again;
     World::Action piece{.kind = World::Action::Kind::hint, .from = station_.number};
     piece.hint = hint;
+    piece.hint.rank = joined->second.rank;
+    piece.key = joined->second.key;
     std::size_t done = 0;
     do {
         const std::span<const std::byte> some =
@@ -64,7 +85,9 @@ bool StationHints::arrive(const World::Action& action) {
     FCI_ASSERT(action.payload != nullptr && action.payload->size() <= kPieceMost);
     const bool is_heard = station_.alive && !is_deaf() && here_.size() < kRoom &&
                           from.settings.job == station_.settings.job;
-    if (is_heard) here_.push_back({action.hint, action.payload});
+    if (is_heard) {
+        here_.push_back({action.hint, action.key, action.payload, from.card.host});
+    }
     return is_heard;
 }
 
@@ -75,12 +98,15 @@ unsigned StationHints::take() noexcept {
         const Piece piece = std::move(here_.front());
         here_.pop_front();
         const std::size_t bytes = piece.bytes->size();
+        const auto joined = joined_.find(piece.hint.name);
+        if (joined == joined_.end() || joined->second.key != piece.key) continue;
+        const std::vector<std::uint32_t>& hosts = joined->second.hosts;
+        if (piece.hint.rank >= hosts.size() || hosts[piece.hint.rank] != piece.source) continue;
+        ++joined->second.heard;
         const nhi::IndexTable::Place place = table_.find(piece.hint, bytes);
         if (place.listener == nullptr) continue;
         if (bytes != 0) std::memcpy(place.at, piece.bytes->data(), bytes);
-        nhi::Hint told = piece.hint;
-        told.number = place.number;
-        place.listener->arrived(told, bytes);
+        place.listener->arrived(piece.hint, bytes);
     }
     return taken;
 }

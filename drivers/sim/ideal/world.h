@@ -125,6 +125,7 @@ public:
         const std::byte* borrowed = nullptr;  // data, where there is no payload
         std::string reason{};               // notice_lost
         nhi::Hint hint{};
+        decltype(nhi::HintGroup::key) key{};  // of the hint's group
         [[nodiscard]] bool later_than(const Action& other) const noexcept {
             return time != other.time ? time > other.time : order > other.order;
         }

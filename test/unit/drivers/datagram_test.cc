@@ -1,7 +1,8 @@
-// Datagrams of hints, and the place where a job sends them.
+// Datagrams of hints, sealed and not, and the place where a job sends them.
 #include "drivers/multicast/datagram.h"
 
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "drivers/multicast/place.h"
+#include "drivers/multicast/seal.h"
 #include "fci_core/base/prng.h"
 #include "fci_core/nhi/index_table.h"
 #include "test/unit/drivers/datagrams.h"
@@ -22,9 +24,22 @@ using nhi::Hints;
 
 constexpr std::uint64_t kName = 0x0123'4567'89ab'cdef;
 constexpr std::uint32_t kCookie = 0x1357'9bdf;
+constexpr std::uint32_t kHosts[] = {11, 12, 13, 14};
+
+nhi::HintMember member_of(std::uint16_t rank, unsigned key = 1) {
+    nhi::HintMember member{{kName, {}}, rank, kHosts};
+    member.group.key[0] = static_cast<std::byte>(key);
+    return member;
+}
+
+/// That of a group's member with this rank.
+class datagram : public testing::Test {
+protected:
+    Seal one_{libcrypto(), member_of(1)}, two_{libcrypto(), member_of(2)};
+};
 
 Hint random_hint(Prng& prng, std::size_t bytes) {
-    Hint hint{prng.next(), prng.next(), 0, 0, static_cast<std::uint16_t>(prng.next())};
+    Hint hint{kName, prng.next(), 0, 0, 1};
     hint.offset = static_cast<std::uint32_t>(prng.below(1u << 31));
     hint.total = hint.offset + static_cast<std::uint32_t>(bytes + prng.below(3));
     if (prng.chance(50)) {
@@ -34,48 +49,112 @@ Hint random_hint(Prng& prng, std::size_t bytes) {
     return hint;
 }
 
-TEST(datagram, read__what_was_written) {
+TEST_F(datagram, read__what_was_written) {
     Prng prng(1);
     for (unsigned i = 0; i < 2000; ++i) {
         const auto data = random_bytes(prng, prng.below(Hints::kPieceMost + 1));
         const Hint hint = random_hint(prng, data.size());
-        const auto bytes = datagram_of(kCookie, hint, data);
+        auto bytes = datagram_of(one_, kCookie, hint, data);
+        EXPECT_FALSE(read_datagram(kCookie + 1, bytes));
         const auto read = read_datagram(kCookie, bytes);
         ASSERT_TRUE(read);
-        EXPECT_EQ(read->hint.name, hint.name);
-        EXPECT_EQ(read->hint.number, hint.number & 0xffff'ffff);
-        EXPECT_EQ(read->hint.offset, hint.offset);
-        EXPECT_EQ(read->hint.total, hint.total);
-        EXPECT_EQ(read->hint.rank, hint.rank);
+        const Hint is = read->heading.hint();
+        EXPECT_EQ(is.name, hint.name);
+        EXPECT_EQ(is.number, hint.number);
+        EXPECT_EQ(is.offset, hint.offset);
+        EXPECT_EQ(is.total, hint.total);
+        EXPECT_EQ(is.rank, hint.rank);
         ASSERT_EQ(read->data.size(), data.size());
+        if (data.size() > 8) {
+            EXPECT_NE(std::memcmp(read->data.data(), data.data(), data.size()), 0) << "in clear";
+        }
+        ASSERT_TRUE(two_.open(*read, kHosts[1]));
         if (!data.empty()) {
             EXPECT_EQ(std::memcmp(read->data.data(), data.data(), data.size()), 0);
         }
-        EXPECT_FALSE(read_datagram(kCookie + 1, bytes));
     }
+    EXPECT_EQ(two_.opened(), 2000u);
 }
 
-/// Each bit of the heading, and of data that are short as a whole.
-TEST(datagram, read__no_bit_may_change) {
+/// Whether a member would take it; what it would take lies there in clear then.
+bool opens(Seal& seal, std::vector<std::byte> bytes, std::uint32_t source = kHosts[1]) {
+    const auto read = read_datagram(kCookie, bytes);
+    return read && seal.open(*read, source);
+}
+
+/// Each bit of heading, tag and data, of a short one and of a piece.
+TEST_F(datagram, open__no_bit_may_change) {
     Prng prng(2);
-    const auto data = random_bytes(prng, 40);
-    const Hint hint{kName, 17, 0, 40, 3};
-    const auto good = datagram_of(kCookie, hint, data);
-    for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
-        auto bad = good;
-        bad[bit / 8] ^= std::byte{1} << bit % 8;
-        EXPECT_FALSE(read_datagram(kCookie, bad)) << "bit " << bit;
+    for (const std::size_t length : {0u, 40u, static_cast<unsigned>(Hints::kPieceMost)}) {
+        const auto data = random_bytes(prng, length);
+        const Hint hint{kName, 17, 0, static_cast<std::uint32_t>(length) * 2, 1};
+        const auto good = datagram_of(one_, kCookie, hint, data);
+        for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+            auto bad = good;
+            bad[bit / 8] ^= std::byte{1} << bit % 8;
+            EXPECT_FALSE(opens(two_, bad)) << "bit " << bit;
+        }
+        for (std::size_t bytes = 0; bytes < good.size(); ++bytes) {
+            EXPECT_FALSE(opens(two_, {good.begin(), good.begin() + bytes})) << bytes << " bytes";
+        }
+        auto long_one = good;
+        long_one.resize(good.size() + 1);
+        EXPECT_FALSE(opens(two_, long_one));
+        EXPECT_TRUE(opens(two_, good));
     }
-    for (std::size_t bytes = 0; bytes < good.size(); ++bytes) {
-        EXPECT_FALSE(read_datagram(kCookie, std::span(good).first(bytes))) << bytes << " bytes";
-    }
-    auto long_one = good;
-    long_one.resize(good.size() + 1);
-    EXPECT_FALSE(read_datagram(kCookie, long_one));
 }
 
-/// A million of random, stale, foreign and changed ones: none goes anywhere.
-TEST(datagram, read__a_million_bad_ones) {
+TEST_F(datagram, open__only_of_a_member_at_its_place) {
+    const std::vector<std::byte> data(40, std::byte{7});
+    const Hint hint{kName, 17, 0, 40, 1};
+    const auto good = datagram_of(one_, kCookie, hint, data);
+    EXPECT_TRUE(opens(two_, good, kHosts[1]));
+    for (const std::uint32_t source : {0u, kHosts[0], kHosts[2], ~0u}) {
+        EXPECT_FALSE(opens(two_, good, source)) << source;
+    }
+    Seal other(libcrypto(), member_of(2, 3));
+    EXPECT_FALSE(opens(other, good)) << "another key";
+    Seal beyond(libcrypto(), member_of(4));
+    Hint from_beyond = hint;
+    from_beyond.rank = 4;
+    EXPECT_FALSE(opens(two_, datagram_of(beyond, kCookie, from_beyond, data), 0));
+}
+
+/// All senders, both lanes, repairs, what is sent twice, and the ends of the ranges by arithmetic.
+TEST_F(datagram, nonce__none_comes_twice) {
+    std::set<host::Aead::Nonce> seen;
+    const std::vector<std::byte> data(40);
+    Prng prng(4);
+    std::vector<std::unique_ptr<Seal>> seals;
+    for (std::uint16_t rank = 0; rank < 4; ++rank) {
+        seals.push_back(std::make_unique<Seal>(libcrypto(), member_of(rank)));
+    }
+    for (unsigned i = 0; i < 20'000; ++i) {
+        const auto rank = static_cast<std::uint16_t>(prng.below(4));
+        const auto offset = static_cast<std::uint32_t>(prng.below(3) * Hints::kPieceMost);
+        const Hint hint{kName, prng.below(5), offset, offset + 40, rank};
+        const auto bytes = datagram_of(*seals[rank], kCookie, hint, data);
+        Heading heading;
+        std::memcpy(&heading, bytes.data(), sizeof heading);
+        ASSERT_EQ(heading.rank, rank);
+        EXPECT_TRUE(seen.insert(Seal::nonce_of(heading.rank, heading.serial)).second);
+    }
+    // The nonce has all bits of both words, so no two pairs have the same one; and a million
+    // datagrams a second take 500 000 years to use up the count.
+    seen.clear();
+    for (unsigned bit = 0; bit < 64; ++bit) seen.insert(Seal::nonce_of(0, 1ull << bit));
+    for (unsigned bit = 0; bit < 16; ++bit) {
+        seen.insert(Seal::nonce_of(static_cast<std::uint16_t>(1u << bit), 0));
+    }
+    EXPECT_EQ(seen.size(), 64u + 16u);
+    for (const std::uint64_t at : {1ull << 32, (1ull << 32) - 1, (1ull << 32) + 1, ~0ull}) {
+        seen.insert(Seal::nonce_of(3, at));
+    }
+    EXPECT_EQ(seen.size(), 64u + 16u + 4u);
+}
+
+/// A million of random, stale, foreign, replayed and changed ones: none goes anywhere.
+TEST_F(datagram, read__a_million_bad_ones) {
     struct Nobody final : nhi::HintListener {
         void arrived(const Hint&, std::size_t) noexcept override { FAIL(); }
     } nobody;
@@ -86,33 +165,54 @@ TEST(datagram, read__a_million_bad_ones) {
     for (std::uint64_t i = 0; i < Hints::kIndices; ++i) {
         ASSERT_EQ(table.expect(kName, kFirst + i, memory), Status::ok);
     }
+    Seal stranger(libcrypto(), member_of(1, 9));
     Prng prng(3);
-    unsigned delivered = 0, well_formed = 0;
+    unsigned delivered = 0, well_formed = 0, opened = 0;
     for (unsigned i = 0; i < 1'000'000; ++i) {
         auto data = random_bytes(prng, prng.below(64));
         Hint hint{kName, kFirst + prng.below(Hints::kIndices), 0,
                   static_cast<std::uint32_t>(data.size()), 1};
         std::uint32_t cookie = kCookie;
         std::vector<std::byte> bytes;
-        switch (prng.below(6)) {
+        Seal* seal = &one_;
+        switch (prng.below(7)) {
             case 0: bytes = random_bytes(prng, 1 + prng.below(100)); break;
             case 1: hint.number += Hints::kIndices * (1 + prng.below(1000)); break;  // another use
             case 2: hint.number -= Hints::kIndices * (1 + prng.below(60)); break;    // of the index
             case 3: cookie ^= static_cast<std::uint32_t>(1 + prng.below(~0u)); break;
             case 4: hint.name ^= 1 + prng.below(~0ull); break;
+            case 5:
+                seal = &stranger;
+                break;
             default: hint.total = static_cast<std::uint32_t>(memory.size() + 1 + prng.below(99));
         }
-        const bool is_random = !bytes.empty();
-        if (!is_random) bytes = datagram_of(cookie, hint, data);
-        if (!is_random && prng.chance(20)) {
+        if (bytes.empty()) bytes = datagram_of(*seal, cookie, hint, data);
+        if (prng.chance(20)) {
             bytes[prng.below(bytes.size())] ^= static_cast<std::byte>(1 + prng.below(255));
         }
         const auto read = read_datagram(kCookie, bytes);
         well_formed += read.has_value();
-        delivered += read && table.find(read->hint, read->data.size()).listener != nullptr;
+        if (!read || !two_.open(*read, kHosts[1])) continue;
+        ++opened;
+        delivered += table.find(read->heading.hint(), read->data.size()).listener != nullptr;
     }
     EXPECT_EQ(delivered, 0u);
     EXPECT_GT(well_formed, 100'000u);
+    EXPECT_GT(opened, 100'000u);
+}
+
+/// What a program with OpenSSL of its own sees there is its own.
+TEST_F(datagram, open__leaves_no_error_to_the_program) {
+    void* const library = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) GTEST_SKIP() << "libcrypto 1.1";
+    auto* const peek = reinterpret_cast<unsigned long (*)()>(dlsym(library, "ERR_peek_error"));
+    ASSERT_NE(peek, nullptr);
+    const std::vector<std::byte> data(40);
+    auto bad = datagram_of(one_, kCookie, {kName, 17, 0, 40, 1}, data);
+    bad.back() ^= std::byte{1};
+    EXPECT_FALSE(opens(two_, bad));
+    EXPECT_EQ(peek(), 0u);
+    dlclose(library);
 }
 
 // --- places ---

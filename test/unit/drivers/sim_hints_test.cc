@@ -42,7 +42,9 @@ class Member final : public nhi::HintListener {
 public:
     Member(World& world, unsigned number) : device_(world.open(settings())), number_(number) {
         for (auto& slot : slots_) slot.assign(kSlot, std::byte{0});
-        EXPECT_EQ(hints().join(kName, *this), Status::ok);
+        const std::vector<std::uint32_t> hosts(8, device_->card().host);
+        EXPECT_EQ(hints().join({{kName, {}}, static_cast<std::uint16_t>(number), hosts}, *this),
+                  Status::ok);
         for (std::uint64_t i = 0; i < nhi::Hints::kIndices; ++i) expect(i);
     }
     [[nodiscard]] nhi::NetworkInterface& network() { return device_->network(); }
