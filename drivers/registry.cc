@@ -1,6 +1,8 @@
 // The one explicit table of drivers, declared in ddi/driver.h: nothing above includes a driver.
 #include <iterator>
+#include <string>
 
+#include "drivers/host/libcrypto.h"
 #include "drivers/host/networks.h"
 #include "drivers/node/node.h"
 #include "drivers/shm/shm.h"
@@ -24,6 +26,17 @@ const Driver* driver(unsigned i) noexcept {
     return i < std::size(kDrivers) ? &kDrivers[i] : nullptr;
 }
 
-Networks networks(const NetworkRequest& request) { return host::networks_here(request); }
+/// Multicast needs a library besides, which a process opens only when it has a group over hosts.
+Networks networks(const NetworkRequest& request) {
+    Networks found = host::networks_here(request);
+    std::string why;
+    if (found.choice.host == 0 || host::Libcrypto::open(&why)) return found;
+    const std::string text = ", without multicast (OpenSSL's library cannot be used: " + why + ")";
+    for (NetworkRow& row : found.rows) {
+        if (row.chosen) row.why += text;
+    }
+    found.choice.reason += text;
+    return found;
+}
 
 }  // namespace fci::ddi
