@@ -111,9 +111,9 @@ int AnyGroup::broadcast_long(Collective& it, unsigned looks) noexcept try {
         std::size_t length = sizeof announcement;
         int answer = levels->broadcast(it.root, &announcement, &length, looks);
         if (answer == FCI_ICL_EAGAIN) return answer;
-        // What another one says may be anything.
-        const bool is_one = length == sizeof announcement && announcement.bytes > longest() &&
-                            announcement.bytes <= UINT32_MAX;
+        // What another one says may be anything; nothing is allocated, or waited for, that is not
+        // what the caller said, too.
+        const bool is_one = length == sizeof announcement && announcement.bytes == it.bytes;
         if (answer == FCI_ICL_DONE && !is_one) answer = FCI_ICL_ETRUNC;
         if (answer != FCI_ICL_DONE) {
             own.refuse(it.root, levels->ended(), answer, levels->lost());
@@ -122,7 +122,6 @@ int AnyGroup::broadcast_long(Collective& it, unsigned looks) noexcept try {
             return FCI_ICL_EUNSUPPORTED;
         } else {
             own.begin(it.root, levels->ended(), room);
-            it.bytes = announcement.bytes;
         }
     }
     const int answer = own.advance();
