@@ -203,6 +203,7 @@ int Levels::form(int formed, unsigned looks) noexcept {
         std::memcpy(&all, exchange_.data(), sizeof all);
     }
     if (answer == FCI_ICL_EAGAIN) return answer;
+    if (answer == FCI_ICL_EPEER && speaks() && !is_lost_) lost_ = exchange_.lost();
     is_lost_ = answer == FCI_ICL_EPEER;
     if (answer == FCI_ICL_DONE) {
         longest_ = all.longest;
