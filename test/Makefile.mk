@@ -223,6 +223,7 @@ test_api_SOURCES = \
 	test/unit/api/group_form_test.cc \
 	test/unit/api/group_job.h \
 	test/unit/api/group_test.cc \
+	test/unit/api/hinting_test.cc \
 	test/unit/api/host_context.h \
 	test/unit/api/levels_test.cc \
 	test/unit/api/outstanding_test.cc \
@@ -236,7 +237,7 @@ test_api_SOURCES = \
 	test/unit/api/process_test.cc \
 	test/unit/api/report_test.cc \
 	test/unit/steps.h
-test_api_LDADD = libfci_tap.la $(libfci_rooms) $(GTEST_LIBS)
+test_api_LDADD = libfci_tap.la libfci_sim.la $(libfci_rooms) $(GTEST_LIBS)
 
 unit_tests += test_tools
 test_tools_SOURCES = \

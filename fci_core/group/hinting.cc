@@ -101,12 +101,13 @@ void Hinting::hear(nhi::PeerId source, const Note& note) noexcept try {
 } catch (const std::bad_alloc&) {  // it asks again
 }
 
-/// Of a few, half were not heard by anybody: then none are sent for a while.
+/// Of a few, half were not heard by anybody, and nobody hears any: then none are sent for a while.
 /// When it is said of the first one all have joined; what was sent before that may have been too
-/// early for all of them.
+/// early for all of them. Where hints are late only, or one of many is lost, they go on.
 void Hinting::hear_unheard(const Note& note) noexcept {
     if (note.unheard <= joined_by_) return;
     if (joined_by_ == 0) joined_by_ = number_;
+    if (note.hears != 0) return;
     if (unheard_++ == 0) own_ = 1;
     FCI_ASSERT(own_ != 0 && own_ <= kOwnMost);
     if (unheard_ < 2 || 2 * unheard_ < own_ || now() < off_until_) return;
