@@ -108,7 +108,7 @@ Status Multicast::join(const nhi::HintMember& member, nhi::HintListener& listene
 
 std::uint64_t Multicast::heard(std::uint64_t name) const noexcept {
     const auto found = seals_.find(name);
-    return found == seals_.end() ? 0 : found->second.opened();
+    return found == seals_.end() ? 0 : found->second.latest();
 }
 
 /// Of a job without groups nothing is heard, nor taken from the network.

@@ -1,5 +1,6 @@
 #include "drivers/multicast/seal.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "fci_core/base/assert.h"
@@ -35,7 +36,7 @@ bool Seal::open(const Datagram& datagram, std::uint32_t source) noexcept {
                       heading.tag)) {
         return false;
     }
-    ++opened_;
+    latest_ = std::max(latest_, heading.number);
     return true;
 }
 

@@ -38,13 +38,13 @@ public:
     [[nodiscard]] bool open(const Datagram& datagram, std::uint32_t source) noexcept;
 
     [[nodiscard]] std::uint16_t rank() const noexcept { return rank_; }
-    /// So many were opened.
-    [[nodiscard]] std::uint64_t opened() const noexcept { return opened_; }
+    /// The greatest number of those that were opened; 0: none was.
+    [[nodiscard]] std::uint64_t latest() const noexcept { return latest_; }
 
 private:
     const std::uint16_t rank_;
     const std::vector<std::uint32_t> hosts_;
-    std::uint64_t serial_ = 0, opened_ = 0;
+    std::uint64_t serial_ = 0, latest_ = 0;
     host::Aead closer_, opener_;
 };
 

@@ -5,7 +5,6 @@
 // A broadcast is a number, counted alike by all members, from 1.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -17,10 +16,13 @@
 
 namespace fci::group {
 
+/// Whether a member hears hints of its group, whichever broadcast they are of.
+enum class Hears : std::uint16_t { never, formerly, lately };
+
 /// Behind the data of a broadcast in a group that has hints.
 struct Trailer {
-    std::uint16_t is_heard;  // written by each on the way: somebody so far had a hint of it,
-    std::uint16_t hears;     // or at least of other ones, lately
+    std::uint16_t is_heard;  // written by each on the way: somebody so far has had a hint of it
+    Hears hears;             // likewise: the most that anybody so far hears
     std::uint32_t by_tree;   // written by the root: the next ones go down a tree, without hints
 };
 static_assert(sizeof(Trailer) == 8);
@@ -49,14 +51,14 @@ public:
         const Slot& slot = slots_[number % kSlots];
         return {slot.bytes.data(), slot.length};
     }
-    /// Hints of the group come here, also where that of this broadcast did not: one came since the
-    /// group was joined, and one of the last broadcasts, though it may have been late.
-    [[nodiscard]] bool hears(std::uint64_t number) noexcept {
-        if (const std::uint64_t heard = hints_.heard(name_); heard != heard_) {
-            heard_ = heard;
-            heard_by_ = number;
-        }
-        return heard_by_ != 0 && number < heard_by_ + kLately;
+    /// At this broadcast. Lately: one of the last ones, or of later ones, or any a while ago. A
+    /// crowded process loses hundreds in a row.
+    [[nodiscard]] Hears hears(std::uint64_t number, Nanoseconds now) noexcept {
+        const std::uint64_t latest = hints_.heard(name_);
+        if (latest != latest_) latest_ = latest, heard_at_ = now;
+        if (latest_ == 0) return Hears::never;
+        const bool is_late = number >= latest_ + kLately && now - heard_at_ >= kWhile;
+        return is_late ? Hears::formerly : Hears::lately;
     }
     /// It is not needed any more.
     void pass(std::uint64_t number) noexcept { expect(number + kSlots); }
@@ -70,13 +72,13 @@ public:
         Slot& slot = slots_[hint.number % kSlots];
         slot.length = bytes;
         slot.number = hint.number;
-        heard_by_ = std::max(heard_by_, hint.number);
         hints_.withdraw(name_, hint.number);  // what comes twice does not get here
     }
 
 private:
     static constexpr std::size_t kSlots = nhi::Hints::kIndices;
     static constexpr std::uint64_t kLately = 64;  // broadcasts
+    static constexpr Nanoseconds kWhile = 10'000'000'000;
 
     struct Slot {
         std::uint64_t number = 0;  // that is here; 0: none is
@@ -90,8 +92,8 @@ private:
     nhi::Hints& hints_;
     const std::uint64_t name_;
     std::array<Slot, kSlots> slots_{};
-    std::uint64_t heard_ = 0;     // hints, when hears() looked last
-    std::uint64_t heard_by_ = 0;  // the last broadcast by which one had come; 0: none has
+    std::uint64_t latest_ = 0;  // that was heard, when hears() looked last
+    Nanoseconds heard_at_ = 0;  // when it looked, and had not seen that before
 };
 
 }  // namespace fci::group

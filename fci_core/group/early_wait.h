@@ -29,11 +29,11 @@ public:
         return early_->bytes(number_);
     }
     /// Into the trailer of what came, for the members behind this one: whether it hears hints.
-    void note_in(std::byte* at) noexcept {
+    void note_in(std::byte* at, Nanoseconds now) noexcept {
         Trailer trailer;
         std::memcpy(&trailer, at, sizeof trailer);
         trailer.is_heard = trailer.is_heard != 0 || has_hint();
-        trailer.hears = trailer.is_heard != 0 || trailer.hears != 0 || early_->hears(number_);
+        trailer.hears = std::max(trailer.hears, early_->hears(number_, now));
         std::memcpy(at, &trailer, sizeof trailer);
     }
 

@@ -180,7 +180,7 @@ void Exchange::take_in(const Step& step, unsigned rank, const Reduction& reducti
     if (early_) {
         if (length < sizeof(Trailer)) return fail(FCI_ICL_ETRUNC, length);
         length -= sizeof(Trailer);
-        early_.note_in(heard() + length);
+        early_.note_in(heard() + length, messages_.engine().device.now());
     }
     if (step.takes) {
         own_ = 1 - own_;

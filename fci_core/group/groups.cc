@@ -221,7 +221,7 @@ int Groups::find(Group& group, bool crowded) {
         FCI_ASSERT(joined == (table.name != 0));  // it is here
         for (const nhi::PeerId peer : group.members().peers) {
             if (peer == nhi::kSelf) continue;
-            tell(messages_, peer, {group.members().key, table, 0, 0, 0, {}, 0, 0});
+            tell(messages_, peer, {group.members().key, table, 0, 0, 0, {}, 0, {}, {}});
         }
         return joined ? FCI_ICL_DONE : FCI_ICL_EUNREACHABLE;
     }
@@ -229,8 +229,8 @@ int Groups::find(Group& group, bool crowded) {
     const Table table = offers_.take(owner, group.members().key);
     if (table.name == 0) return FCI_ICL_EUNREACHABLE;
     if (join(group, table)) return FCI_ICL_DONE;
-    tell(messages_, owner,
-         {group.members().key, table, group.members().self + std::uint64_t{1}, 0, 0, {}, 0, 0});
+    const std::uint64_t self = group.members().self + std::uint64_t{1};
+    tell(messages_, owner, {group.members().key, table, self, 0, 0, {}, 0, {}, {}});
     return FCI_ICL_EUNREACHABLE;
 }
 

@@ -41,7 +41,7 @@ EarlyWait Hinting::wait() const noexcept {
 }
 
 void Hinting::tell(Exchange& exchange) noexcept {
-    exchange.set_trailer({0, 0, now() < off_until_});
+    exchange.set_trailer({0, Hears::never, now() < off_until_});
     if (by_tree_) return;
     early_->tell(number_, {exchange.data(), exchange.length() + sizeof(Trailer)});
     if (unheard_ != 0 && ++own_ > kOwnMost) unheard_ = own_ = 0;
@@ -50,7 +50,7 @@ void Hinting::tell(Exchange& exchange) noexcept {
 void Hinting::ask_if_late(EarlyWait& wait, nhi::PeerId before) noexcept try {
     if (by_tree_ || !wait.waits() || !wait.must_ask(now())) return;
     ++messages_.engine().counters.hints_asked;
-    group::tell(messages_, before, {key_, {}, 0, 0, number_, {}, 0, 0});
+    group::tell(messages_, before, {key_, {}, 0, 0, number_, {}, 0, {}, {}});
 } catch (const std::bad_alloc&) {  // later
 }
 
@@ -64,7 +64,7 @@ void Hinting::end(Exchange& exchange, nhi::PeerId root) noexcept try {
     by_tree_ = trailer.by_tree != 0;
     if (was_chain && by_tree_) off_until_ = now() + kOff;  // at all members about then
     if (!was_chain || root == nhi::kNoPeer || trailer.is_heard != 0) return;
-    group::tell(messages_, root, {key_, {}, 0, number_, 0, {}, 0, trailer.hears});
+    group::tell(messages_, root, {key_, {}, 0, number_, 0, {}, 0, trailer.hears, {}});
 } catch (const std::bad_alloc&) {  // it is said of the next one
 }
 
@@ -84,7 +84,7 @@ std::size_t Hinting::window(std::uint64_t bytes) const noexcept {
 
 void Hinting::tell_lossy(nhi::PeerId root) noexcept try {
     if (root == nhi::kSelf) return hear_lossy();
-    group::tell(messages_, root, {key_, {}, 0, 0, 0, {}, 1, 0});
+    group::tell(messages_, root, {key_, {}, 0, 0, 0, {}, 1, {}, {}});
 } catch (const std::bad_alloc&) {  // it is said of the next one
 }
 
@@ -97,7 +97,7 @@ void Hinting::hear(nhi::PeerId source, const Note& note) noexcept try {
     if (note.unheard != 0) return;  // the answer to what this process lacked
     plain_until_ = number_ + kPlain;
     // Whatever goes there pushes what lingers.
-    group::tell(messages_, source, {key_, {}, 0, note.lacked, note.lacked, {}, 0, 0});
+    group::tell(messages_, source, {key_, {}, 0, note.lacked, note.lacked, {}, 0, {}, {}});
 } catch (const std::bad_alloc&) {  // it asks again
 }
 
@@ -107,14 +107,14 @@ void Hinting::hear(nhi::PeerId source, const Note& note) noexcept try {
 void Hinting::hear_unheard(const Note& note) noexcept {
     if (note.unheard <= joined_by_) return;
     if (joined_by_ == 0) joined_by_ = number_;
-    if (note.hears != 0) return;
+    if (note.hears == Hears::lately) return;
     if (unheard_++ == 0) own_ = 1;
     FCI_ASSERT(own_ != 0 && own_ <= kOwnMost);
     if (unheard_ < 2 || 2 * unheard_ < own_ || now() < off_until_) return;
     unheard_ = own_ = 0;
     off_until_ = now() + kOff;
     ++messages_.engine().counters.hints_off;
-    log::hint_once(number_ <= kPlain,
+    log::hint_once(note.hears == Hears::never,
                    "no other host hears multicast, so broadcasts go by TCP, and it is tried again "
                    "every 10 s\n"
                    "  cause    a switch or a firewall between the hosts drops it\n"

@@ -1,9 +1,11 @@
 // Note: what members of a group tell each other outside of its collectives.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
+#include "fci_core/group/early.h"
 #include "fci_core/group/offers.h"
 #include "fci_core/mp/message_passing.h"
 
@@ -30,7 +32,8 @@ struct Note {
     std::uint64_t lacked;   // likewise
     Said said;              // likewise, if it has a number
     std::uint64_t is_lossy;  // likewise
-    std::uint64_t hears;     // with `unheard`: somebody hears others, so that one was late, or lost
+    Hears hears;             // with `unheard`: the most that any member hears
+    std::array<std::uint16_t, 3> unused;
 };
 
 /// It fails only where the peer is lost, which whoever waits for it sees.

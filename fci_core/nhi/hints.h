@@ -84,7 +84,8 @@ public:
     /// So often this process has looked for all that is not short. What was sent before something
     /// that it has heard was here by the next time, or is lost.
     [[nodiscard]] virtual std::uint64_t looks() const noexcept = 0;
-    /// So many pieces of this group have come since it was joined, also of those that were late.
+    /// The greatest number of this group of which anything has come, though maybe too early, or
+    /// late. 0: nothing has, since it was joined.
     [[nodiscard]] virtual std::uint64_t heard(std::uint64_t name) const noexcept = 0;
     /// To all others that have joined the group, if they hear it; those on this host need not. At
     /// most kMost bytes, within the total; they may be used for anything on return. again: nothing

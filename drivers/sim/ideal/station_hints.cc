@@ -102,7 +102,7 @@ unsigned StationHints::take() noexcept {
         if (joined == joined_.end() || joined->second.key != piece.key) continue;
         const std::vector<std::uint32_t>& hosts = joined->second.hosts;
         if (piece.hint.rank >= hosts.size() || hosts[piece.hint.rank] != piece.source) continue;
-        ++joined->second.heard;
+        joined->second.latest = std::max(joined->second.latest, piece.hint.number);
         const nhi::IndexTable::Place place = table_.find(piece.hint, bytes);
         if (place.listener == nullptr) continue;
         if (bytes != 0) std::memcpy(place.at, piece.bytes->data(), bytes);

@@ -34,7 +34,7 @@ public:
     [[nodiscard]] std::uint64_t looks() const noexcept override { return looks_; }
     [[nodiscard]] std::uint64_t heard(std::uint64_t name) const noexcept override {
         const auto found = joined_.find(name);
-        return found == joined_.end() ? 0 : found->second.heard;
+        return found == joined_.end() ? 0 : found->second.latest;
     }
     Status hint(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept override;
 
@@ -57,7 +57,7 @@ private:
         Key key;
         std::uint16_t rank;
         std::vector<std::uint32_t> hosts;  // by rank
-        std::uint64_t heard = 0;
+        std::uint64_t latest = 0;  // number that was heard
     };
     void send(World::Action piece) noexcept;
     [[nodiscard]] bool is_deaf() const noexcept;

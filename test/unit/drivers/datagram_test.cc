@@ -73,7 +73,7 @@ TEST_F(datagram, read__what_was_written) {
             EXPECT_EQ(std::memcmp(read->data.data(), data.data(), data.size()), 0);
         }
     }
-    EXPECT_EQ(two_.opened(), 2000u);
+    EXPECT_NE(two_.latest(), 0u);
 }
 
 /// Whether a member would take it; what it would take lies there in clear then.
