@@ -39,6 +39,10 @@ struct Hello {
     [[nodiscard]] bool is_of_another_version() const noexcept {
         return magic != kMagic && ((magic ^ kMagic) & kAnyVersion) == 0;
     }
+    /// A refusal that says nothing of its writer.
+    [[nodiscard]] bool is_bare() const noexcept {
+        return verdict == Verdict::mismatch && from.port == 0;
+    }
     /// What the two must have in common, as ddi::difference() compares it.
     [[nodiscard]] ddi::Settings settings() const {
         ddi::Settings told;

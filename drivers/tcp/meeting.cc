@@ -179,6 +179,12 @@ void Meeting::judge_answer(nhi::PeerId id, Nanoseconds now) {
                     "who listens at " + place + " has another version of FCI; install the same one "
                     "on all hosts");
     }
+    if (answer.is_bare()) {
+        return lose(id, Status::mismatch,
+                    "who listens at " + place + " is of another job, or has another version or "
+                    "other options of FCI, and says no more to those who typed its address; start "
+                    "both by one launcher, or give both the same FCI_JOB and FCI_ variables");
+    }
     entry.peer->pid = answer.pid;
     const std::string why = ddi::difference(own_.settings, answer.settings());
     if (!why.empty()) {
@@ -215,8 +221,7 @@ void Meeting::hear(int stream) noexcept try {
 
 /// He knows whom he calls.
 bool Meeting::names_this(const Hello& hello) const noexcept {
-    return hello.to.incarnation == own_.card.incarnation ||
-           (is_typed(hello.to) && own_.settings.answers_typed);
+    return own_.is_named_by(hello) || (is_typed(hello.to) && own_.settings.answers_typed);
 }
 
 /// And says what a peer would say.
@@ -232,12 +237,11 @@ void Meeting::answer(Visitor visitor) {
     const auto reply = [&](Verdict verdict) {
         return say(visitor.stream, own_.hello_to(hello.from, verdict)) == 0;
     };
-    if (names_this(hello) && hello.is_of_another_version()) {
-        return static_cast<void>(reply(Verdict::mismatch));
+    if (!is_welcome(hello) && !(names_this(hello) && hello.is_of_another_version())) {
+        return door_.note_stranger();
     }
-    if (!is_welcome(hello)) return door_.note_stranger();
-    if (!ddi::difference(own_.settings, hello.settings()).empty()) {
-        return static_cast<void>(reply(Verdict::mismatch));
+    if (hello.magic != Hello::kMagic || !ddi::difference(own_.settings, hello.settings()).empty()) {
+        return static_cast<void>(say(visitor.stream, own_.refusal_of(hello)));
     }
     ddi::Card card = hello.from;
     card.family = AF_INET;

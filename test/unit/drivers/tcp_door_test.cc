@@ -1,6 +1,7 @@
 // The door of a tcp device: who is let in, who hears a word, and what the others cost.
 #include <sys/resource.h>
 
+#include <cstring>
 #include <ctime>
 
 #include "drivers/tcp/door.h"
@@ -53,6 +54,7 @@ TEST(tcp_door, callers__of_another_version_hear_which_one_this_is) {
     ASSERT_TRUE(caller.hear(party, &answer));
     EXPECT_EQ(answer.magic, Hello::kMagic);
     EXPECT_EQ(answer.verdict, Verdict::mismatch);
+    EXPECT_TRUE(answer.is_bare());
     hello.to.incarnation ^= 1;  // a stranger of any version hears nothing
     const Caller stranger(party.device->card());
     stranger.say(&hello, sizeof hello);
@@ -74,6 +76,47 @@ TEST(tcp_door, callers__that_disagree_hear_why) {
         EXPECT_EQ(answer.layout_digest, 0x1234u);
     }
     EXPECT_TRUE(party.listener.attached.empty());
+}
+
+// Its job is all that keeps others from a process that answers whoever has typed its address.
+TEST(tcp_door, callers__who_typed_the_place_and_differ_learn_nothing) {
+    ddi::Settings open = settings();
+    open.answers_typed = true;
+    Party party(open);
+    for (const bool job : {true, false}) {
+        Hello hello = hello_to(party);
+        hello.to.incarnation = 0;
+        if (job) hello.job = 78;
+        if (!job) hello.layout_digest = 5;
+        const Caller caller(party.device->card());
+        caller.say(&hello, sizeof hello);
+        Hello answer;
+        ASSERT_TRUE(caller.hear(party, &answer));
+        Hello nothing{};
+        nothing.magic = Hello::kMagic;
+        nothing.verdict = Verdict::mismatch;
+        EXPECT_EQ(std::memcmp(&answer, &nothing, sizeof answer), 0);
+    }
+}
+
+TEST(tcp_door, callers__who_typed_the_place_and_differ_say_so) {
+    ddi::Settings open = settings(), other = settings();
+    open.answers_typed = true;
+    other.job = 78;
+    Party party(open), caller(other);
+    ddi::Card place = party.device->card();
+    place.incarnation = 0;
+    nhi::PeerId id = 0;
+    ASSERT_EQ(caller.device->add_peer(place, &id), Status::ok);
+    ASSERT_EQ(caller.device->connect(id), Status::ok);
+    ASSERT_TRUE(caller.until([&] {
+        party.turn();
+        return !caller.listener.lost.empty();
+    }));
+    EXPECT_EQ(caller.listener.lost[0].why, Status::mismatch);
+    EXPECT_NE(caller.listener.lost[0].reason.find("is of another job, or has another version"),
+              std::string::npos)
+        << caller.listener.lost[0].reason;
 }
 
 TEST(tcp_door, callers__who_typed_the_place_are_answered_where_that_is_wanted) {
