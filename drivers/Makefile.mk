@@ -92,6 +92,7 @@ libfci_tcp_la_SOURCES = \
 	drivers/tcp/frame.h \
 	drivers/tcp/frame_decoder.cc \
 	drivers/tcp/frame_decoder.h \
+	drivers/tcp/guesses.h \
 	drivers/tcp/hello.cc \
 	drivers/tcp/hello.h \
 	drivers/tcp/kernel.cc \

@@ -107,6 +107,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/multicast_test.cc \
 	test/unit/drivers/network_choice_test.cc \
 	test/unit/drivers/network_pattern_test.cc \
+	test/unit/drivers/no_streams.h \
 	test/unit/drivers/node_test.cc \
 	test/unit/drivers/shm_door_test.cc \
 	test/unit/drivers/shm_meeting_rules_test.cc \
@@ -130,6 +131,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tcp_data_test.cc \
 	test/unit/drivers/tcp_door_test.cc \
 	test/unit/drivers/tcp_frame_data_test.cc \
+	test/unit/drivers/tcp_guesses_test.cc \
 	test/unit/drivers/tcp_frame_test.cc \
 	test/unit/drivers/tcp_request_test.cc \
 	test/unit/drivers/tcp_party.h \

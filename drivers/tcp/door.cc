@@ -21,6 +21,10 @@ constexpr Nanoseconds kHelloLimit = 5'000 * kMillisecond;
 constexpr Nanoseconds kHelloLeast = 50 * kMillisecond;
 // After one was: so that knocking costs this process a few percent at most.
 constexpr Nanoseconds kRestFromStrangers = 5 * kMillisecond;
+// From guesses: 3200 callers a second are heard, so that a full queue of the kernel is empty before
+// a true caller in it has lost patience.
+constexpr unsigned kAtOnce = 32;
+constexpr Nanoseconds kRestFromGuesses = 10 * kMillisecond;
 constexpr Nanoseconds kRestWithoutDescriptors = 50 * kMillisecond;
 static_assert(kHelloLeast < kHelloLimit && kRestFromStrangers < kHelloLeast);
 
@@ -83,7 +87,7 @@ bool Door::make_room(Nanoseconds now) noexcept {
 }
 
 void Door::answer(Nanoseconds now) noexcept {
-    constexpr unsigned kAtOnce = 32;
+    if (guesses_.are_many(now)) rest(now + kRestFromGuesses);
     for (unsigned i = 0; i < kAtOnce && make_room(now); ++i) {
         const int stream = streams_.accept(listening_.get());
         if (stream < 0) {
@@ -134,7 +138,7 @@ Nanoseconds Door::due() const noexcept {
 unsigned Door::take_strangers() noexcept { return std::exchange(strangers_, 0); }
 
 void Door::rest(Nanoseconds until) noexcept {
-    rest_until_ = until;
+    rest_until_ = std::max(rest_until_, until);
     set_open(false);
 }
 

@@ -1,12 +1,14 @@
 // Door: where others call, and those who have not yet said who they are. Whoever reaches this host
 // may knock, as often as he likes: a bounded number stands here, each for a bounded time, and one
-// who says nothing makes room for the next. Nobody hears a word from here.
+// who says nothing makes room for the next. Nobody hears a word from here. While callers guess whom
+// they call, few are let in at a time: so fast and no faster can anybody try numbers.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "drivers/tcp/guesses.h"
 #include "drivers/tcp/hello.h"
 #include "drivers/tcp/streams.h"
 #include "fci_core/base/port_range.h"
@@ -43,6 +45,8 @@ public:
     [[nodiscard]] bool is_empty() const noexcept { return callers_.empty(); }
     /// One whose hello was none for this process.
     void note_stranger() noexcept { ++strangers_; }
+    /// One that named another process, or a wrong job. True, once: the user should hear of it.
+    [[nodiscard]] bool note_guess(Nanoseconds now) noexcept { return guesses_.add(now); }
     /// How many there were, and others who left without a hello, since this was asked last.
     unsigned take_strangers() noexcept;
 
@@ -64,6 +68,7 @@ private:
     bool is_open_ = true;          // the kernel says when somebody calls
     Nanoseconds rest_until_ = 0;   // before then it does not
     unsigned strangers_ = 0;
+    Guesses guesses_;
 };
 
 }  // namespace fci::tcp

@@ -93,6 +93,13 @@ int Kernel::accept(int listening) noexcept {
     return or_error(::accept4(listening, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
 }
 
+std::uint32_t Kernel::caller(int socket) noexcept {
+    sockaddr_in address{};
+    socklen_t bytes = sizeof address;
+    const int failed = getpeername(socket, reinterpret_cast<sockaddr*>(&address), &bytes);
+    return failed == 0 ? address.sin_addr.s_addr : 0;
+}
+
 int Kernel::call(const ddi::Card& from, const ddi::Card& to) noexcept {
     host::Descriptor made(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!made) return -errno;

@@ -13,6 +13,7 @@ public:
 
     int listen(ddi::Card* card) noexcept override;
     int accept(int listening) noexcept override;
+    std::uint32_t caller(int socket) noexcept override;
     int call(const ddi::Card& from, const ddi::Card& to) noexcept override;
     int outcome(int socket) noexcept override;
     void tune(int socket) noexcept override;

@@ -213,8 +213,8 @@ void Meeting::judge_answer(nhi::PeerId id, Nanoseconds now) {
 
 // --- answering ---
 
-void Meeting::hear(int stream) noexcept try {
-    if (auto visitor = door_.hear(stream)) answer(*std::move(visitor));
+void Meeting::hear(int stream, Nanoseconds now) noexcept try {
+    if (auto visitor = door_.hear(stream)) answer(*std::move(visitor), now);
 } catch (const std::bad_alloc&) {
     // He hears nothing, and calls again.
 }
@@ -232,15 +232,29 @@ bool Meeting::is_welcome(const Hello& hello) const noexcept {
            hello.block_bytes <= nhi::kPairLimit;
 }
 
-void Meeting::answer(Visitor visitor) {
+/// It does not know what it would have to say.
+void Meeting::note_guess(Visitor& visitor, Nanoseconds now) {
+    if (!door_.note_guess(now)) return;
+    const std::uint32_t from = streams_.caller(visitor.stream.get());
+    log::line(true, "somebody at " + host::address_text(from) + " has called this process, at " +
+                        host::place_text(own_.card) + ", " + std::to_string(Guesses::kMost) +
+                        " times in a second without knowing its secret, and heard nothing: it "
+                        "guesses, or looks for a process that has ended. Such calls are heard "
+                        "slowly from now on. A firewall keeps strangers from the ports that "
+                        "FCI_PORTS names; see \"What is protected\" in docs/hosts.md");
+}
+
+void Meeting::answer(Visitor visitor, Nanoseconds now) {
     const Hello& hello = visitor.hello;
     const auto reply = [&](Verdict verdict) {
         return say(visitor.stream, own_.hello_to(hello.from, verdict)) == 0;
     };
     if (!is_welcome(hello) && !(names_this(hello) && hello.is_of_another_version())) {
+        if (!names_this(hello)) note_guess(visitor, now);
         return door_.note_stranger();
     }
     if (hello.magic != Hello::kMagic || !ddi::difference(own_.settings, hello.settings()).empty()) {
+        if (!own_.is_named_by(hello)) note_guess(visitor, now);
         return static_cast<void>(say(visitor.stream, own_.refusal_of(hello)));
     }
     ddi::Card card = hello.from;

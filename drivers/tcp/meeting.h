@@ -45,7 +45,7 @@ public:
     /// The stream of a peer that is connecting has something.
     void go_on(nhi::PeerId id, Nanoseconds now) noexcept;
     /// Somebody at the door has.
-    void hear(int stream) noexcept;
+    void hear(int stream, Nanoseconds now) noexcept;
     /// What is due by time.
     void tend(Nanoseconds now) noexcept;
     /// When that is, at the earliest; 0: nothing.
@@ -67,7 +67,8 @@ private:
     void look_at(nhi::PeerId id, Nanoseconds now) noexcept;
     [[nodiscard]] bool names_this(const Hello& hello) const noexcept;
     [[nodiscard]] bool is_welcome(const Hello& hello) const noexcept;
-    void answer(Visitor visitor);
+    void answer(Visitor visitor, Nanoseconds now);
+    void note_guess(Visitor& visitor, Nanoseconds now);
     void attach(nhi::PeerId id, Stream stream, const Hello& hello) noexcept;
     [[nodiscard]] bool has_said_goodbye(Call& going) noexcept;
     void lose(nhi::PeerId id, Status why, std::string reason) noexcept;

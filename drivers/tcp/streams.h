@@ -32,6 +32,11 @@ public:
     /// At the place of `card`, which gets its port if it has none.
     virtual int listen(ddi::Card* card) noexcept = 0;
     virtual int accept(int listening) noexcept = 0;
+    /// The address from which one that was accepted called; 0: that is not known.
+    virtual std::uint32_t caller(int stream) noexcept {
+        (void)stream;
+        return 0;
+    }
     /// A call from the address of `from` to the place of `to`, which is under way: once something
     /// can be written, outcome() is known. A host that does not answer ends it after 10 s.
     virtual int call(const ddi::Card& from, const ddi::Card& to) noexcept = 0;

@@ -46,7 +46,7 @@ unsigned Turn::look(Nanoseconds now, bool sleeps) noexcept {
         const std::uint32_t detail = events[i].detail;
         switch (events[i].source) {
             case Streams::Source::door: meeting_.door().answer(now); break;
-            case Streams::Source::caller: meeting_.hear(static_cast<int>(detail)); break;
+            case Streams::Source::caller: meeting_.hear(static_cast<int>(detail), now); break;
             case Streams::Source::peer:
                 FCI_ASSERT(detail < peers_.size());
                 if (peers_[detail].state() == PeerState::connecting) meeting_.go_on(detail, now);

@@ -5,25 +5,15 @@
 #include <cstring>
 #include <vector>
 
-#include "test/unit/drivers/frames.h"
-
 #include "drivers/tcp/connection.h"
+#include "test/unit/drivers/frames.h"
+#include "test/unit/drivers/no_streams.h"
 
 namespace fci::tcp::test {
 namespace {
 
-/// One stream, and a clock that stands.
-struct Script final : Streams {
-    Status open(std::string*) override { return Status::ok; }
-    void close() noexcept override {}
-    int listen(ddi::Card*) noexcept override { return -EINVAL; }
-    int accept(int) noexcept override { return -EAGAIN; }
-    int call(const ddi::Card&, const ddi::Card&) noexcept override { return -EINVAL; }
-    int outcome(int) noexcept override { return 0; }
-    void tune(int) noexcept override {}
-    ssize_t send(int, std::span<const iovec> ranges, bool) noexcept override {
-        return static_cast<ssize_t>(bytes_in(ranges));
-    }
+/// One stream.
+struct Script final : NoStreams {
     ssize_t receive(int, std::span<const iovec> ranges) noexcept override {
         std::size_t got = 0;
         for (const iovec& range : ranges) {
@@ -34,24 +24,8 @@ struct Script final : Streams {
         here.erase(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(got));
         return got != 0 ? static_cast<ssize_t>(got) : -EAGAIN;
     }
-    void cork(int, bool) noexcept override {}
-    void tell_from(int, int) noexcept override {}
-    std::size_t under_way(int) noexcept override { return 0; }
-    bool sign(int, Pulse::Sign*) noexcept override { return false; }
-    void end(int, bool) noexcept override {}
-    void close(int) noexcept override {}
-    void watch(int, Source, std::uint32_t, unsigned) noexcept override {}
-    void forget(int) noexcept override {}
-    std::size_t look(std::span<Event, kEventsMost>) noexcept override { return 0; }
-    bool wait(Nanoseconds) noexcept override { return false; }
-    void ring() noexcept override {}
-    void ring_at(Nanoseconds) noexcept override {}
-    int fd() const noexcept override { return -1; }
-    Nanoseconds now() noexcept override { return time; }
-    void pause(Nanoseconds) noexcept override {}
 
     std::vector<std::byte> here;
-    Nanoseconds time = 1'000'000;
 };
 
 struct TcpConnection : testing::Test {
