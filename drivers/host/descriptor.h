@@ -1,9 +1,11 @@
 // Descriptor: a file descriptor that closes itself.
 #pragma once
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -36,6 +38,12 @@ public:
 private:
     int fd_ = -1;
 };
+
+/// How many of them this process may have now.
+inline std::uint64_t descriptors_most() noexcept {
+    rlimit limit{};
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? std::uint64_t{limit.rlim_cur} : UINT64_MAX;
+}
 
 /// "what: why" of the system call that just failed.
 inline std::string system_text(const std::string& what, int error = errno) {

@@ -31,7 +31,9 @@ static_assert(kHelloLeast < kHelloLimit && kRestFromStrangers < kHelloLeast);
 }  // namespace
 
 Status Door::open(ddi::Card* card, PortRange ports, std::string* error) {
-    callers_.reserve(kCallersMost);
+    const auto share = static_cast<std::size_t>(host::descriptors_most() / 8);
+    callers_most_ = std::clamp(share, kCallersLeast, kCallersMost);
+    callers_.reserve(callers_most_);
     if (card->port != 0) ports = {};
     const unsigned tries = ports.is_any() ? 1 : ports.size();
     // Not all of a host's processes from the first one on.
@@ -76,7 +78,7 @@ void Door::close() noexcept {
 
 /// False: all who are here have just come.
 bool Door::make_room(Nanoseconds now) noexcept {
-    if (callers_.size() < kCallersMost) return true;
+    if (callers_.size() < callers_most_) return true;
     FCI_ASSERT(callers_.front().came <= callers_.back().came);
     const Nanoseconds until = callers_.front().came + kHelloLeast;
     if (now < until) return rest(until), false;
@@ -96,7 +98,7 @@ void Door::answer(Nanoseconds now) noexcept {
             if (is_shortage(-stream) && !is_for_now) rest(now + kRestWithoutDescriptors);
             return;
         }
-        FCI_ASSERT(callers_.size() < kCallersMost && callers_.capacity() >= kCallersMost);
+        FCI_ASSERT(callers_.size() < callers_most_ && callers_.capacity() >= callers_most_);
         callers_.push_back({Stream(streams_, stream), {}, now});
         streams_.watch(stream, Streams::Source::caller, static_cast<std::uint32_t>(stream),
                        Streams::kIn);

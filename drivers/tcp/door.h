@@ -25,7 +25,9 @@ struct Visitor {
 
 class Door {
 public:
-    static constexpr std::size_t kCallersMost = 256;  // more wait in the kernel's queue
+    /// Callers that stand here, of those an eighth of all descriptors at most: the others are the
+    /// program's. More wait in the kernel's queue.
+    static constexpr std::size_t kCallersMost = 256, kCallersLeast = 4;
 
     explicit Door(Streams& streams) noexcept : streams_(streams) {}
 
@@ -65,6 +67,7 @@ private:
     Streams& streams_;
     Stream listening_;
     std::vector<Caller> callers_;  // who came first stands first
+    std::size_t callers_most_ = kCallersMost;
     bool is_open_ = true;          // the kernel says when somebody calls
     Nanoseconds rest_until_ = 0;   // before then it does not
     unsigned strangers_ = 0;

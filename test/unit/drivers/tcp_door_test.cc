@@ -3,6 +3,8 @@
 
 #include <cstring>
 #include <ctime>
+#include <filesystem>
+#include <iterator>
 
 #include "drivers/tcp/door.h"
 #include "test/unit/drivers/tcp_party.h"
@@ -158,6 +160,28 @@ TEST(tcp_door, callers__who_say_nothing_keep_nobody_out) {
     const Impostor one(party);
     EXPECT_LT(party.device->now() - began, 2'000'000'000);  // they may stand there for 5 s
     EXPECT_GE(party.listener.strangers, Door::kCallersMost);
+}
+
+/// How many this process has.
+std::ptrdiff_t descriptors() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+}
+
+TEST(tcp_door, callers__who_say_nothing_take_an_eighth_of_all_descriptors) {
+    rlimit files{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+    const rlimit few{256, files.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    Party party;
+    std::vector<std::unique_ptr<Caller>> silent;
+    for (unsigned i = 0; i < 100; ++i) {
+        silent.push_back(std::make_unique<Caller>(party.device->card()));
+    }
+    const std::ptrdiff_t before = descriptors();
+    party.turns();
+    EXPECT_EQ(descriptors() - before, 256 / 8);
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
 }
 
 TEST(tcp_door, sleep__a_full_door_costs_no_time) {
