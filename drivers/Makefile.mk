@@ -115,7 +115,9 @@ libfci_tcp_la_SOURCES = \
 	drivers/tcp/tcp_network.cc \
 	drivers/tcp/tcp_network.h \
 	drivers/tcp/turn.cc \
-	drivers/tcp/turn.h
+	drivers/tcp/turn.h \
+	drivers/tcp/watch.cc \
+	drivers/tcp/watch.h
 
 noinst_LTLIBRARIES += libfci_node.la
 libfci_node_la_SOURCES = \

@@ -3,7 +3,6 @@
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -11,6 +10,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "fci_core/base/assert.h"
@@ -56,20 +56,26 @@ Answer or_error(Answer answer) noexcept {
 }  // namespace
 
 Status Kernel::open(std::string* error) {
-    epoll_ = host::Descriptor(epoll_create1(EPOLL_CLOEXEC));
+    const bool can_watch = watch_.open();
     bell_ = host::Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     timer_ = host::Descriptor(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-    if (!epoll_ || !bell_ || !timer_) {
+    if (!can_watch || !bell_ || !timer_) {
         *error = host::system_text("no descriptor left");
         return Status::exhausted;
     }
-    watch(bell_.get(), kBell, EPOLLIN);
-    watch(timer_.get(), kTimer, EPOLLIN);
+    watch_.set(bell_.get(), kBell, EPOLLIN);
+    watch_.set(timer_.get(), kTimer, EPOLLIN);
+    if (!watch_.is_complete()) {
+        *error = "the kernel watches no descriptors for this process: raise "
+                 "fs.epoll.max_user_watches (sysctl), or give it more memory";
+        return Status::exhausted;
+    }
     return Status::ok;
 }
 
 void Kernel::close() noexcept {
-    for (host::Descriptor* own : {&epoll_, &bell_, &timer_}) own->close();
+    watch_.close();
+    for (host::Descriptor* own : {&bell_, &timer_}) own->close();
 }
 
 // --- how streams come and go ---
@@ -143,6 +149,7 @@ void Kernel::end(int socket, bool wholly) noexcept {
 
 void Kernel::close(int socket) noexcept {
     FCI_ASSERT(socket >= 0);
+    watch_.closed(socket);
     (void)::close(socket);
 }
 
@@ -189,33 +196,22 @@ bool Kernel::sign(int socket, Pulse::Sign* sign) noexcept {
 
 // --- what happens ---
 
-void Kernel::watch(int fd, std::uint64_t name, std::uint32_t events) noexcept {
-    epoll_event event{};
-    event.events = events;
-    event.data.u64 = name;
-    if (epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) != 0) {
-        (void)epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
-    }
-}
-
 void Kernel::watch(int socket, Source source, std::uint32_t detail, unsigned interests) noexcept {
     std::uint32_t events = 0;
     if ((interests & kIn) != 0) events |= EPOLLIN;
     if ((interests & kOut) != 0) events |= EPOLLOUT;
-    watch(socket, std::uint64_t{static_cast<std::uint32_t>(source)} << 32 | detail, events);
+    watch_.set(socket, std::uint64_t{static_cast<std::uint32_t>(source)} << 32 | detail, events);
+    if (!watch_.is_complete()) ring();  // whoever sleeps on fd() looks
 }
 
-void Kernel::forget(int socket) noexcept {
-    FCI_ASSERT(socket >= 0);
-    (void)epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, nullptr);
-}
+void Kernel::forget(int socket) noexcept { watch_.forget(socket); }
 
 std::size_t Kernel::look(std::span<Event, kEventsMost> events) noexcept {
     std::array<epoll_event, kEventsMost> happened;
-    const int count = epoll_wait(epoll_.get(), happened.data(), kEventsMost, 0);
+    const std::size_t count = watch_.look(happened);
     std::size_t told = 0;
-    for (int i = 0; i < count; ++i) {
-        const std::uint64_t name = happened[static_cast<unsigned>(i)].data.u64;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t name = happened[i].data.u64;
         if (name != kBell && name != kTimer) {
             events[told++] = {static_cast<Source>(name >> 32), static_cast<std::uint32_t>(name)};
             continue;
@@ -227,16 +223,17 @@ std::size_t Kernel::look(std::span<Event, kEventsMost> events) noexcept {
     return told;
 }
 
-bool Kernel::wait(Nanoseconds timeout) noexcept {
-    const timespec limit{timeout / kSecond, timeout % kSecond};
-    pollfd descriptor{epoll_.get(), POLLIN, 0};
-    return ppoll(&descriptor, 1, timeout < 0 ? nullptr : &limit, nullptr) > 0;
-}
+bool Kernel::wait(Nanoseconds timeout) noexcept { return watch_.wait(timeout); }
 
 void Kernel::ring() noexcept { eventfd_write(bell_.get(), 1); }
 
 void Kernel::ring_at(Nanoseconds when) noexcept {
     FCI_ASSERT(when >= 0);
+    if (!watch_.is_complete()) {
+        const Nanoseconds time = now(), soon = time + Watch::kAgain;
+        const Nanoseconds again = rings_at_ > time ? std::min(rings_at_, soon) : soon;
+        when = when == 0 ? again : std::min(when, again);
+    }
     if (when == rings_at_) return;
     rings_at_ = when;
     itimerspec told{};

@@ -1,8 +1,9 @@
-// Kernel: streams as the kernel has them: TCP sockets, and an epoll that watches them.
+// Kernel: streams as the kernel has them: TCP sockets, and what watches them.
 #pragma once
 
 #include "drivers/host/descriptor.h"
 #include "drivers/tcp/streams.h"
+#include "drivers/tcp/watch.h"
 
 namespace fci::tcp {
 
@@ -33,15 +34,14 @@ public:
     bool wait(Nanoseconds timeout) noexcept override;
     void ring() noexcept override;
     void ring_at(Nanoseconds when) noexcept override;
-    [[nodiscard]] int fd() const noexcept override { return epoll_.get(); }
+    [[nodiscard]] int fd() const noexcept override { return watch_.fd(); }
 
     [[nodiscard]] Nanoseconds now() noexcept override;
     void pause(Nanoseconds time) noexcept override;
 
 private:
-    void watch(int fd, std::uint64_t name, std::uint32_t events) noexcept;
-
-    host::Descriptor epoll_, bell_, timer_;
+    Watch watch_;
+    host::Descriptor bell_, timer_;
     Nanoseconds rings_at_ = 0;  // 0: never
 };
 

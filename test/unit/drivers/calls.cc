@@ -1,5 +1,6 @@
 #include "test/unit/drivers/calls.h"
 
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,6 +13,13 @@ namespace fci {
 Calls calls;
 
 namespace {
+
+/// An answer of the test, as a system call gives it.
+bool fails(const std::function<int()>& asked) {
+    const int error = asked ? asked() : 0;
+    if (error != 0) errno = error;
+    return error != 0;
+}
 
 long files_in(const msghdr* message) {
     long count = 0;
@@ -29,12 +37,7 @@ long files_in(const msghdr* message) {
 // The linker takes these instead of the C library's.
 extern "C" ssize_t sendmsg(int fd, const msghdr* message, int flags) {
     const long files = fci::files_in(message);
-    if (files != 0 && fci::calls.fail) {
-        if (const int error = fci::calls.fail(); error != 0) {
-            errno = error;
-            return -1;
-        }
-    }
+    if (files != 0 && fci::fails(fci::calls.fail)) return -1;
     const ssize_t sent = syscall(SYS_sendmsg, fd, message, flags);
     if (sent >= 0) fci::calls.files_sent += files;
     return sent;
@@ -47,20 +50,21 @@ extern "C" ssize_t recvmsg(int fd, msghdr* message, int flags) {
 }
 
 extern "C" int accept4(int fd, sockaddr* address, socklen_t* bytes, int flags) {
-    if (fci::calls.fail_accept) {
-        if (const int error = fci::calls.fail_accept(); error != 0) {
-            errno = error;
-            return -1;
-        }
-    }
+    if (fci::fails(fci::calls.fail_accept)) return -1;
     const auto accepted = static_cast<int>(syscall(SYS_accept4, fd, address, bytes, flags));
     fci::calls.accepted += accepted >= 0;
     return accepted;
 }
 
 extern "C" int connect(int fd, const sockaddr* address, socklen_t bytes) {
+    if (fci::fails(fci::calls.fail_connect)) return -1;
     const auto failed = static_cast<int>(syscall(SYS_connect, fd, address, bytes));
     const auto then = std::exchange(fci::calls.connected, {});
     if (failed == 0 && then) then();
     return failed;
+}
+
+extern "C" int epoll_ctl(int epoll, int operation, int fd, epoll_event* event) {
+    if (operation == EPOLL_CTL_ADD && fci::fails(fci::calls.fail_watch)) return -1;
+    return static_cast<int>(syscall(SYS_epoll_ctl, epoll, operation, fd, event));
 }

@@ -13,6 +13,10 @@ struct Calls {
     std::function<int()> fail;
     // Asked before a connection is accepted: likewise.
     std::function<int()> fail_accept;
+    // Asked before a descriptor is watched by an epoll: likewise.
+    std::function<int()> fail_watch;
+    // Asked before a call to another process: likewise.
+    std::function<int()> fail_connect;
     // Called, once, when a connection was made and nothing was said on it yet.
     std::function<void()> connected;
 };
