@@ -89,6 +89,8 @@ libfci_tcp_la_SOURCES = \
 	drivers/tcp/connections.h \
 	drivers/tcp/door.cc \
 	drivers/tcp/door.h \
+	drivers/tcp/failure.cc \
+	drivers/tcp/failure.h \
 	drivers/tcp/frame.h \
 	drivers/tcp/frame_decoder.cc \
 	drivers/tcp/frame_decoder.h \

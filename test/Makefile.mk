@@ -133,6 +133,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tcp_frame_data_test.cc \
 	test/unit/drivers/tcp_guesses_test.cc \
 	test/unit/drivers/tcp_kernel_test.cc \
+	test/unit/drivers/tcp_meeting_test.cc \
 	test/unit/drivers/tcp_frame_test.cc \
 	test/unit/drivers/tcp_request_test.cc \
 	test/unit/drivers/tcp_party.h \

@@ -59,8 +59,7 @@ Status Door::open(ddi::Card* card, PortRange ports, std::string* error) {
     if (failed == EADDRINUSE) *error += "; another process has this port";
     if (failed == EADDRNOTAVAIL) *error += "; no interface of this host has that address";
     if (failed == EACCES) *error += "; ports below 1024 are root's";
-    const bool is_short = is_shortage(failed) && failed != EADDRNOTAVAIL;
-    return failed == EADDRINUSE || is_short ? Status::exhausted : Status::invalid;
+    return failed == EADDRINUSE || is_shortage(failed) ? Status::exhausted : Status::invalid;
 }
 
 /// 0, or why not, as errno says it.

@@ -113,11 +113,14 @@ int Kernel::call(const ddi::Card& from, const ddi::Card& to) noexcept {
     // Its port need only differ from those of other calls to the same place.
     (void)set(made.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
     const sockaddr_in here = address_of(from, 0), there = address_of(to, to.port);
-    const bool is_under_way =
-        bind(made.get(), reinterpret_cast<const sockaddr*>(&here), sizeof here) == 0 &&
-        (::connect(made.get(), reinterpret_cast<const sockaddr*>(&there), sizeof there) == 0 ||
-         errno == EINPROGRESS);
-    return is_under_way ? made.release() : -errno;
+    if (bind(made.get(), reinterpret_cast<const sockaddr*>(&here), sizeof here) != 0) {
+        return -errno;
+    }
+    if (::connect(made.get(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0 &&
+        errno != EINPROGRESS) {
+        return errno == EADDRNOTAVAIL ? -EAGAIN : -errno;
+    }
+    return made.release();
 }
 
 int Kernel::outcome(int socket) noexcept {

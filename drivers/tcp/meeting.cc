@@ -10,6 +10,7 @@
 
 #include "drivers/host/descriptor.h"
 #include "drivers/host/place.h"
+#include "drivers/tcp/failure.h"
 #include "drivers/tcp/frame.h"
 #include "fci_core/base/assert.h"
 #include "fci_core/base/log.h"
@@ -29,12 +30,6 @@ constexpr Nanoseconds kCallAwaited = 500 * kMillisecond;
 constexpr Nanoseconds kGoodbyeMost = 100 * kMillisecond;
 constexpr unsigned kRefusalsMost = 8;  // in 1 to 2 s
 static_assert(kPauseFirst << kRefusalsMost < kPatience && kPauseMost < kPatience);
-
-/// What can be done where a firewall may be in the way.
-std::string remedy(const ddi::Card& card) {
-    return "`nc -vz " + host::address_text(card.host) + " " + std::to_string(ntohs(card.port)) +
-           "` tries it while the process is there, and FCI_PORTS names the ports to be let through";
-}
 
 bool is_typed(const ddi::Card& card) noexcept { return card.incarnation == 0; }
 
@@ -124,19 +119,11 @@ void Meeting::failed(nhi::PeerId id, int error, Nanoseconds now) noexcept {
         going.patience.again_later(now, prng_);
         return remind(going.patience.due());
     }
-    const std::string place = host::place_text(entry.card);
     if (error == ECONNREFUSED && going.refusals != 0 && !is_typed(entry.card)) {
         return lose(id, Status::lost, name_of(peers_, id) + " ended before it answered");
     }
     lose(id, is_shortage(error) ? Status::exhausted : Status::unreachable,
-         error == ECONNREFUSED
-             ? "nobody listens at " + place +
-                   "; has the process ended, or never started, or does a firewall refuse TCP?"
-             : host::system_text("cannot connect to " + place, error) +
-                   (is_shortage(error)
-                        ? "; raise the limit of open files (ulimit -n), or start fewer processes"
-                        : "; is it the right address (FCI_NET), and does a firewall let TCP "
-                          "through? " + remedy(entry.card)));
+         failure_of(own_.card, entry.card, error));
 }
 
 /// Who listens there hung up without a word: it has no room for now, or is somebody else.

@@ -39,6 +39,7 @@ public:
     }
     /// A call from the address of `from` to the place of `to`, which is under way: once something
     /// can be written, outcome() is known. A host that does not answer ends it after 10 s.
+    /// EADDRNOTAVAIL: this host has the address of `from` no more; EAGAIN: it has no port left.
     virtual int call(const ddi::Card& from, const ddi::Card& to) noexcept = 0;
     virtual int outcome(int stream) noexcept = 0;
     /// The two have met: small things leave at once, a host that falls silent while nothing is
@@ -133,7 +134,7 @@ inline std::size_t bytes_in(std::span<const iovec> ranges) noexcept {
 /// It will pass: what failed with this error can be tried again.
 inline bool is_shortage(int error) noexcept {
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM ||
-           error == EADDRNOTAVAIL || error == EAGAIN || error == EINTR;
+           error == EAGAIN || error == EINTR;
 }
 
 }  // namespace fci::tcp

@@ -91,6 +91,16 @@ TEST_F(TcpKernel, watch__what_is_refused_and_given_up_is_not_asked_for) {
     EXPECT_FALSE(kernel.wait(1'000'000));
 }
 
+TEST_F(TcpKernel, call__tells_an_address_that_has_gone_from_ports_that_are_used_up) {
+    ddi::Card from{AF_INET, 0, htonl(0xc0000201), 1};  // 192.0.2.1, which nobody has
+    const ddi::Card to{AF_INET, htons(9), htonl(INADDR_LOOPBACK), 2};
+    EXPECT_EQ(kernel.call(from, to), -EADDRNOTAVAIL);
+    from.host = to.host;
+    calls.fail_connect = [] { return EADDRNOTAVAIL; };
+    EXPECT_EQ(kernel.call(from, to), -EAGAIN);
+    calls.fail_connect = {};
+}
+
 TEST(tcp_kernel, open__fails_where_nothing_is_watched) {
     const NoWatch refused;
     Kernel kernel;
