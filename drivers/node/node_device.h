@@ -54,6 +54,9 @@ public:
     }
     [[nodiscard]] ddi::About about(nhi::PeerId id) const noexcept override;
     void set_listener(ddi::PeerListener* listener) noexcept override { listener_ = listener; }
+    void tell_of_loss(int rank) noexcept override {
+        for (const Side side : kSides) device(side).tell_of_loss(rank);
+    }
 
 private:
     /// Hears one of the two devices.

@@ -140,12 +140,12 @@ void Connection::keep(const void* bytes, std::size_t count) {
     waiting_.insert(waiting_.end(), from, from + count);
 }
 
-void Connection::say_goodbye() noexcept try {
-    keep(&kGoodbye, sizeof kGoodbye);
+void Connection::say(const FrameHead& word) noexcept try {
+    keep(&word, sizeof word);
     (void)flush();
     push();
-} catch (...) {
-    // Then the peer takes this for a death.
+} catch (const std::bad_alloc&) {
+    // Then the peer takes the end of this process for a death, and this one for its cause.
 }
 
 bool Connection::flush() noexcept {
@@ -254,10 +254,14 @@ bool Connection::decode(std::size_t bytes) noexcept {
 }
 
 std::string Connection::why_ended() const {
+    const std::optional<int> loss = decoder_.loss();
     switch (error_) {
         case 0:
         case ECONNRESET:
-            return "it died, or was killed (the connection ended)";
+            if (!loss) return "it died, or was killed (the connection ended)";
+            return "it ended after it had lost " +
+                   (*loss >= 0 ? "rank " + std::to_string(*loss) : std::string("another process")) +
+                   "; look there first";
         case ETIMEDOUT:
         case EHOSTUNREACH:
         case ENETUNREACH:

@@ -54,7 +54,8 @@ public:
     void keep_data() noexcept;
     /// The kernel has all data, and does what it can.
     [[nodiscard]] bool has_taken_data() const noexcept { return !borrows() && !broken_; }
-    void say_goodbye() noexcept;
+    /// A goodbye, or a loss.
+    void say(const FrameHead& word) noexcept;
     /// Gives the kernel what waits. True: nothing does any more.
     bool flush() noexcept;
     /// The peer's kernel has all of it, or there is no such peer any more. It may say so some 40 ms

@@ -190,10 +190,19 @@ void Connections::end(nhi::PeerId id, ddi::Notice notice) noexcept try {
     // The listener never hears of it, and transfers say that it is lost.
 }
 
+void Connections::tell_of_loss(int rank) noexcept {
+    for (const nhi::PeerId id : connected_) {
+        // Whoever has just come has heard nothing of this process, and is not felt yet.
+        if (peers_[id].state() != PeerState::attached) continue;
+        peers_[id].peer->connection->say(loss_of(rank));
+        after_write(id);
+    }
+}
+
 // --- closing ---
 
 void Connections::say_goodbye() noexcept {
-    for (const nhi::PeerId id : connected_) peers_[id].peer->connection->say_goodbye();
+    for (const nhi::PeerId id : connected_) peers_[id].peer->connection->say(kGoodbye);
     const Nanoseconds began = streams_.now();
     Nanoseconds look_at = began + Pulse::kLookEvery;
     bool told = false;

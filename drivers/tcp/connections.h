@@ -61,6 +61,8 @@ public:
     /// When to do so; 0: nothing is under way.
     [[nodiscard]] Nanoseconds due() const noexcept { return due_; }
 
+    /// Device::tell_of_loss.
+    void tell_of_loss(int rank) noexcept;
     /// What was written gets to all whose hosts answer, and who reads on hears that this was no
     /// death.
     void say_goodbye() noexcept;

@@ -26,16 +26,20 @@ enum class FrameKind : std::uint8_t {
     goodbye,  // the writer closes in order; nothing follows
     data,     // into a buffer of the reader
     request,  // a transfer, told by what it has not in common with the one before
+    loss,     // the writer has lost a rank, in case that it ends now without a goodbye
 };
 
 struct FrameHead {
     FrameKind kind;
     std::uint8_t parts;
     std::uint16_t unused;  // 0
-    std::uint32_t events;
+    std::uint32_t events;  // of a loss: the rank, or -1; its reader believes no more than its range
 };
 static_assert(sizeof(FrameHead) == 8);
 inline constexpr FrameHead kGoodbye{FrameKind::goodbye, 0, 0, 0};
+constexpr FrameHead loss_of(int rank) noexcept {
+    return {FrameKind::loss, 0, 0, static_cast<std::uint32_t>(rank)};
+}
 
 struct PartHead {
     std::uint64_t address;  // LcsAddress

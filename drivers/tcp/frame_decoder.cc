@@ -58,7 +58,7 @@ bool FrameDecoder::take(std::size_t bytes) noexcept {
     FCI_ASSERT(bytes <= room_);
     const std::size_t directly = std::min(bytes, direct_);
     done_ += directly;
-    if (state_ == State::data) data_bytes_.direct += directly;
+    if (state_ == State::data) come_.data_bytes.direct += directly;
     direct_ = 0;
     end_ += bytes - directly;
     reach_ = bytes == room_ ? std::min(2 * reach_, staged_.size())
@@ -109,12 +109,17 @@ bool FrameDecoder::read_head() noexcept {
         return is_possible;
     }
     const bool transfers = head_.kind == FrameKind::transfer;
-    const bool is_known = transfers || head_.kind == FrameKind::goodbye ||
+    const bool tells_loss = head_.kind == FrameKind::loss;
+    const bool is_known = transfers || tells_loss || head_.kind == FrameKind::goodbye ||
                           head_.kind == FrameKind::data;
     const bool is_possible = is_known &&
                              head_.parts <= (transfers ? nhi::Transfer::kPartsMax : 0) &&
                              head_.unused == 0 &&
                              (head_.kind != FrameKind::goodbye || head_.events == 0);
+    if (is_possible && tells_loss) {
+        if (!come_.loss) come_.loss = static_cast<std::int32_t>(head_.events);
+        return true;
+    }
     state_ = !is_possible                       ? State::broken
              : transfers                        ? State::parts
              : head_.kind == FrameKind::goodbye ? State::goodbye
@@ -156,7 +161,7 @@ bool FrameDecoder::read_data() noexcept {
         if (at != nullptr) std::memcpy(at + done_, staged_.data() + begin_, some);
         begin_ += some;
         done_ += some;
-        data_bytes_.copied += some;
+        come_.data_bytes.copied += some;
     }
     if (done_ != data_.bytes) return false;
     const bool belongs = target == nullptr || target->arrived(writer_, data_);

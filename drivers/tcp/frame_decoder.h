@@ -14,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "drivers/tcp/frame.h"
 #include "drivers/tcp/last_request.h"
@@ -60,11 +61,14 @@ public:
         return state_ == State::data ? data_.bytes - done_ : 0;
     }
     [[nodiscard]] bool said_goodbye() const noexcept { return state_ == State::goodbye; }
+    /// The first rank that the writer says it has lost; negative: it does not know which. Not more
+    /// than its word.
+    [[nodiscard]] std::optional<int> loss() const noexcept { return come_.loss; }
     /// Bytes of data that came where they belong, and those that had to be copied there.
     struct DataBytes {
         std::uint64_t direct = 0, copied = 0;
     };
-    [[nodiscard]] const DataBytes& data_bytes() const noexcept { return data_bytes_; }
+    [[nodiscard]] const DataBytes& data_bytes() const noexcept { return come_.data_bytes; }
 
 private:
     static constexpr std::uint64_t kShort = 256;         // such parts are stored at once
@@ -119,7 +123,10 @@ private:
     std::uint64_t last_ = 0;  // from here on they are stored together
     std::size_t direct_ = 0;  // the first range of room()
     nhi::Data data_{};        // that are coming
-    DataBytes data_bytes_;
+    struct {
+        DataBytes data_bytes;
+        std::optional<int> loss;
+    } come_;
 };
 
 }  // namespace fci::tcp

@@ -22,7 +22,7 @@ enum class Verdict : std::uint32_t {
 };
 
 struct Hello {
-    static constexpr std::uint64_t kMagic = 0x0400'7063'7449'4346;  // "FCItcp", version 4
+    static constexpr std::uint64_t kMagic = 0x0500'7063'7449'4346;  // "FCItcp", version 5
     static constexpr std::uint64_t kAnyVersion = 0xffff'ffff'ffff;  // of the magic
 
     std::uint64_t magic;

@@ -54,6 +54,7 @@ public:
     void set_listener(ddi::PeerListener* listener) noexcept override {
         turn_.set_listener(listener);
     }
+    void tell_of_loss(int rank) noexcept override { connections_.tell_of_loss(rank); }
 
 private:
     TcpDevice(const Own& own, std::unique_ptr<Streams> streams, Pages memory);

@@ -71,6 +71,7 @@ std::size_t Watch::look(std::span<epoll_event> happened) noexcept {
         happened[told] = one.event;
         happened[told++].events = static_cast<std::uint32_t>(asked.revents);
     }
+    FCI_ASSERT(told <= happened.size());
     return told;
 }
 

@@ -111,6 +111,9 @@ public:
     /// For messages: "pid 4711 at 127.0.0.1:40001".
     [[nodiscard]] virtual std::string describe(nhi::PeerId id) const = 0;
     virtual void set_listener(PeerListener* listener) noexcept = 0;
+    /// This process has lost a rank (-1: nobody knows which) and may end because of that. Its peers
+    /// on other hosts hear so, where the network can tell them, and name that one as the cause.
+    virtual void tell_of_loss(int rank) noexcept { (void)rank; }
 
 protected:
     NetworkChoice network_choice_;  // a driver over a network says it while it opens

@@ -53,6 +53,7 @@ public:
         return inner_->describe(id);
     }
     void set_listener(ddi::PeerListener* listener) noexcept override { listener_ = listener; }
+    void tell_of_loss(int rank) noexcept override { inner_->tell_of_loss(rank); }
 
 private:
     void peer_attached(nhi::PeerId id) override;

@@ -13,7 +13,7 @@
 
 namespace fci {
 
-inline Context open_on(unsigned host) {
+inline Context open_on(unsigned host, int rank = -1) {
     const std::uint32_t address = htonl(0x7f000002 + host);
     const mp::Protocol& protocol = *mp::find_protocol("enhanced-mixed");
     const mp::Limits limits = api::limits_for({}, protocol, 2, {2, {}});
@@ -24,6 +24,7 @@ inline Context open_on(unsigned host) {
     settings.communication_later = true;
     settings.sizes = limits.layout.sizes();
     settings.wanted.host = address;
+    settings.rank = rank;
     const node::Host own{static_cast<host::Mark>(host + 1),
                          [address](const ddi::Card& card) { return card.host == address; }};
     Status status;

@@ -3,10 +3,15 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iterator>
+#include <string>
 #include <vector>
 
 #include "fci_core/api/process.h"
@@ -80,6 +85,84 @@ TEST(TwoHosts, progress__of_one_who_is_busy_hears_the_other_host) {
     for (; !arrived(self, 3) && limit.holds(); ++turns) turn();
     EXPECT_LT(turns, 3 * progress::BusyPolls::kTurns) << "the network waited for shared memory";
     while (done != kMessages && limit.holds()) turn();
+}
+
+using CardBytes = std::array<unsigned char, FCI_ICL_CARD_BYTES>;
+
+/// Sends one that waits for the peer to have been met.
+void meet(const Context& self, fci_icl_peer peer, Limit& limit) {
+    bool sent = false;
+    const char byte = 0;
+    fci_icl_completion completion{};
+    completion.done = [](void* user, void*, const fci_icl_status*) {
+        *static_cast<bool*>(user) = true;
+    };
+    completion.user = &sent;
+    const int answer = fci_icl_send_bytes(self.get(), peer, 0, 0, 1, 0, &byte, 1, &completion,
+                                          nullptr);
+    while (answer != FCI_ICL_DONE && !sent && limit.holds()) fci_icl_progress(self.get());
+}
+
+/// In a process of its own, with the cards of all that began before it: it meets each, says its
+/// card, and hears what comes until it has lost one. Then it ends without a word, as a program does
+/// whose errors are fatal.
+struct Rank {
+    Rank(unsigned host, int rank, const std::vector<CardBytes>& others) {
+        int ends[2];
+        EXPECT_EQ(pipe(ends), 0);
+        process = fork();
+        if (process == 0) {
+            const Context self = open_on(host, rank);
+            std::vector<fci_icl_peer> peers(others.size());
+            CardBytes card;
+            fci_icl_card(self.get(), card.data());
+            (void)!write(ends[1], card.data(), card.size());
+            Limit limit("a death");
+            for (std::size_t i = 0; i < others.size(); ++i) {
+                (void)fci_icl_add_peer(self.get(), others[i].data(), &peers[i]);
+                meet(self, peers[i], limit);
+            }
+            const auto has_lost = [&](fci_icl_peer peer) {
+                return fci_icl_peer_reason(self.get(), peer)[0] != '\0';
+            };
+            while (std::ranges::none_of(peers, has_lost) && limit.holds()) {
+                fci_icl_progress(self.get());
+            }
+            _exit(1);
+        }
+        EXPECT_EQ(read(ends[0], card.data(), card.size()), static_cast<ssize_t>(card.size()));
+        for (const int end : ends) close(end);
+    }
+    ~Rank() {
+        (void)kill(process, SIGKILL);
+        (void)waitpid(process, nullptr, 0);
+    }
+
+    pid_t process = -1;
+    CardBytes card{};
+};
+
+// Rank 0 loses rank 1, on its host, and ends because of that. Rank 2, which never met rank 1, hears
+// that rank 0 was not the cause.
+TEST(TwoHosts, reason__of_one_that_ended_after_a_loss_names_whom_it_had_lost) {
+    const Context self = open_on(1, 2);
+    CardBytes own;
+    fci_icl_card(self.get(), own.data());
+    auto victim = std::make_unique<Rank>(0, 1, std::vector<CardBytes>{});
+    const Rank between(0, 0, {victim->card, own});
+    Limit limit("a message and a death");
+    while (!arrived(self, 1) && limit.holds()) fci_icl_progress(self.get());
+    fci_icl_peer peer = 0;
+    ASSERT_EQ(fci_icl_add_peer(self.get(), between.card.data(), &peer), FCI_ICL_OK);
+    ASSERT_GE(send(self, peer, 2, std::vector<char>(1)), 0);
+    victim.reset();
+    std::string reason;
+    while (reason.empty() && limit.holds()) {
+        fci_icl_progress(self.get());
+        reason = fci_icl_peer_reason(self.get(), peer);
+    }
+    EXPECT_NE(reason.find("it ended after it had lost rank 1; look there first"), std::string::npos)
+        << reason;
 }
 
 /// What `process` shows of its peers.

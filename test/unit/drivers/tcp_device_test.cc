@@ -2,6 +2,7 @@
 #include <poll.h>
 
 #include <chrono>
+#include <climits>
 #include <cstring>
 #include <set>
 #include <thread>
@@ -35,6 +36,37 @@ TEST(tcp_device, peer__that_dies_is_lost_and_one_that_says_goodbye_has_closed) {
         std::memcpy(&word, party.device->block(party.listener.lost[0].id).data() + 8, 8);
         EXPECT_EQ(word, 5u) << "what it wrote before";
     }
+}
+
+TEST(tcp_device, peer__that_ends_after_a_loss_is_not_the_cause) {
+    const std::pair<int, const char*> losses[] = {
+        {1, ": it ended after it had lost rank 1; look there first"},
+        {INT_MAX, ": it ended after it had lost rank 2147483647; look"},
+        {-1, ": it ended after it had lost another process; look"},
+        {INT_MIN, ": it ended after it had lost another process; look"},
+    };
+    for (const auto& [rank, said] : losses) {
+        Party party;
+        {
+            const Impostor peer(party);
+            const FrameHead loss = loss_of(rank);
+            peer.say(&loss, sizeof loss);
+        }
+        ASSERT_TRUE(party.until([&] { return party.listener.lost.size() == 1; }));
+        EXPECT_EQ(party.listener.lost[0].why, Status::lost);
+        EXPECT_NE(party.listener.lost[0].reason.find(said), std::string::npos)
+            << party.listener.lost[0].reason;
+    }
+}
+
+TEST(tcp_device, tell_of_loss__all_peers_hear_it_at_once) {
+    Party party;
+    const Impostor peer(party);
+    party.device->tell_of_loss(5);
+    FrameHead heard{};
+    EXPECT_EQ(::recv(peer.socket.get(), &heard, sizeof heard, 0), ssize_t{sizeof heard});
+    const FrameHead loss = loss_of(5);
+    EXPECT_EQ(std::memcmp(&heard, &loss, sizeof heard), 0);
 }
 
 TEST(tcp_device, peer__that_sends_nonsense_is_given_up_for_good) {

@@ -85,12 +85,36 @@ TEST(frame_decoder, take__what_no_peer_sends_is_refused) {
     };
     const auto transfer = FrameKind::transfer, goodbye = FrameKind::goodbye;
     EXPECT_TRUE(refused([&](Stream* s) { head(s, FrameKind{0}, 0); }));
-    EXPECT_TRUE(refused([&](Stream* s) { head(s, FrameKind{5}, 0); }));
+    EXPECT_TRUE(refused([&](Stream* s) { head(s, FrameKind{6}, 0); }));
     EXPECT_TRUE(refused([&](Stream* s) { head(s, transfer, nhi::Transfer::kPartsMax + 1); }));
     EXPECT_TRUE(refused([&](Stream* s) { head(s, transfer, 0, 0, 1); }));
     EXPECT_TRUE(refused([&](Stream* s) { head(s, goodbye, 1); }));
     EXPECT_TRUE(refused([&](Stream* s) { head(s, goodbye, 0, 1); }));
     EXPECT_TRUE(refused([&](Stream* s) { head(s, goodbye, 0), head(s, goodbye, 0); }));
+    EXPECT_TRUE(refused([&](Stream* s) { head(s, FrameKind::loss, 1); }));
+    EXPECT_TRUE(refused([&](Stream* s) { head(s, FrameKind::loss, 0, 1, 1); }));
+}
+
+TEST(frame_decoder, loss__the_first_one_between_any_frames) {
+    Stream stream;
+    const std::uint64_t word = 7;
+    const auto transfer = [&] {
+        head(&stream, FrameKind::transfer, 1);
+        part(&stream, 8, sizeof word);
+        append(&stream, &word, sizeof word);
+    };
+    transfer();
+    for (const std::uint32_t rank : {3u, 4u, ~0u}) head(&stream, FrameKind::loss, 0, rank);
+    transfer();
+    for (const std::size_t most : {std::size_t{1}, std::size_t{5}, stream.size()}) {
+        Memory memory;
+        FrameDecoder decoder(memory, kWriter);
+        Prng prng(most);
+        EXPECT_FALSE(decoder.loss().has_value());
+        ASSERT_TRUE(feed(decoder, stream, most, &prng, [] {}));
+        EXPECT_EQ(decoder.loss(), 3);
+        EXPECT_EQ(memory.transfers, 2u);
+    }
 }
 
 TEST(frame_decoder, take__what_names_no_place_is_refused_before_it_swallows_the_stream) {
