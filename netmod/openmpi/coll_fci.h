@@ -96,8 +96,9 @@ int coll_fci_allgather(const void *from, int from_count, ompi_datatype_t *from_t
                        int to_count, ompi_datatype_t *to_type, ompi_communicator_t *comm,
                        mca_coll_base_module_t *module);
 
-/* Nonblocking ones go on in progress, if they fit into a line. They take no part in forming their
- * group: where the first collective is one of them it goes below, at all members. */
+/* Nonblocking ones of programs go on in progress, if they fit into a line. They take no part in
+ * forming their group: where the first collective is one of them it goes below, at all members. So
+ * do those that Open MPI begins by itself. */
 #define COLL_FCI_BEGUN_BYTES 56
 int coll_fci_ibarrier(ompi_communicator_t *comm, ompi_request_t **request,
                       mca_coll_base_module_t *module);

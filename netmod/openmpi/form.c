@@ -33,10 +33,11 @@ void coll_fci_leave_groups(coll_fci_module *module)
     leave(&module->begun);
 }
 
-/* All have it, or none. */
+/* All have it, or none; and nobody sees it in turns of progress before it is complete. */
 static bool form(coll_fci_group *it, ompi_communicator_t *comm, const fci_icl_peer *members,
                  uint64_t key, size_t most)
 {
+    coll_fci_group made = { NULL };
     int answer;
 
     pml_fci_begin_turn();
@@ -44,7 +45,7 @@ static bool form(coll_fci_group *it, ompi_communicator_t *comm, const fci_icl_pe
         pml_fci_enter();
         pml_fci.in_turn = true;
         answer = fci_icl_group_form(pml_fci.context, members, (uint32_t) ompi_comm_size(comm),
-                                    (uint32_t) ompi_comm_rank(comm), key, most, &it->group);
+                                    (uint32_t) ompi_comm_rank(comm), key, most, &made.group);
         pml_fci.in_turn = false;
         pml_fci_exit();
         pml_fci_call();
@@ -54,10 +55,11 @@ static bool form(coll_fci_group *it, ompi_communicator_t *comm, const fci_icl_pe
             opal_progress();
     }
     if (answer != FCI_ICL_DONE && answer != FCI_ICL_EPEER) {
-        leave(it);
+        leave(&made);
         return false;
     }
-    fci_icl_group_limits(it->group, &it->limits);
+    fci_icl_group_limits(made.group, &made.limits);
+    *it = made;
     return true;
 }
 

@@ -1,6 +1,9 @@
 /* Nonblocking collectives by a group: begun here, and ended in progress. */
 #include "netmod/openmpi/coll_fci.h"
 
+#include <dlfcn.h>
+#include <string.h>
+
 /* Open MPI casts what answers a nonblocking collective to a request of its own (coll_base_util.h,
  * which is not installed everywhere), and keeps there what it holds until the end: a datatype and
  * an operation that the user may free before. */
@@ -121,17 +124,54 @@ static int start(request *it, ompi_request_t **user)
     return error;
 }
 
-/* The group, if an earlier collective has formed it; else NULL. */
-static coll_fci_group *group_of(coll_fci_module *module)
+/* --- which way --- */
+
+/* Open MPI begins collectives by itself, in whichever turn of progress it comes to that: those by
+ * which members of a communicator agree on another one's number. For one member that turn is before
+ * the first collective that forms the group, for another after it. Only the calls of programs come
+ * in the same order everywhere; and only they go by the group, all others below, always. Open MPI
+ * begins both by the same function, so the place of the call tells them apart. */
+typedef struct {
+    const char *name;               /* of MPI's function */
+    const void *its, *another;      /* places of calls from it, and from elsewhere, met last */
+} caller;
+
+static PML_FCI_APART bool find_out(caller *it, const void *place)
 {
-    return module->begun.group != NULL && pml_fci.context != NULL ? &module->begun : NULL;
+    Dl_info found;
+    const bool known = dladdr(place, &found) != 0 && found.dli_sname != NULL;
+    const char *const name = known ? found.dli_sname + (found.dli_sname[0] == 'P') : "";
+    const bool is_its = strcmp(name, it->name) == 0;
+    __atomic_store_n(is_its ? &it->its : &it->another, place, __ATOMIC_RELAXED);
+    return is_its;
 }
+
+static bool is_of_program(caller *it, const void *place)
+{
+    return OPAL_LIKELY(__atomic_load_n(&it->its, __ATOMIC_RELAXED) == place) ||
+        (__atomic_load_n(&it->another, __ATOMIC_RELAXED) != place && find_out(it, place));
+}
+
+/* The group, if an earlier collective has formed it, and this one may go by it; else NULL. */
+#define GROUP_OF(module, function) \
+    ({ \
+        static caller own_ = { .name = function }; \
+        group_of(module, &own_, __builtin_return_address(0)); \
+    })
+
+static coll_fci_group *group_of(coll_fci_module *module, caller *its, const void *place)
+{
+    return module->begun.group != NULL && pml_fci.context != NULL && is_of_program(its, place)
+        ? &module->begun : NULL;
+}
+
+/* --- the collectives --- */
 
 int coll_fci_ibarrier(ompi_communicator_t *comm, ompi_request_t **user,
                       mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
-    coll_fci_group *const group = group_of(own);
+    coll_fci_group *const group = GROUP_OF(own, "MPI_Ibarrier");
     if (group == NULL)
         return COLL_FCI_PASS(own, ibarrier, comm, user);
     request *const it = new_request(comm, group);
@@ -146,7 +186,7 @@ int coll_fci_ibcast(void *buffer, int count, ompi_datatype_t *datatype, int root
                     mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
-    coll_fci_group *const group = group_of(own);
+    coll_fci_group *const group = GROUP_OF(own, "MPI_Ibcast");
     const size_t bytes = coll_fci_bytes_of(count, datatype);
     if (bytes == 0 || group == NULL || bytes > group->limits.longest)
         return COLL_FCI_PASS(own, ibcast, buffer, count, datatype, root, comm, user);
@@ -181,7 +221,7 @@ int coll_fci_iallreduce(const void *from, void *to, int count, ompi_datatype_t *
                         mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
-    coll_fci_group *const group = group_of(own);
+    coll_fci_group *const group = GROUP_OF(own, "MPI_Iallreduce");
     if (count == 0 || group == NULL || !coll_fci_takes_reduction(group, op, count, datatype))
         return COLL_FCI_PASS(own, iallreduce, from, to, count, datatype, op, comm, user);
     return reduce(group, comm, FCI_ICL_GROUP_ALL, from, to, count, datatype, op, user);
@@ -192,7 +232,7 @@ int coll_fci_ireduce(const void *from, void *to, int count, ompi_datatype_t *dat
                      ompi_request_t **user, mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
-    coll_fci_group *const group = group_of(own);
+    coll_fci_group *const group = GROUP_OF(own, "MPI_Ireduce");
     if (count == 0 || group == NULL || !coll_fci_takes_reduction(group, op, count, datatype))
         return COLL_FCI_PASS(own, ireduce, from, to, count, datatype, op, root, comm, user);
     return reduce(group, comm, (uint32_t) root, from, to, count, datatype, op, user);
