@@ -174,6 +174,7 @@ test_mp_SOURCES = \
 	test/unit/mp/figures_test.cc \
 	test/unit/mp/forger.h \
 	test/unit/mp/hostile_test.cc \
+	test/unit/mp/kept_test.cc \
 	test/unit/mp/key_index_test.cc \
 	test/unit/mp/landing_test.cc \
 	test/unit/mp/matching_test.cc \

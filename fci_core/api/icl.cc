@@ -225,6 +225,10 @@ int fci_icl_send(fci_icl_context* context, const struct fci_icl_send* send, fci_
     });
 }
 
+void fci_icl_keep(fci_icl_context* context, fci_icl_take_fn take, fci_icl_done_fn sent) {
+    engine_of(context).keeper = {take, sent};
+}
+
 int fci_icl_receive(fci_icl_context* context, const struct fci_icl_receive* receive,
                     fci_icl_order* order, struct fci_icl_status* status) {
     if (receive->space >= FCI_ICL_SPACES) return FCI_ICL_EINVAL;

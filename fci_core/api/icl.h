@@ -158,6 +158,14 @@ FCI_ICL_API int fci_icl_send_bytes(fci_icl_context *context, fci_icl_peer peer, 
 FCI_ICL_API int fci_icl_send_short(fci_icl_context *context, fci_icl_peer peer, uint64_t match,
                                    const void *buffer, size_t bytes);
 
+/* For a caller whose short messages (eager_bytes) must not wait for their receivers: where one
+ * holds all that it will, take() gives memory for a copy of so many bytes, and the send ends well;
+ * `sent` is called with that memory as `user` when the copy has gone, or will not. NULL: the send
+ * waits. `of` is its completion. Both run inside of sends as well as of progress, and call nothing
+ * of this. Not for FCI_ICL_SYNCHRONOUS. */
+typedef void *(*fci_icl_take_fn)(const struct fci_icl_completion *of, size_t bytes);
+FCI_ICL_API void fci_icl_keep(fci_icl_context *context, fci_icl_take_fn take, fci_icl_done_fn sent);
+
 struct fci_icl_receive {
     fci_icl_peer source;      /* or FCI_ICL_ANY_SOURCE */
     uint32_t space;

@@ -37,6 +37,16 @@ public:
         head_.prev = &link;
     }
 
+    /// `by`, which is in no list, takes the place of `element`.
+    static void replace(T& element, T& by) noexcept {
+        ListLink& old = element;
+        ListLink& link = by;
+        FCI_ASSERT(old.linked() && !link.linked());
+        link = old;
+        link.prev->next = link.next->prev = &link;
+        old.next = old.prev = nullptr;
+    }
+
     static void remove(T& element) noexcept {
         ListLink& link = element;
         FCI_ASSERT(link.linked());

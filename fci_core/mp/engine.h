@@ -91,6 +91,11 @@ struct Engine {
     /// Whenever credit goes back, now and then among arrivals, kCreditReturned is set there.
     std::uint8_t* credit_mark = nullptr;
     static constexpr std::uint8_t kCreditReturned = 2;
+    /// Has memory for short messages that their receivers hold back (icl.h).
+    struct {
+        void* (*take)(const Completion* of, std::size_t bytes) = nullptr;
+        fci_icl_done_fn sent = nullptr;
+    } keeper;
 };
 
 }  // namespace fci::mp

@@ -95,6 +95,12 @@ void Orders::unlink(Order& order) noexcept {
     order.in_list = false;
 }
 
+void Orders::replace(Order& order, Order& by) noexcept {
+    FCI_ASSERT(order.in_list && !by.in_list);
+    IntrusiveList<Order>::replace(order, by);
+    std::swap(order.in_list, by.in_list);
+}
+
 void Orders::release_claim(Order& order) noexcept {
     if (order.claim_index < 0) return;
     peers_[order.peer].claims.give(order.claim_index);

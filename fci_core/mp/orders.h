@@ -48,6 +48,8 @@ public:
     /// Into a list of those that go on in later turns, and out of whichever it is in.
     static void link(Order& order, IntrusiveList<Order>& list) noexcept;
     static void unlink(Order& order) noexcept;
+    /// `by` goes on in its place.
+    static void replace(Order& order, Order& by) noexcept;
     /// The word from which both sides claim is free for another message.
     void release_claim(Order& order) noexcept;
 

@@ -19,6 +19,21 @@ void gather(std::byte* to, std::span<const iovec> from) noexcept {
     }
 }
 
+/// Its data is one range, or none.
+void describe(Order& order, const SendArguments& send, std::uint64_t bytes,
+              const Completion& completion) noexcept {
+    FCI_ASSERT(send.data.size() <= 1);
+    order.reset(true, OrderState::queued, completion);
+    order.send_flags = send.flags;
+    order.space = send.space;
+    order.peer = send.peer;
+    order.match = send.match;
+    order.immediate = send.immediate;
+    order.has_immediate = (send.flags & kSendImmediate) != 0;
+    order.data = send.data.empty() ? nullptr : static_cast<std::byte*>(send.data[0].iov_base);
+    order.bytes = order.length = bytes;
+}
+
 std::span<const std::byte> header_of(const Order& order) noexcept {
     return order.extras != nullptr ? std::span<const std::byte>(order.extras->header)
                                    : std::span<const std::byte>();
@@ -97,24 +112,18 @@ int Sends::put_order(Peer& peer, const SendArguments& send, std::uint64_t bytes,
         if (extras == nullptr) return kNoMemory;
         extras->header.assign(send.header.begin(), send.header.end());
     }
+    SendArguments whole = send;
+    iovec bounce{};
     if (send.data.size() > 1) {
         extras->bounce.reset(new (std::nothrow) std::byte[bytes + 1]);
         if (extras->bounce == nullptr) return kNoMemory;
         gather(extras->bounce.get(), send.data);
+        bounce = {extras->bounce.get(), bytes};
+        whole.data = {&bounce, 1};
     }
     Order* const order = engine_.orders.take();
     if (order == nullptr) return kAgain;
-    order->reset(true, OrderState::queued, completion);
-    order->send_flags = send.flags;
-    order->space = send.space;
-    order->peer = peer.id;
-    order->match = send.match;
-    order->immediate = send.immediate;
-    order->has_immediate = (send.flags & kSendImmediate) != 0;
-    order->data = send.data.size() > 1 ? extras->bounce.get()
-                  : send.data.empty()  ? nullptr
-                                       : static_cast<std::byte*>(send.data[0].iov_base);
-    order->bytes = order->length = bytes;
+    describe(*order, whole, bytes, completion);
     order->extras = std::move(extras);
     if (handle != nullptr) *handle = order->handle;
     Orders::link(*order, peer.pending);
@@ -219,6 +228,33 @@ Status Sends::put_in_pool(Peer& peer, const SendArguments& send, Control control
     return status;
 }
 
+/// A short message that its receiver holds back goes on as a copy, where the keeper has memory for
+/// that, and its sender need not wait. The one that goes on, in the same place.
+Order& Sends::keep(Order& order) noexcept try {
+    const bool waits = (order.send_flags & kSendSynchronous) != 0;
+    if (engine_.keeper.take == nullptr || waits || order.space >= kGroupSpace ||
+        order.completion.done == engine_.keeper.sent) {
+        return order;
+    }
+    Order* const copy = engine_.orders.take();
+    if (copy == nullptr) return order;
+    void* const memory = engine_.keeper.take(&order.completion, order.length);
+    if (memory == nullptr) {
+        engine_.orders.give_back_plain(*copy);
+        return order;
+    }
+    mp::copy(static_cast<std::byte*>(memory), order.data, order.length);
+    const iovec range{memory, order.length};
+    describe(*copy,
+             {order.peer, order.space, order.send_flags, order.match, order.immediate, {&range, 1}},
+             order.length, {engine_.keeper.sent, memory, nullptr});
+    Orders::replace(order, *copy);
+    engine_.orders.finish_later(order, kSuccess);
+    return *copy;
+} catch (const std::bad_alloc&) {  // it waits
+    return order;
+}
+
 /// The first of the pending sends goes out, in whatever form is possible now.
 Status Sends::emit(Peer& peer, Order& order) {
     FCI_ASSERT(order.state == OrderState::queued && order.peer == peer.id);
@@ -236,10 +272,9 @@ Status Sends::emit(Peer& peer, Order& order) {
             return status;
         }
         // No unexpected memory is left: it may be announced all the same. No room: it waits.
-        if (status != Status::exhausted) {
-            engine_.count_wait(peer);
-            return status;
-        }
+        if (status == Status::exhausted) return announce(peer, keep(order));
+        engine_.count_wait(peer);
+        return status;
     }
     return announce(peer, order);
 }

@@ -52,6 +52,7 @@ private:
     Status put_in_cell(Peer& peer, const SendArguments& send, Control control, unsigned word,
                        gcs::Cells::Cell& cell);
     Status put_in_pool(Peer& peer, const SendArguments& send, Control control, unsigned word);
+    Order& keep(Order& order) noexcept;
     Status emit(Peer& peer, Order& order);
     [[nodiscard]] bool may_push(Peer& peer, const Order& order) const noexcept;
     Status announce(Peer& peer, Order& order);

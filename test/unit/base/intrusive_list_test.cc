@@ -42,6 +42,19 @@ TEST(intrusive_list, removes_anywhere) {
     EXPECT_EQ(list.pop_front(), nullptr);
 }
 
+TEST(intrusive_list, replaces_in_the_same_place) {
+    IntrusiveList<Item> list;
+    Item a(1), b(2), c(3), d(4), e(5);
+    for (Item* item : {&a, &b, &c}) list.push_back(*item);
+    IntrusiveList<Item>::replace(b, d);
+    EXPECT_EQ(numbers(list), (std::vector<int>{1, 4, 3}));
+    EXPECT_FALSE(b.linked());
+    IntrusiveList<Item>::replace(c, e);
+    list.push_back(b);
+    EXPECT_EQ(numbers(list), (std::vector<int>{1, 4, 5, 2}));
+    EXPECT_DEATH(IntrusiveList<Item>::replace(a, b), "broken invariant");
+}
+
 TEST(intrusive_list_death, refuses_an_element_that_is_in_a_list) {
     IntrusiveList<Item> list;
     Item a(1);
