@@ -84,7 +84,7 @@ static int register_parameters(void)
     (void) mca_base_component_var_register(&mca_pml_fci_component.pmlm_version, "copies_mib",
                                            "How many MiB of short messages wait in this process "
                                            "for receivers that hold as many as they will, before "
-                                           "MPI_Send waits for them",
+                                           "sends wait for them",
                                            MCA_BASE_VAR_TYPE_UNSIGNED_INT, NULL, 0, 0,
                                            OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY,
                                            &pml_fci.copies_mib);
@@ -138,6 +138,7 @@ static mca_pml_base_module_t *init(int *priority, bool enable_progress_threads,
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&pml_fci.lock, &recursive);
     pthread_mutexattr_destroy(&recursive);
+    pml_fci_sends_init();
     if (pml_fci_requests_init() != OMPI_SUCCESS || pml_fci_publish_card() != OMPI_SUCCESS ||
         pml_fci_start_btls(enable_progress_threads, enable_mpi_threads) != OMPI_SUCCESS) {
         finalize();
@@ -166,6 +167,7 @@ static int finalize(void)
     pml_fci_unwatch_looks();
     (void) fci_icl_close(pml_fci.context, FCI_ICL_LINGER);
     pml_fci.context = NULL;
+    pml_fci_sends_fini();
     pml_fci_requests_fini();
     pthread_mutex_destroy(&pml_fci.lock);
     return OMPI_SUCCESS;

@@ -236,6 +236,8 @@ typedef struct pml_fci_request {
     bool is_send;
     bool active;                    /* between start and completion */
     bool freed;                     /* by the user while it was active */
+    bool held;                      /* a short send that its receiver holds back (send.c), */
+    double held_since;              /* from then on */
     uint64_t ended;                 /* the how-manieth it was to end */
     struct pml_fci_request *next;   /* to be called */
     /* What a start needs: kept in a persistent request, and the rank and tag in every one. */
@@ -270,6 +272,10 @@ static inline void pml_fci_call(void)
 /* Starts what the request describes. Errors that the message has are those of the request. */
 int pml_fci_start_send(pml_fci_request *request);
 int pml_fci_start_receive(pml_fci_request *request);
+
+/* What sends have in common: the copies of those that are held back (send.c). */
+void pml_fci_sends_init(void);
+void pml_fci_sends_fini(void);
 
 /* --- what Open MPI asks for --- */
 

@@ -35,7 +35,7 @@ static void construct(pml_fci_request *request)
     request->ompi.req_start = pml_fci_start;
     request->ompi.req_free = free_request;
     request->ompi.req_cancel = cancel_request;
-    request->active = request->freed = false;
+    request->active = request->freed = request->held = false;
 }
 
 OBJ_CLASS_INSTANCE(pml_fci_request, ompi_request_t, construct, NULL);

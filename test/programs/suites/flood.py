@@ -62,7 +62,7 @@ def held(settings):
     command, env = settings.mpirun(2, [binary, "both", 40000, 8],
                                    options=["--mca", "pml_fci_copies_mib", "1"])
     ran = run(command, cwd=where, env=env, timeout=HELD_SECONDS)
-    said = re.findall(r"fci: MPI_Send to rank \d of MPI_COMM_WORLD has waited for \d+ s", ran.err)
+    said = re.findall(r"fci: a send to rank \d of MPI_COMM_WORLD has waited for \d+ s", ran.err)
     if not ran.timed_out or len(said) != 2:  # each rank waits for the other
         return failed(f"{ran.ended()}; {len(said)} ranks said that they wait: {ran.last_line()}")
     return passed("both ranks said it, once")
