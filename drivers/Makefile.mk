@@ -44,6 +44,8 @@ libfci_shm_la_SOURCES = \
 	drivers/shm/connection_manager.cc \
 	drivers/shm/connection_manager.h \
 	drivers/shm/coming_in.cc \
+	drivers/shm/credentials.cc \
+	drivers/shm/credentials.h \
 	drivers/shm/going_out.cc \
 	drivers/shm/handshake.cc \
 	drivers/shm/handshake.h \

@@ -109,6 +109,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/network_pattern_test.cc \
 	test/unit/drivers/no_streams.h \
 	test/unit/drivers/node_test.cc \
+	test/unit/drivers/shm_credentials_test.cc \
 	test/unit/drivers/shm_door_test.cc \
 	test/unit/drivers/shm_meeting_rules_test.cc \
 	test/unit/drivers/shm_hostile_test.cc \

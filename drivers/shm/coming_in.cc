@@ -23,23 +23,23 @@ constexpr Nanoseconds kRestWithoutDescriptors = 50'000'000;
 }  // namespace
 
 void ConnectionManager::rest(Nanoseconds duration) noexcept {
-    rest_until_ = monotonic_now() + duration;
-    strangers_ = 0;
+    door_.rest_until = monotonic_now() + duration;
+    door_.strangers = 0;
 }
 
 void ConnectionManager::note_stranger() noexcept {
     if (listener_ != nullptr) listener_->stranger_came();
-    if (++strangers_ == kStrangersMost) rest(kRestFromStrangers);
+    if (++door_.strangers == kStrangersMost) rest(kRestFromStrangers);
 }
 
 /// Each round either takes in a guest, or turns a stranger away, or is the last one. A rest that
 /// begins here ends it, also where the processor was away until it was over.
 unsigned ConnectionManager::answer_door() {
     const std::size_t most = share().guests;
-    const Nanoseconds rested = rest_until_;
+    const Nanoseconds rested = door_.rest_until;
     unsigned came = 0;
     if (monotonic_now() < rested) return 0;
-    while (came < kVisitorsPerTurn && rest_until_ == rested) {
+    while (came < kVisitorsPerTurn && door_.rest_until == rested) {
         const bool full = guests_.size() >= most;
         const int late = full ? overdue(guests_) : -1;
         if (full && late < 0) break;
@@ -48,27 +48,33 @@ unsigned ConnectionManager::answer_door() {
             // Whoever waits at an open door lets nobody sleep.
             rest(kRestWithoutDescriptors);
             if (!shortage_.lasts(monotonic_now())) break;
-            spare_.close();
+            door_.spare.close();
             socket = accept_from(own_.listening.get());
             const Refusal refusal = make_refusal(own_.settings, Objection::resources);
             if (socket) (void)send_record(socket.get(), &refusal, sizeof refusal, {});
             socket.close();
-            spare_ = host::Descriptor(dup(own_.waker.get()));
+            door_.spare = host::Descriptor(dup(own_.waker.get()));
             break;
         }
         if (!socket) break;
         ++came;
         Identity identity;
-        // Strangers are not answered.
-        if (!identify(socket.get(), &identity) || !is_own_user(identity)) {
+        const bool known = identify(socket.get(), &identity);
+        const bool proven = known && is_own_user(identity, own_.user) && geteuid() == own_.user;
+        // Strangers are not answered before they have said a Hello.
+        if (!known || (!proven && door_.unproven >= 0)) {
             note_stranger();
             continue;
         }
-        if (late >= 0) drop(late);
+        if (proven && late >= 0) drop(late);
         const int guest = socket.get();
         open_link(std::move(socket), nhi::kNoPeer, Step::silent, identity);
         link_of(guest).until = monotonic_now() + patience_with(0);
-        guests_.push_back(guest);
+        if (proven) {
+            guests_.push_back(guest);
+        } else {
+            door_.unproven = guest;
+        }
         on_link(guest);
     }
     return came;
@@ -80,10 +86,14 @@ void ConnectionManager::tend_door(Nanoseconds now) {
         note_stranger();
         drop(guest);
     }
+    if (const int guest = door_.unproven; guest >= 0 && now >= link_of(guest).until) {
+        note_stranger();
+        drop(guest);
+    }
     const bool has_place = guests_.size() < share().guests || now >= first_until(guests_);
-    const bool open = now >= rest_until_ && has_place;
-    if (open == door_open_) return;
-    door_open_ = open;
+    const bool open = now >= door_.rest_until && has_place;
+    if (open == door_.open) return;
+    door_.open = open;
     epoll_event event{};
     event.events = open ? EPOLLIN : 0u;
     event.data.u64 = std::uint64_t{static_cast<std::uint32_t>(Source::listening)} << 32;
@@ -96,6 +106,20 @@ void ConnectionManager::on_knock(int fd, const Hello& hello, Objection objection
     if (objection == Objection::malformed) {
         note_stranger();
         return drop(fd);
+    }
+    if (fd == door_.unproven) {
+        // Only a rank of this job knows the incarnation; others cost no more than this.
+        Proof proof = Proof::none;
+        if (hello.expects == own_.card.incarnation) {
+            proof = ask_for_proof(hello.card, own_.user, link_of(fd).identity);
+        }
+        if (proof == Proof::later) return drop(fd);
+        if (proof == Proof::none) {
+            note_stranger();
+            return refuse(fd, Objection::user);
+        }
+        door_.unproven = -1;
+        guests_.push_back(fd);
     }
     if (objection != Objection::none) return refuse(fd, objection);
     const nhi::PeerId id = peers_.find_exactly(hello.card);

@@ -63,11 +63,11 @@ ConnectionManager::ConnectionManager(PeerTable& peers, Own& own, const Tuning& t
       own_(own),
       tuning_(tuning),
       timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
-      spare_(open_spare()),
       prng_(own.card.incarnation),
       owner_(getpid()),
       send_shortage_(tuning.short_untold),
       shortage_(tuning.short_untold) {
+    door_.spare = open_spare();
     if (tuning_.descriptors == 0) tuning_.descriptors = descriptor_limit();
     FCI_ASSERT(own_.listening && own_.waker && own_.epoll);
     FCI_ASSERT(own_.card.incarnation != 0 && peers_.size() == 1);
@@ -171,7 +171,9 @@ unsigned ConnectionManager::turn(Nanoseconds now) noexcept {
 void ConnectionManager::tend() noexcept {
     accept_invitations();
     if (unsettled_ != 0) look_for_silence();
-    if (!guests_.empty() || rest_until_ != 0 || !door_open_) tend_door(monotonic_now());
+    if (!guests_.empty() || door_.unproven >= 0 || door_.rest_until != 0 || !door_.open) {
+        tend_door(monotonic_now());
+    }
     set_timer();
 }
 
@@ -182,13 +184,14 @@ void ConnectionManager::set_timer() noexcept {
         FCI_ASSERT(peers_[id].peer != nullptr);
         first = std::min(first, peers_[id].peer->call.patience.due());
     }
-    if (!door_open_) {
+    if (!door_.open) {
         const bool full = guests_.size() >= share().guests;
-        first = std::min(first, std::max(rest_until_, full ? first_until(guests_) : 0));
+        first = std::min(first, std::max(door_.rest_until, full ? first_until(guests_) : 0));
     }
     for (const int fd : guests_) {
         if (link_of(fd).step == Step::silent) first = std::min(first, link_of(fd).until);
     }
+    if (door_.unproven >= 0) first = std::min(first, link_of(door_.unproven).until);
     if (!invited_.empty()) first = std::min(first, first_until(awaited_));
     if (unsettled_ != 0) first = std::min(first, look_at_);
     first = std::max<Nanoseconds>(first, 1);  // 0 would be never
@@ -286,6 +289,7 @@ void ConnectionManager::drop(int fd) {
         FCI_ASSERT(erased == 1);  // who drops all links of a peer comes to an end
     }
     std::erase(guests_, fd);
+    if (door_.unproven == fd) door_.unproven = -1;
     std::erase(awaited_, fd);
     answered_.erase(fd);
     link = {};

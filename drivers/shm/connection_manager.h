@@ -15,8 +15,10 @@
 //    Tuning::answer_limit. It owes the answer in the very same turn.
 //  - Descriptors or memory do not suffice to send a Hello: no limit, while the peer lives; the user
 //    hears of it. To take one in: Tuning::short_untold; then who comes is refused.
-//  - Who came in and says nothing: patience_with(0). Who came in, has knocked, and does not go on:
-//    no limit, for it may compute; once its patience is over it makes room when another one comes.
+//  - Who came in and says nothing: patience_with(0); of those whose user is not that of this
+//    process (credentials.h) one at a time, who takes nobody's place. Who came in, has knocked, and
+//    does not go on: no limit, for it may compute; once its patience is over it makes room when
+//    another one comes.
 #pragma once
 
 #include <deque>
@@ -25,6 +27,7 @@
 #include <vector>
 
 #include "drivers/host/descriptor.h"
+#include "drivers/shm/credentials.h"
 #include "drivers/shm/handshake.h"
 #include "drivers/shm/meeting_rules.h"
 #include "drivers/shm/peer.h"
@@ -56,9 +59,19 @@ struct Tuning {
 /// What this process shows to others.
 struct Own {
     ddi::Card card;
+    uid_t user = geteuid();  // that opened it (credentials.h)
     ddi::Settings settings;
     Region header, guard;
     host::Descriptor header_file, waker, listening, epoll;
+};
+
+/// Where others come in.
+struct Door {
+    bool open = true;            // the listening socket is watched
+    Nanoseconds rest_until = 0;  // before then it is not
+    unsigned strangers = 0;      // since the last rest
+    int unproven = -1;           // a guest whose knock has to show that it is no stranger
+    host::Descriptor spare;      // given up to turn somebody away when there are no others
 };
 
 Nanoseconds monotonic_now() noexcept;
@@ -195,15 +208,12 @@ private:
     std::map<int, Answered> answered_; // by link
     host::Descriptor timer_;           // for whatever comes next of all that
     Nanoseconds timer_at_ = 0;         // 0: not known
-    host::Descriptor spare_;           // given up to turn somebody away when there are no others
+    Door door_;
     Prng prng_;
     pid_t owner_;
     // Links by which a Hello may be under way to this process: at most share() of both.
     std::vector<int> guests_;          // who came in and has not sent its descriptors
     std::vector<int> awaited_;         // on which this process has sent its own
-    bool door_open_ = true;            // the listening socket is watched
-    Nanoseconds rest_until_ = 0;       // before then it is not
-    unsigned strangers_ = 0;           // since the last rest
     Nanoseconds look_at_ = 0;          // when to look next for peers that do not answer
     Shortage send_shortage_;           // no Hello could be sent
     Shortage shortage_;                // nobody could be taken in

@@ -76,11 +76,11 @@ Status ConnectionManager::connect(nhi::PeerId id) {
 void ConnectionManager::reach(nhi::PeerId id) {
     Entry& entry = peers_[id];
     FCI_ASSERT(entry.peer != nullptr && !entry.peer->connected && !entry.peer->gone);
-    host::Descriptor socket = connect_to(entry.card);
+    host::Descriptor socket = connect_to(entry.card, own_.user);
     if (!socket) return nobody_there(id, errno);
     Identity identity;
-    if (!identify(socket.get(), &identity) || !is_own_user(identity)) {
-        return lose({id, Status::unreachable, describe(id) + " " + user_text(identity)});
+    if (!identify(socket.get(), &identity) || !is_own_user(identity, own_.user)) {
+        return lose({id, Status::unreachable, describe(id) + " " + user_text(identity, own_.user)});
     }
     if (!watch_process_of(id, identity.pid)) {
         // It died, but a child of it holds the name.
@@ -115,7 +115,7 @@ void ConnectionManager::nobody_there(nhi::PeerId id, int error) {
                          "; raise the limit of open files (ulimit -n)"});
     }
     lose({id, Status::unreachable,
-         "no process of user " + std::to_string(geteuid()) + " listens at " +
+         "no process of user " + std::to_string(own_.user) + " listens at " +
              host::place_text(entry.card) + " (tried for " +
              std::to_string(tuning_.patience_for(entry.card) / 1'000'000) +
              " ms" + (entry.card.incarnation == 0 ? ", FCI_CONNECT_MS" : "") +

@@ -48,7 +48,8 @@ Refusal make_refusal(const ddi::Settings& settings, Objection objection) noexcep
     auto refusal = start<Refusal>(Kind::refusal);
     refusal.objection = objection;
     refusal.version = kVersion;
-    refusal.layout_digest = settings.layout_digest;
+    // Whoever asks may be told the rest, and not this.
+    if (objection != Objection::user) refusal.layout_digest = settings.layout_digest;
     return refusal;
 }
 
@@ -117,6 +118,11 @@ std::string objection_text(const Refusal& theirs, const ddi::Settings& settings,
             return who +
                    " has no descriptors or memory left for one more peer; raise its limit of open "
                    "files (ulimit -n) or make FCI_RING_BYTES smaller";
+        case Objection::user:
+            return who +
+                   " does not take this process for one of its user and job: one of them has "
+                   "changed its user (setuid), or runs as another one; give rights away before "
+                   "MPI_Init, or after all ranks have met (an MPI_Alltoall)";
         case Objection::none:
         case Objection::malformed: break;
     }

@@ -71,6 +71,7 @@ enum class Objection : std::uint32_t {
     layout = 5,  // 4 was of version 2
     replaced,   // the process that was meant is not there any more
     resources,  // the answering side ran out of descriptors or memory
+    user,       // either has another user than at its start, and that they are of one was not shown
 };
 
 struct Refusal {

@@ -102,7 +102,7 @@ Status ShmDevice::listen(std::string* error) {
             own_.card.port = htons(
                 static_cast<std::uint16_t>(kFirstPort + number % (65536 - kFirstPort)));
         }
-        own_.listening = listen_at(own_.card);
+        own_.listening = listen_at(own_.card, own_.user);
         if (own_.listening || chosen || errno != EADDRINUSE) break;
     }
     if (own_.listening) return Status::ok;

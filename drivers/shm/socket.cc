@@ -6,7 +6,6 @@
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -15,7 +14,6 @@
 #include <sys/un.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "fci_core/base/assert.h"
@@ -28,11 +26,11 @@ struct Name {
     sockaddr_un address{};
     socklen_t bytes = 0;
 
-    explicit Name(const ddi::Card& card) noexcept {
+    Name(const ddi::Card& card, uid_t user) noexcept {
         address.sun_family = AF_UNIX;
         const int length = std::snprintf(
             address.sun_path + 1, sizeof address.sun_path - 1, "fci/%u/%08x/%u",
-            static_cast<unsigned>(geteuid()), static_cast<unsigned>(ntohl(card.host)),
+            static_cast<unsigned>(user), static_cast<unsigned>(ntohl(card.host)),
             static_cast<unsigned>(ntohs(card.port)));
         FCI_ASSERT(length > 0 && static_cast<std::size_t>(length) < sizeof address.sun_path - 1);
         bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 +
@@ -51,25 +49,11 @@ host::Descriptor make_socket(int flags) noexcept {
     return host::Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0));
 }
 
-/// The user that stands for all who have no number in this user namespace.
-uid_t read_nameless_user() noexcept {
-    constexpr uid_t kUsual = 65534;
-    const host::Descriptor file(open("/proc/sys/kernel/overflowuid", O_RDONLY | O_CLOEXEC));
-    char text[16] = {};
-    if (!file || read(file.get(), text, sizeof text - 1) <= 0) return kUsual;
-    return static_cast<uid_t>(std::strtoul(text, nullptr, 10));
-}
-
-uid_t nameless_user() noexcept {
-    static const uid_t user = read_nameless_user();
-    return user;
-}
-
 }  // namespace
 
-host::Descriptor listen_at(const ddi::Card& card) noexcept {
+host::Descriptor listen_at(const ddi::Card& card, uid_t user) noexcept {
     host::Descriptor made = make_socket(SOCK_NONBLOCK);
-    const Name name(card);
+    const Name name(card, user);
     if (made &&
         (bind(made.get(), name.get(), name.bytes) != 0 || listen(made.get(), kBacklog) != 0)) {
         const int error = errno;
@@ -79,9 +63,9 @@ host::Descriptor listen_at(const ddi::Card& card) noexcept {
     return made;
 }
 
-host::Descriptor connect_to(const ddi::Card& card) noexcept {
+host::Descriptor connect_to(const ddi::Card& card, uid_t user) noexcept {
     host::Descriptor made = make_socket(0);  // all else that is done with it does not wait
-    const Name name(card);
+    const Name name(card, user);
     if (made) (void)setsockopt(made.get(), SOL_SOCKET, SO_SNDTIMEO, &kInLine, sizeof kInLine);
     if (made && connect(made.get(), name.get(), name.bytes) != 0) {
         const int error = errno;
@@ -97,35 +81,6 @@ host::Descriptor accept_from(int listening) noexcept {
         fd = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     } while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
     return host::Descriptor(fd);
-}
-
-bool identify(int socket, Identity* identity) noexcept {
-    ucred credentials{};
-    socklen_t bytes = sizeof credentials;
-    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0) return false;
-    *identity = {credentials.pid, credentials.uid};
-    return true;
-}
-
-// In a namespace where users have no numbers all of them look like the same one. Nothing but a
-// process of the same user, or one with privileges over the other, may send it a signal; none is
-// sent here.
-bool is_own_user(const Identity& identity) noexcept {
-    if (identity.uid != geteuid()) return false;
-    return identity.uid != nameless_user() || identity.pid == getpid() ||
-           (identity.pid > 0 && kill(identity.pid, 0) == 0);
-}
-
-std::string user_text(const Identity& identity) {
-    const std::string number = std::to_string(identity.uid);
-    if (identity.uid != geteuid()) {
-        return "belongs to user " + number + ", this process to user " +
-               std::to_string(geteuid()) + "; start both as the same user";
-    }
-    return "and this process both appear as user " + number +
-           ", which stands for every user without a number in this user namespace, and the kernel "
-           "does not take them for the same one; start both as one user in one container, in a "
-           "user namespace that maps that user (unshare --map-user, podman --userns=keep-id)";
 }
 
 host::Descriptor watch_process(pid_t pid) noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstddef>
@@ -17,25 +18,15 @@
 
 namespace fci::shm {
 
-/// Binds and listens at the place that `card` names. errno tells the failure.
-host::Descriptor listen_at(const ddi::Card& card) noexcept;
+/// Binds and listens at the place that `card` names, among those of `user`. errno: why not.
+host::Descriptor listen_at(const ddi::Card& card, uid_t user = geteuid()) noexcept;
 /// Connects at once, or fails; errno tells why. Where too many stand at the door it waits in line
 /// for some milliseconds at most: who only looks in now and then would hardly ever find a free
 /// place among those who wait.
-host::Descriptor connect_to(const ddi::Card& card) noexcept;
+host::Descriptor connect_to(const ddi::Card& card, uid_t user = geteuid()) noexcept;
 /// The next one who wants to meet; none: errno.
 host::Descriptor accept_from(int listening) noexcept;
 
-/// Who is at the other end, by the kernel's word.
-struct Identity {
-    pid_t pid = 0;
-    uid_t uid = static_cast<uid_t>(-1);
-};
-bool identify(int socket, Identity* identity) noexcept;
-/// The other end belongs to the user of this process.
-bool is_own_user(const Identity& identity) noexcept;
-/// Why it is not taken for that.
-std::string user_text(const Identity& identity);
 /// A descriptor that becomes readable when the process ends. None, and errno ESRCH: it has ended;
 /// any other errno: that cannot be told here.
 host::Descriptor watch_process(pid_t pid) noexcept;
