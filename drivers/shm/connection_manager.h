@@ -14,7 +14,8 @@
 //  - A peer that has taken a record out of its socket and does not answer it:
 //    Tuning::answer_limit. It owes the answer in the very same turn.
 //  - Descriptors or memory do not suffice to send a Hello: no limit, while the peer lives; the user
-//    hears of it. To take one in: Tuning::short_untold; then who comes is refused.
+//    hears of it. To go out, or to take one in: Tuning::short_untold; then the peer is lost, or who
+//    comes is refused.
 //  - Who came in and says nothing: patience_with(0); of those whose user is not that of this
 //    process (credentials.h) one at a time, who takes nobody's place. Who came in, has knocked, and
 //    does not go on: no limit, for it may compute; once its patience is over it makes room when

@@ -20,6 +20,16 @@ constexpr Nanoseconds kCallExpected = 100'000'000;
 constexpr Nanoseconds kLooksPerLimit = 4;
 static_assert(0 < kPauseFirst && kPauseFirst < kPauseMost);
 
+bool is_of_files(int error) noexcept { return error == EMFILE || error == ENFILE; }
+
+/// For the user, where the system lacks what `error` says.
+const char* remedy(int error) noexcept {
+    return is_of_files(error)
+               ? "; raise the limit of open files (ulimit -n), and see that the program neither "
+                 "lowers it nor uses all of them up before all ranks have met"
+               : "; free some memory, or make FCI_RING_BYTES smaller";
+}
+
 }  // namespace
 
 Peer& ConnectionManager::peer_of(Entry& entry) {
@@ -38,23 +48,16 @@ Status ConnectionManager::connect(nhi::PeerId id) {
         (entry.peer && (entry.peer->connected || entry.peer->gone))) {
         return Status::ok;
     }
-    std::string error;
-    Status status = prepare(entry, &error);
-    if (!is_here(entry.card)) {
-        status = Status::unreachable;
-        error = "that is no address of this host, and this driver reaches no other; use one that "
-                "does (FCI_DRIVER=node), or start all processes on one host";
-    }
-    Peer& peer = *entry.peer;
+    Peer& peer = peer_of(entry);
     peer.state = State::connecting;
     FCI_ASSERT(id != nhi::kSelf && !peer.call.asked);
     peer.call.asked = true;
     if (unsettled_++ == 0) look_at_ = monotonic_now() + tuning_.answer_limit / kLooksPerLimit;
-    if (status != Status::ok) {
-        if (status == Status::exhausted) {
-            error += "; raise the limit of open files (ulimit -n) or make FCI_RING_BYTES smaller";
-        }
-        lose({id, status, "cannot connect to " + describe(id) + ": " + error});
+    if (!is_here(entry.card)) {
+        lose({id, Status::unreachable,
+              "cannot connect to " + describe(id) +
+                  ": that is no address of this host, and this driver reaches no other; use one "
+                  "that does (FCI_DRIVER=node), or start all processes on one host"});
         (void)eventfd_write(own_.waker.get(), 1);  // who sleeps on the descriptor is to be told
         return Status::ok;
     }
@@ -76,6 +79,14 @@ Status ConnectionManager::connect(nhi::PeerId id) {
 void ConnectionManager::reach(nhi::PeerId id) {
     Entry& entry = peers_[id];
     FCI_ASSERT(entry.peer != nullptr && !entry.peer->connected && !entry.peer->gone);
+    std::string error;
+    errno = 0;
+    if (const Status status = prepare(entry, &error); status != Status::ok) {
+        const int failed = errno;
+        if (is_of_files(failed) && !shortage_.lasts(monotonic_now())) return later(id);
+        if (is_of_files(failed)) error += remedy(failed);
+        return lose({id, status, "cannot connect to " + describe(id) + ": " + error});
+    }
     host::Descriptor socket = connect_to(entry.card, own_.user);
     if (!socket) return nobody_there(id, errno);
     Identity identity;
@@ -95,24 +106,24 @@ void ConnectionManager::reach(nhi::PeerId id) {
     on_closed(fd);
 }
 
-/// Tries again later, or gives up.
+/// Tries again later, or gives up. Descriptors the program may close meanwhile.
 void ConnectionManager::nobody_there(nhi::PeerId id, int error) {
     Entry& entry = peers_[id];
     Peer& peer = *entry.peer;
     const bool full = error == EAGAIN;  // it lives, and too many want to meet it just now
-    const bool none_left = error == EMFILE || error == ENFILE || error == ENOBUFS ||
-                           error == ENOMEM;
+    const bool none_left = is_of_files(error) || error == ENOBUFS || error == ENOMEM;
+    const Nanoseconds now = monotonic_now();
     if (!full && error != ECONNREFUSED && error != EINTR && !none_left) {
         return lose({id, Status::unreachable,
                      host::system_text("cannot connect to " + describe(id), error)});
     }
-    if (full || !peer.call.patience.is_over(monotonic_now())) {
+    if (full || !(none_left ? shortage_.lasts(now) : peer.call.patience.is_over(now))) {
         return later(id);
     }
     if (none_left) {
         return lose({id, Status::exhausted,
                      host::system_text("cannot connect to " + describe(id), error) +
-                         "; raise the limit of open files (ulimit -n)"});
+                         remedy(error)});
     }
     lose({id, Status::unreachable,
          "no process of user " + std::to_string(own_.user) + " listens at " +

@@ -116,8 +116,9 @@ std::string objection_text(const Refusal& theirs, const ddi::Settings& settings,
             return who + " has exited; another process took its place";
         case Objection::resources:
             return who +
-                   " has no descriptors or memory left for one more peer; raise its limit of open "
-                   "files (ulimit -n) or make FCI_RING_BYTES smaller";
+                   " has no descriptors left for one more peer (raise its limit of open files, "
+                   "ulimit -n, and see that its program does not use all of them up), or no memory "
+                   "(make FCI_RING_BYTES smaller)";
         case Objection::user:
             return who +
                    " does not take this process for one of its user and job: one of them has "

@@ -68,7 +68,8 @@ Status Region::create(const char* name, std::size_t bytes, Region* region, host:
     first = first < bytes && provides() ? page_round(first) : bytes;
     if (beyond_limits(bytes)) {
         *error = "cannot get " + std::to_string(bytes) + " bytes of shared memory for " + name +
-                 ": more than this machine has, or than the limit of file sizes (ulimit -f)";
+                 ": more than this machine has, or than the limit of file sizes (ulimit -f); "
+                 "make FCI_RING_BYTES smaller";
         return Status::exhausted;
     }
     host::Descriptor made(open_memory_file(name));

@@ -136,6 +136,52 @@ TEST_F(ShmShortage, crowd__nothing_is_under_way_to_those_who_do_not_look) {
     }
 }
 
+/// This process may have no more than `more` files open besides those that are.
+struct FewFiles {
+    explicit FewFiles(rlim_t more) {
+        getrlimit(RLIMIT_NOFILE, &old);
+        const rlimit few{lowest_free_descriptor(more), old.rlim_max};
+        EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    }
+    ~FewFiles() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &old), 0); }
+    rlimit old{};
+};
+
+// A program has used them up, and closes some a while later.
+TEST_F(ShmShortage, connect__waits_for_descriptors) {
+    for (rlim_t more = 0; more < 5; ++more) {
+        Party host, visitor;
+        {
+            const FewFiles few(more);
+            visitor.meet(host.device->card());
+            for (const Nanoseconds end = monotonic_now() + 500'000'000; monotonic_now() < end;) {
+                visitor.device->sleep(20'000'000);
+                visitor.turn();
+                host.turn();
+            }
+        }
+        EXPECT_TRUE(both_meet(visitor, host)) << more;
+        EXPECT_TRUE(visitor.lost.empty() && host.lost.empty()) << more;
+    }
+}
+
+TEST_F(ShmShortage, connect__says_what_helps_where_descriptors_stay_away) {
+    for (rlim_t more = 0; more < 2; ++more) {
+        Party host, visitor(party_settings(), {.short_untold = 50'000'000});
+        testing::internal::CaptureStderr();
+        {
+            const FewFiles few(more);
+            visitor.meet(host.device->card());
+            EXPECT_TRUE(visitor.until([&] { return !visitor.lost.empty(); }));
+        }
+        const std::string said = testing::internal::GetCapturedStderr();
+        ASSERT_EQ(visitor.lost.size(), 1u);
+        EXPECT_EQ(visitor.lost[0].why, Status::exhausted);
+        EXPECT_NE(said.find("ulimit -n"), std::string::npos) << said;
+        EXPECT_EQ(said.find("FCI_RING_BYTES"), std::string::npos) << said;
+    }
+}
+
 // Where even what is kept for that is gone, somebody at the door must not keep everybody awake.
 TEST_F(ShmShortage, accept__without_any_descriptor_at_all) {
     Party self, visitor;
