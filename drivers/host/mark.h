@@ -25,6 +25,15 @@ constexpr Mark mark_of(std::uint64_t incarnation) noexcept {
     return static_cast<Mark>(incarnation >> kRandomBits);
 }
 
+/// The two processes are known to be on different hosts.
+constexpr bool are_apart(std::uint64_t incarnation, std::uint64_t other) noexcept {
+    const Mark one = mark_of(incarnation), two = mark_of(other);
+    return one != kNoMark && two != kNoMark && one != two;
+}
+inline constexpr const char* kApart =
+    "a process is on another host, and it or this one was opened for its own host alone (driver "
+    "shm, as each of their jobs has one host); start both jobs with FCI_DRIVER=node";
+
 /// Of the host on which this process is; kNoMark, and errno: the kernel does not say.
 inline Mark own_mark() noexcept {
     const Descriptor file(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));

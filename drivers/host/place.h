@@ -9,6 +9,10 @@
 
 namespace fci::host {
 
+inline bool is_loopback(std::uint32_t host) noexcept {
+    return ntohl(host) >> 24 == IN_LOOPBACKNET;
+}
+
 /// "127.0.0.1".
 inline std::string address_text(std::uint32_t host) {
     char text[INET_ADDRSTRLEN] = "?";

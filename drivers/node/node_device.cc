@@ -6,7 +6,10 @@
 #include <cerrno>
 #include <utility>
 
+#include "drivers/host/mark.h"
+#include "drivers/host/place.h"
 #include "fci_core/base/assert.h"
+#include "fci_core/base/log.h"
 
 namespace fci::node {
 
@@ -54,6 +57,12 @@ NodeDevice::~NodeDevice() {
 
 Status NodeDevice::add_peer(const ddi::Card& card, nhi::PeerId* id) {
     const Side side = is_here_(card) ? kNear : kFar;
+    const ddi::Card& own = far_->card();
+    if (host::is_loopback(card.host) && !host::is_loopback(own.host) &&
+        host::are_apart(own.incarnation, card.incarnation)) {
+        log::hint_once(true, host::kApart);
+        return Status::unreachable;
+    }
     ddi::Card named = card;
     // One place of this host is as good as another for the near device.
     if (side == kNear) named.host = near_->card().host;

@@ -10,6 +10,7 @@
 #include "drivers/host/mark.h"
 #include "drivers/shm/guard.h"
 #include "fci_core/base/assert.h"
+#include "fci_core/base/log.h"
 
 namespace fci::shm {
 
@@ -119,6 +120,10 @@ Status ShmDevice::listen(std::string* error) {
 Status ShmDevice::add_peer(const ddi::Card& card, nhi::PeerId* id) {
     const ddi::Card named = place_here(card);
     if (named.port == 0) return Status::invalid;
+    if (host::are_apart(own_.card.incarnation, named.incarnation)) {
+        log::hint_once(true, host::kApart);
+        return Status::unreachable;
+    }
     *id = peers_.find(named);
     if (*id == nhi::kNoPeer) *id = peers_.add(named);
     return Status::ok;

@@ -185,7 +185,7 @@ bool is_here(const ddi::Card& card) noexcept { return card.host == htonl(INADDR_
 ddi::Card place_here(const ddi::Card& card) noexcept {
     ddi::Card here = card;
     here.family = AF_INET;
-    bool own = card.host == 0 || ntohl(card.host) >> 24 == IN_LOOPBACKNET;
+    bool own = card.host == 0 || host::is_loopback(card.host);
     ifaddrs* all = nullptr;
     if (!own && getifaddrs(&all) == 0) {
         for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {

@@ -79,7 +79,8 @@ public:
     [[nodiscard]] virtual nhi::NetworkInterface& network() noexcept = 0;
 
     /// The id of the process behind `card`: a new one, or the one it already has.
-    /// Does not connect. The own card gives nhi::kSelf.
+    /// Does not connect. The own card gives nhi::kSelf. unreachable: the card itself tells that no
+    /// connection can be made, and the user was told why.
     virtual Status add_peer(const Card& card, nhi::PeerId* id) = 0;
     /// Starts attaching; the listener hears the outcome. Harmless when repeated.
     virtual Status connect(nhi::PeerId id) = 0;

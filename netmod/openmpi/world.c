@@ -50,6 +50,10 @@ static int add_proc(ompi_proc_t *proc)
     if (error < 0) {
         opal_output(0, "fci: rank %u of its job cannot be spoken to: %s",
                     (unsigned) proc->super.proc_name.vpid, fci_icl_strerror(error));
+        /* Of two jobs that connect both end by this error. What has ended answers no launcher's
+         * question for its card, and who asks would wait for ever. */
+        if (error == FCI_ICL_EUNREACHABLE)
+            sleep(1);
         return error == FCI_ICL_ENOMEM ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_ERR_UNREACH;
     }
     proc->proc_endpoints[OMPI_PROC_ENDPOINT_TAG_PML] = TO_ENDPOINT(peer);

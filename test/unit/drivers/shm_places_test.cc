@@ -56,6 +56,26 @@ TEST(ShmPlaces, typed__every_address_of_this_host_is_the_same_place) {
     }
 }
 
+// Its card says that it is at 127.0.0.1, as each process that has shared memory alone says.
+TEST(ShmPlaces, card__of_another_host) {
+    Party self;
+    ddi::Card card = self.device->card();
+    const host::Mark own = host::mark_of(card.incarnation);
+    ASSERT_NE(own, host::kNoMark);
+    const auto other = static_cast<host::Mark>(own == 1 ? 2 : 1);
+    card.incarnation ^= std::uint64_t{static_cast<host::Mark>(own ^ other)} << host::kRandomBits;
+    card.port = htons(1);
+    nhi::PeerId id = nhi::kNoPeer;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(self.device->add_peer(card, &id), Status::unreachable);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find("another host"), std::string::npos) << said;
+    EXPECT_NE(said.find("FCI_DRIVER=node"), std::string::npos) << said;
+    EXPECT_EQ(said.find("127."), std::string::npos) << said;
+    card.incarnation = 4711;  // of a process that cannot tell
+    EXPECT_EQ(self.device->add_peer(card, &id), Status::ok);
+}
+
 // Nobody waits for what cannot come.
 TEST(ShmPlaces, typed__address_of_another_host) {
     Party self;
@@ -101,7 +121,9 @@ TEST(ShmPlaces, incarnation__is_the_one_given_or_has_the_mark_of_this_host) {
     EXPECT_EQ(given.device->card().incarnation, settings.incarnation);
     EXPECT_NE(host::own_mark(), host::kNoMark);
     EXPECT_EQ(host::mark_of(drawn.device->card().incarnation), host::own_mark());
-    given.meet(drawn.device->card());
+    ddi::Card card = drawn.device->card();
+    card.incarnation = 0;  // that says to the one with another mark that it is on another host
+    given.meet(card);
     ASSERT_TRUE(given.until([&] { return drawn.turn(), !given.attached.empty(); }));
 }
 
