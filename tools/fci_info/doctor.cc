@@ -44,11 +44,13 @@ private:
 };
 
 void add_open_mpi(const OpenMpi& mpi, Plug plug, Collection* all) {
-    Findings component, layers;
+    Findings component, layers, windows;
     examine_component(mpi, plug == Plug::component, &component);
     examine_layers(mpi, &layers);
+    examine_windows(mpi, &windows);
     all->add_of(component, plug == Plug::component || !mpi.starts);
     all->add_of(layers, plug == Plug::provider);
+    all->add(as_notes(windows));  // all else goes without
 }
 
 void add_others(Mpi used, Collection* all) {

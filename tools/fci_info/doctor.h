@@ -28,6 +28,7 @@ void examine_host(Findings* findings);                        // doctor_host.cc
 void examine_component(const OpenMpi& mpi, bool ask, Findings* findings);  // doctor_component.cc
 /// Whether Open MPI would send its messages through libfabric.
 void examine_layers(const OpenMpi& mpi, Findings* findings);  // doctor_open_mpi.cc
+void examine_windows(const OpenMpi& mpi, Findings* findings);  // doctor_open_mpi.cc
 void examine_mpich(Findings* findings);                       // doctor_mpich.cc
 void examine_intel(Findings* findings);                       // doctor_mpich.cc
 /// Where libfci-fi.so lies, or nothing; says what it did.

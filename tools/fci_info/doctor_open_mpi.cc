@@ -35,4 +35,14 @@ void examine_layers(const OpenMpi& mpi, Findings* findings) {
     if (!fine.empty()) add_ok(findings, "Open MPI", fine);
 }
 
+/// Of the ways of 4.1 only pt2pt carries windows between hosts over FCI.
+void examine_windows(const OpenMpi& mpi, Findings* findings) {
+    if (!mpi.version.starts_with("4.") || list_allows(mpi.osc.value, "pt2pt")) return;
+    add_setting_problem(findings, "Open MPI osc",
+                        "osc = " + mpi.osc.value + " in " + mpi.osc.where +
+                            " leaves out pt2pt, without which programs over several hosts can "
+                            "make no windows (MPI_ERR_WIN); fci-run and fci-env set osc = ^ucx",
+                        kRemedy);
+}
+
 }  // namespace fci::info

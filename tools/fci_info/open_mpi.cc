@@ -126,6 +126,7 @@ OpenMpi Inquiry::answer() {
     if (!mpi.starts) said = said_by(question(mpi, kDefaults));
     mpi.pml = setting_in(said, "pml");
     mpi.mtl = setting_in(said, "mtl");
+    mpi.osc = setting_in(said, "osc");
     mpi.providers = setting_in(said, "mtl_ofi_provider_include").value;
     mpi.libfabric = said.find("mca:mtl:ofi:version:") != std::string::npos;
     mpi.loads = said.find("option:dlopen:no") == std::string::npos;

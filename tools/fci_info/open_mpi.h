@@ -22,7 +22,7 @@ struct OpenMpi {
     bool starts = true;   // false: it finds not even the parts of mpirun by that path
     bool loads = true;    // components at all: it was not built with --disable-dlopen
     bool libfabric = false;
-    Setting path, pml, mtl;  // the first: of its components
+    Setting path, pml, mtl, osc;  // the first: of its components
     std::string providers;   // those that it takes of libfabric's, by name; empty: does not say
 };
 

@@ -5,6 +5,7 @@ and by messages."""
 import re
 
 from harness import (HERE, Case, built, failed, open_mpi_release, passed, run, signal_named)
+from suites import hosts
 
 LIMIT = 120
 
@@ -34,7 +35,23 @@ def beside_component(settings, ranks, options, contexts):
     return wrong or passed(f"{sum(carried)} messages with data")
 
 
+def between_hosts(settings):
+    """As fci-run sets it up, where Debian's configuration file forbids it."""
+    where = settings.directory("windows")
+    binary = built(settings, HERE / "windows.c", where / "windows", mpi=True, against_fci=False)
+    command, env = hosts.fci_run(settings)
+    names = ",".join(f"n{number}:2" for number in range(1, settings.lab.hosts + 1))
+    ran = run([*command, "--hosts", names, str(binary)], cwd=where, env=env, timeout=LIMIT)
+    if ran.code or "windows right" not in ran.out:
+        return failed(f"{ran.ended()}: {ran.last_line()}")
+    return passed(f"{2 * settings.lab.hosts} ranks")
+
+
 def cases(settings):
+    if settings.lab:
+        if open_mpi_release() == "4.1":
+            yield Case("hosts", lambda: between_hosts(settings))
+        return
     through = ["--mca", "osc", "rdma", "--mca", "osc_rdma_btls", "ofi", "--mca", "btl",
                "ofi,self,vader", "--mca", "btl_ofi_provider_include", "fci", "-x",
                "FI_PROVIDER=fci", "-x", f"FI_PROVIDER_PATH={settings.provider().parent}"]
