@@ -1,9 +1,14 @@
 """What of the computer's directory for temporary files a host sees."""
 
 import os
+import re
 import stat
 
 from lab import kernel
+
+
+# What launchers keep there while they run: another job's would be taken for one of this host.
+OF_LAUNCHERS = ("ompi.", "prte.", "openmpi-sessions-")
 
 
 def show_outer(outer, target):
@@ -11,8 +16,11 @@ def show_outer(outer, target):
     their names: a program is often built, and its results are often wanted, below /tmp. What a host
     makes in its /tmp itself remains its own."""
     where = f"/proc/self/fd/{outer}"
+    take_back(where, target)
     for entry in os.scandir(where):
         path = os.path.join(target, entry.name)
+        if entry.name.startswith(OF_LAUNCHERS):
+            continue
         try:
             mode = entry.stat(follow_symlinks=False).st_mode
             if stat.S_ISLNK(mode):
@@ -25,6 +33,45 @@ def show_outer(outer, target):
             kernel.bind(os.path.join(where, entry.name), path)
         except OSError:  # gone in the meantime, or there already
             continue
+
+
+def take_back(where, target):
+    """What was shown in `target` and is not in `where` any more, or is another file by now. The
+    kernel goes on showing what was there first."""
+    for path in shown_in(where, target):
+        try:
+            now = identity(os.path.join(where, os.path.basename(path)))
+            before = identity(path)
+            if now == before:
+                continue
+            kernel.unmount(path)
+            found = os.stat(path, follow_symlinks=False)
+            if is_left_place(found, True):
+                os.rmdir(path)
+            elif is_left_place(found, False):
+                os.unlink(path)
+        except OSError:  # another call was faster
+            continue
+
+
+def shown_in(where, target):
+    """What lies directly in `target` and comes from the file system of `where`."""
+    device = os.stat(where).st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    with open("/proc/self/mountinfo", errors="surrogateescape") as file:
+        mounts = [line.split() for line in file]
+    paths = {re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), words[4])
+             for words in mounts if words[2] == number}
+    return [path for path in paths if os.path.dirname(path) == target]
+
+
+def identity(path):
+    """None: there is nothing."""
+    try:
+        found = os.stat(path, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def make_place(path, is_directory):

@@ -35,6 +35,12 @@ def bind(source, target):
     mount(source, target, "", BIND | REC)
 
 
+def unmount(target):
+    """At once, whoever uses it still."""
+    detach = 2
+    checked(libc.umount2(target.encode(), detach), target)
+
+
 def prctl(option, value):
     checked(libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0), "prctl")
 
