@@ -2,125 +2,20 @@
 of its network (--hosts), reads nothing of what a job sends by multicast, and changes nothing of it;
 and nobody who lacks a secret of the job is answered by its processes."""
 
+import fnmatch
 import os
 import re
-import struct
+import shutil
 import subprocess
 import time
 
 import lab
-from harness import HERE, Case, built, failed, passed, run, signal_named, skipped
+from harness import HERE, ROOT, Case, built, failed, passed, run, skipped
+from strangers import (FEW, LIMIT, MANY, RANKS, Job, calls, counted, headings_in, hellos_in,
+                       hostile, place, recorded, sentences, wrong_with)
+from suites import hosts as over_hosts
 
-RANKS = 4
-PORTS = "41000-41003"  # as a firewall's rules tell everybody; four, that multicast keeps to them
-LIMIT = 300  # ends what hangs
 MOST_CHI = 500  # of 255 degrees of freedom: 255 +- 23 where bytes are random
-FEW, FEW_SECONDS = 20_000, 20
-MANY = 1_000_000
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all",
-          "--inh-caps=-all"]
-
-
-def as_nobody():
-    """Words before a command; an ordinary user of a lab is without rights himself."""
-    return NOBODY if os.geteuid() == 0 else []
-
-
-def place(settings):
-    """A directory where a stranger can write, and find his programs."""
-    where = settings.directory("security")
-    settings.scratch.chmod(0o755)
-    where.chmod(0o777)
-    return where
-
-
-def group_of(settings, host):
-    """What every user of a host of the job sees: the address and the first port, once they are there."""
-    limit = time.monotonic() + LIMIT
-    while time.monotonic() < limit:
-        words = [*as_nobody(), "cat", "/proc/net/udp"]
-        table = settings.lab.shell(host, *words).stdout
-        found = [(address, int(port, 16)) for address, port in
-                 re.findall(r": ([0-9A-F]{4}FFEF):([0-9A-F]{4}) ", table)]
-        if found:
-            address, port = min(found)
-            octets = bytes.fromhex(address)[::-1]
-            return ".".join(map(str, octets)), port
-        time.sleep(0.1)
-    return None
-
-
-class Job:
-    """marked.c on four of five hosts, until it is told to end."""
-
-    def __init__(self, settings, env=()):
-        self.where = place(settings)
-        self.end = self.where / f"end-{os.urandom(4).hex()}"
-        binary = built(settings, HERE / "marked.c", self.where / "marked", mpi=True,
-                       against_fci=False)
-        self.env = {"FCI_STATS": "on", "FCI_PORTS": PORTS, **dict(env)}
-        tagged = ["--tag-output"] if settings.mpi == "openmpi" else ["-prepend-rank"]
-        options = [word for name in self.env for word in settings.exporting(name)]
-        self.command, more = settings.mpirun(RANKS, [binary, self.end], options=tagged + options)
-        self.env.update(more)
-
-    def during(self, stranger):
-        """Runs it while `stranger` is called, which gives back anything: (how it ran, that)."""
-        told = []
-
-        def begun(_child, _tag):
-            try:
-                told.append(stranger())
-            finally:
-                self.end.touch()
-
-        ran = run(self.command, cwd=self.where, env=self.env, timeout=3 * LIMIT, during=begun)
-        return ran, told[0]
-
-
-def wrong_with(ran):
-    """Why it did not end as an undisturbed job; or nothing."""
-    if ran.code or ran.left or signal_named(ran.err) or "marked: " not in ran.out:
-        bad = re.search(r"marked: number .*", ran.err)
-        return f"{ran.ended()}: {bad.group(0) if bad else ran.last_line()}"
-    return ""
-
-
-def counted(ran, counter):
-    return sum(map(int, re.findall(rf"{counter} (\d+)", ran.err + ran.out)))
-
-
-def sentences(ran, words):
-    """rank -> how many lines of it hold the words."""
-    told = {}
-    for line in (ran.err + ran.out).splitlines():
-        rank = re.match(r"\[(?:\d+,)?(\d+)\]", line)
-        if rank and re.search(words, line) and "hints_" not in line:
-            told[rank.group(1)] = told.get(rank.group(1), 0) + 1
-    return told
-
-
-def hostile(settings, host, count, record, earlier=None):
-    """As nobody on a host: (what it has to say by name, its error)."""
-    where = place(settings)
-    binary = built(settings, HERE / "hostile.c", where / "hostile", against_fci=False)
-    place_of = group_of(settings, "n1")
-    if place_of is None:
-        return None, "no group is to be seen"
-    own = settings.lab.status()[host]["addresses"]["eth0"]
-    seconds = FEW_SECONDS if count <= FEW else LIMIT
-    words = [*as_nobody(), binary, *place_of, own, count, seconds, where / record,
-             *([where / earlier] if earlier else [])]
-    done = subprocess.run(settings.lab.on(host, list(map(str, words))), capture_output=True,
-                          text=True, timeout=2 * LIMIT, check=False)
-    found = re.fullmatch(r"heard (\d+), open (\d+), chi (\d+), name (\w+), cookie (\w+), "
-                         r"sent (\d+)\n", done.stdout)
-    if not found:
-        return None, done.stderr.strip() or f"exit {done.returncode}"
-    names = ("heard", "open", "chi", "name", "cookie", "sent")
-    told = dict(zip(names, (int(word, 16 if name in ("name", "cookie") else 10)
-                            for name, word in zip(names, found.groups()))))
-    return {**told, "own": own}, ""
 
 
 def is_read(told):
@@ -157,68 +52,12 @@ def forged(settings, host, count):
     return failed("; ".join(faults)) if faults else passed("; ".join(told))
 
 
-def recorded(settings, where, seconds=20):
-    """Starts to write down the hellos that n1 hears and says, as who is on the path could."""
-    script = HERE / "recorder.py"
-    words = [settings.lab.tool, "shell", "--name", settings.lab.name, "--root", "n1", "--",
-             "python3", str(script), str(seconds), str(where)]
-    recorder = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-    recorder.stdout.readline()
-    return recorder
-
-
-def hellos_in(path):
-    data, hellos = path.read_bytes(), []
-    while data:
-        length, = struct.unpack_from("<I", data)
-        hellos.append(data[4:4 + length])
-        data = data[4 + length:]
-    return hellos
-
-
-def headings_in(path):
-    """Of what hostile.c has written down; a datagram has 1472 bytes at most."""
-    data, size = path.read_bytes(), 8 + 1472
-    return [data[at + 8:at + 36] for at in range(0, len(data), size)]
-
-
 def in_headings(hellos, headings):
     """Whether 32 bits of what names a process of the job are in a heading, but for the mark of its
     host in the upper 16, which is no secret."""
     secrets = {hello[at:at + 6] for hello in hellos for at in (48, 64)}
     return any(secret[at:at + 4] in heading and any(secret[at:at + 4])
                for secret in secrets for at in range(3) for heading in headings)
-
-
-def mark_of(settings, host):
-    """As drivers/host/mark.h has it, of what every user of a host can read."""
-    told = settings.lab.shell(host, *as_nobody(), "sh", "-c",
-                              "cat /proc/sys/kernel/random/boot_id; stat -L -c %i /proc/self/ns/net")
-    boot, inode = told.stdout.split()
-    value = 0xcbf29ce484222325 ^ int(inode)
-    for byte in (boot + "\n").encode():
-        value = (value ^ byte) * 0x100000001b3 & (1 << 64) - 1
-    value ^= value >> 32
-    return (value ^ value >> 16) & 0xffff or 1
-
-
-def calls(settings, host, count, name):
-    """What a stranger on a host gets who says hellos to all processes of a job."""
-    where = place(settings)
-    binary = built(settings, HERE / "caller.c", where / "caller", against_fci=False)
-    seconds = FEW_SECONDS if count <= FEW else LIMIT
-    first, last = PORTS.split("-")
-    addresses = [each["addresses"]["eth0"] for each in settings.lab.status().values()][:RANKS]
-    words = [*as_nobody(), binary, count, seconds, f"{name:x}", f"{mark_of(settings, 'n1'):x}",
-             where / "hellos", first, last, *addresses]
-    done = subprocess.run(settings.lab.on(host, list(map(str, words))), capture_output=True,
-                          text=True, timeout=2 * LIMIT, check=False)
-    found = re.fullmatch(r"listening (\d+), called (\d+), heard out (\d+), answered (\d+), "
-                         r"told (\d+)\n", done.stdout)
-    if not found:
-        raise RuntimeError(f"caller: {done.stderr.strip() or done.returncode}")
-    return dict(zip(("listening", "called", "heard", "answered", "told"),
-                    map(int, found.groups())))
 
 
 def hear_group(settings, host):
@@ -257,8 +96,10 @@ def hellos(settings, host, count):
             return calls(settings, host, count, name)
 
         ran, told = Job(settings, sleeping).during(call)
+    said = sentences(ran, "without knowing its secret")
     faults = list(filter(None, [
-        wrong_with(ran), in_headings(known, headings) and "32 bits of a process' incarnation are in "
+        wrong_with(ran), max(said.values(), default=0) > 1 and f"a rank says it more than once: {said}",
+        in_headings(known, headings) and "32 bits of a process' incarnation are in "
         "a datagram that nobody hears",
         told["listening"] < RANKS and f"only {told['listening']} processes were found",
         told["told"] and f"{told['told']} of {told['answered']} answers tell job or settings"]))
@@ -272,9 +113,128 @@ def hellos(settings, host, count):
     return passed(said)
 
 
+ONLY_TUNNEL = """nft add table inet only &&
+nft 'add chain inet only in { type filter hook input priority 0; }' &&
+nft add rule inet only in iifname eth0 udp dport 51820 accept &&
+nft add rule inet only in iifname eth0 drop"""
+
+
+def recipe():
+    """The lines of SECURITY.md for each host, for each of the others, and for a job."""
+    text = (ROOT / "SECURITY.md").read_text().split("## A network that others can listen to")[1]
+    blocks = [block.replace("\n    ", "\n").strip() for block in
+              re.findall(r"(?:^    .*\n)+", text, re.M)]
+    if len(blocks) != 3:
+        raise RuntimeError(f"SECURITY.md has {len(blocks)} blocks of commands, not 3")
+    return blocks
+
+
+KERNELS_LINE = "ip link add wg0 type wireguard"
+
+
+def has_kernels(three, host):
+    return three.shell(host, "sh", "-c", "ip link add tried type wireguard && ip link del tried",
+                       root=True).returncode == 0
+
+
+def has_no_wireguard(three, path):
+    """Why there is none; or nothing."""
+    if has_kernels(three, "n1"):
+        return ""
+    if not shutil.which("wireguard-go", path=path):
+        return "this kernel has no WireGuard; needs wireguard-go (Debian: wireguard-go)"
+    if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        return "this kernel has no WireGuard, and /dev/net/tun, which wireguard-go needs, is root's"
+    return ""
+
+
+def without_kernel(three, host):
+    """As `wireguard-go wg0`, but its end is that of the lab; returns once the interface is there."""
+    subprocess.Popen([three.tool, "shell", "--name", three.name, "--root", host, "--",
+                      "wireguard-go", "-f", "wg0"], stdin=subprocess.DEVNULL,
+                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while three.shell(host, "ip", "link", "show", "wg0").returncode:
+        time.sleep(0.1)
+
+
+def tunnel(three, on_each, for_each_other):
+    """Runs these lines on each host. What the kernel has not got is taken from wireguard-go."""
+    if KERNELS_LINE not in on_each:
+        return f"SECURITY.md has no line '{KERNELS_LINE}'"
+    status, keys = three.status(), {}
+    inside = {host: f"10.78.0.{number}" for number, host in enumerate(status, 1)}
+    for host in status:
+        # A directory of the computer's, which all hosts share.
+        own = "mount -t tmpfs none /etc/wireguard && "
+        lines = on_each
+        if not has_kernels(three, host):
+            without_kernel(three, host)
+            lines = on_each.replace(KERNELS_LINE + "\n", "")
+        made = three.shell(host, "env", f"INSIDE={inside[host]}", "sh", "-ec", own + lines, root=True)
+        if made.returncode:
+            return f"{host}: {made.stderr.strip()}"
+        keys[host] = made.stdout.split()[-1]
+    for host in status:
+        for other in set(status) - {host}:
+            told = three.shell(
+                host, "env", f"KEY={keys[other]}", f"THEIRS={inside[other]}",
+                f"ADDRESS={status[other]['addresses']['eth0']}", "sh", "-ec", for_each_other, root=True)
+            if told.returncode:
+                return f"{host}: {told.stderr.strip()}"
+        closed = three.shell(host, "sh", "-c", ONLY_TUNNEL, root=True)
+        if closed.returncode:
+            return f"{host}: {closed.stderr.strip()}"
+    return ""
+
+
+def wireguard(settings):
+    """What SECURITY.md says of a tunnel, word for word; nothing goes beside it."""
+    path = os.environ["PATH"] + ":/usr/sbin"
+    for name, package in (("wg", "wireguard-tools"), ("nft", "nftables")):
+        if not shutil.which(name, path=path):
+            return skipped(f"needs {name} (Debian: {package})")
+    where = place(settings)
+    binary = built(settings, HERE / "marked.c", where / "marked", mpi=True, against_fci=False)
+    on_each, for_each_other, job = recipe()
+    with lab.instead(settings, 3) as three:
+        without_kernels = has_no_wireguard(three, path)
+        if without_kernels:
+            return skipped(without_kernels)
+        why = tunnel(three, on_each, for_each_other)
+        if why:
+            return failed(why)
+        end = where / "end-of-tunnel"
+        end.touch()  # one round of broadcasts
+        words = job.replace("a,b", "n1,n2,n3").split()
+        options = words[1:words.index("./program")]
+        command, env = over_hosts.fci_run(settings)
+        ran = run([*command, *options, "FCI_INFO=on", str(binary), str(end)], cwd=where, env=env,
+                  timeout=LIMIT)
+    if wrong_with(ran):
+        return failed(wrong_with(ran))
+    return passed("3 hosts") if "at 10.78.0.1 (wg0)" in ran.err + ran.out or \
+        settings.transport == "fci" else failed("not at 10.78.0.1 (wg0): " + ran.last_line())
+
+
+def named(settings):
+    """Each test that SECURITY.md names is there."""
+    names = set(re.findall(r"`((?:security|hosts)/[\w*-]+|\w+)`",
+                           (ROOT / "SECURITY.md").read_text()))
+    programs = {f"{suite}/{case.name}" for suite, module in
+                (("security", cases), ("hosts", over_hosts.cases)) for case in module(settings)}
+    units = "".join(path.read_text() for path in (ROOT / "test/unit").rglob("*_test.cc"))
+    missing = [name for name in sorted(names)
+               if ("/" in name and not any(fnmatch.fnmatch(each, name) for each in programs)) or
+               (re.fullmatch(r"Shm\w+|tcp_\w+", name) and not
+                re.search(rf"TEST(_F)?\({name},", units))]
+    return failed("no test: " + ", ".join(missing)) if missing else passed(f"{len(names)} words")
+
+
 def cases(settings):
     if not settings.lab or not settings.over_our_build:
         return
+    yield Case("named", lambda: named(settings))
+    yield Case("wireguard", lambda: wireguard(settings))
     for host in ("n1", f"n{RANKS + 1}"):
         name = "host-of-the-job" if host == "n1" else "other-host"
         yield Case(f"forged-{name}", lambda host=host: forged(settings, host, FEW))
