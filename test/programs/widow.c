@@ -1,18 +1,118 @@
-/* widow: the last rank ends without a word, or its host does, while all others wait for it. Each
- * of them says when it heard, by CLOCK_MONOTONIC, and what FCI said is for the user to read.
- *   widow kill      it kills itself; "rank R heard after S s"
- *   widow cut       after "ready" somebody cuts its host off; "rank R heard at T" */
+/* widow: a rank ends without a word, or its host does, while all others wait for it. Each of them
+ * says when it heard, by CLOCK_MONOTONIC, and what FCI said is for the user to read.
+ *   widow kill FOLDER         the last rank kills itself
+ *   widow barrier V FOLDER    rank V does, and the others wait in a barrier, of which none need
+ * have had a message from it; "rank R heard after S s" and a file in FOLDER widow cut after "ready"
+ * somebody cuts the last rank's host off; "rank R heard at T"
+ *
+ * Where a rank kills itself the clock of those that wait stands still a tenth of a second later,
+ * and none of their waits ends by a later time: they hear by then, as their clock has it, or never.
+ * So other work on the machine makes no difference. */
+#define _GNU_SOURCE
 #include <mpi.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+static const double kHeard = 0.1; /* seconds */
+
+static double seconds(const struct timespec* time) {
+    return (double)time->tv_sec + (double)time->tv_nsec * 1e-9;
+}
+
 static double now(void) {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &time);
+    return seconds(&time);
+}
+
+/* --- the clock of a thread, which may stand still; other threads are the launcher's --- */
+
+static __thread double stands_at; /* 0: it goes on */
+
+int clock_gettime(clockid_t clock, struct timespec* time) {
+    const int code = (int)syscall(SYS_clock_gettime, clock, time);
+    const int is_it = clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_COARSE;
+    if (stands_at != 0 && is_it && seconds(time) > stands_at) {
+        time->tv_sec = (time_t)stands_at;
+        time->tv_nsec = (long)((stands_at - (double)time->tv_sec) * 1e9);
+    }
+    return code;
+}
+
+/* Nothing ends by time after that. */
+static int never_ends(double timeout) {
+    return stands_at != 0 && timeout > 0 && now() + timeout > stands_at;
+}
+
+int epoll_pwait2(int epoll, struct epoll_event* events, int most, const struct timespec* timeout,
+                 const sigset_t* signals) {
+    if (timeout != NULL && never_ends(seconds(timeout))) timeout = NULL;
+    return (int)syscall(SYS_epoll_pwait2, epoll, events, most, timeout, signals, 8);
+}
+
+int epoll_wait(int epoll, struct epoll_event* events, int most, int timeout_ms) {
+    if (never_ends(timeout_ms * 1e-3)) timeout_ms = -1;
+    return (int)syscall(SYS_epoll_pwait, epoll, events, most, timeout_ms, NULL, 8);
+}
+
+int ppoll(struct pollfd* of, nfds_t count, const struct timespec* timeout,
+          const sigset_t* signals) {
+    struct timespec left = {0, 0};
+    if (timeout != NULL) left = *timeout;
+    if (timeout != NULL && never_ends(seconds(timeout))) timeout = NULL;
+    return (int)syscall(SYS_ppoll, of, count, timeout != NULL ? &left : NULL, signals, 8);
+}
+
+/* --- the ranks --- */
+
+static void kill_itself_at(double death) {
+    while (now() < death) usleep(1000);
+    raise(SIGKILL);
+}
+
+static void leave_a_file(const char* folder, int rank) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%d", folder, rank);
+    FILE* const file = fopen(path, "w");
+    if (file == NULL || fclose(file) != 0) perror(path);
+}
+
+/* folder: NULL where nobody was killed. */
+static int say(int rank, int error, double death, const char* folder) {
+    char text[MPI_MAX_ERROR_STRING];
+    int length;
+    const double heard = now();
+    stands_at = 0;
+    if (error == MPI_SUCCESS) {
+        puts("was told of no death");
+        return 1;
+    }
+    MPI_Error_string(error, text, &length);
+    fprintf(stderr, "%s\n", text);
+    if (folder != NULL)
+        printf("rank %d heard after %.4f s\n", rank, heard - death);
+    else
+        printf("rank %d heard at %.4f\n", rank, heard);
+    fflush(stdout);
+    if (folder != NULL) leave_a_file(folder, rank);
+    usleep(200 * 1000);  // Hydra loses what is said where all of a host end at once
+    _exit(0);
+}
+
+static int in_a_barrier(int rank, int victim, const char* folder) {
+    double death = now() + 0.5;
+    MPI_Bcast(&death, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == victim) kill_itself_at(death);
+    stands_at = death + kHeard;
+    return say(rank, MPI_Barrier(MPI_COMM_WORLD), death, folder);
 }
 
 int main(int argc, char** argv) {
@@ -21,32 +121,21 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    const int kills = argc > 1 && strcmp(argv[1], "kill") == 0, last = ranks - 1;
+    const int kills = argc == 3, last = ranks - 1;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (argc == 4) return in_a_barrier(rank, atoi(argv[2]), argv[3]);
     if (rank == last) {
         death = now() + 0.5;
         for (int other = 0; other < last; other++)
             MPI_Send(&death, 1, MPI_DOUBLE, other, 0, MPI_COMM_WORLD);
-        while (kills && now() < death) usleep(1000);
-        if (kills) raise(SIGKILL);
+        if (kills) kill_itself_at(death);
         usleep(25 * 1000000);
         _exit(0);
     }
     MPI_Recv(&death, 1, MPI_DOUBLE, last, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (!kills) puts("ready");
     fflush(stdout);
+    if (kills) stands_at = death + kHeard;
     const int error = MPI_Recv(&never, 1, MPI_DOUBLE, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (error == MPI_SUCCESS) {
-        puts("received what nobody sent");
-        return 1;
-    }
-    char text[MPI_MAX_ERROR_STRING];
-    int length;
-    MPI_Error_string(error, text, &length);
-    fprintf(stderr, "%s\n", text);
-    if (kills) printf("rank %d heard after %.4f s\n", rank, now() - death);
-    else printf("rank %d heard at %.4f\n", rank, now());
-    fflush(stdout);
-    usleep(200 * 1000);  // Hydra loses what is said where all of a host end at once
-    _exit(0);
+    return say(rank, error, death, kills ? argv[2] : NULL);
 }
