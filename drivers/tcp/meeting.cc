@@ -228,7 +228,7 @@ void Meeting::note_guess(Visitor& visitor, Nanoseconds now) {
                         " times in a second without knowing its secret, and heard nothing: it "
                         "guesses, or looks for a process that has ended. Such calls are heard "
                         "slowly from now on. A firewall keeps strangers from the ports that "
-                        "FCI_PORTS names; see \"What is protected\" in docs/hosts.md");
+                        "FCI_PORTS names (SECURITY.md)");
 }
 
 void Meeting::answer(Visitor visitor, Nanoseconds now) {

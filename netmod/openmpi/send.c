@@ -202,6 +202,7 @@ void pml_fci_sends_fini(void)
         (void) opal_list_remove_first(&copies.held);
     OBJ_DESTRUCT(&copies.held);
 }
+
 /* --- starting --- */
 
 int pml_fci_start_send(pml_fci_request *request)

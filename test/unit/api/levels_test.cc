@@ -259,6 +259,36 @@ TEST(Levels, leave__in_the_middle_of_a_collective) {
     job.leave();
 }
 
+// A collective that is the first of a job finds out who is not there: all say so, then and later.
+TEST(Levels, form__a_member_that_is_gone_is_named) {
+    const std::vector<unsigned> hosts{0, 1, 2, 0, 1, 3};
+    for (const unsigned victim : {1u, 2u, 5u}) {
+        Job job(open_on_all(hosts));
+        job.members[victim].context.reset();
+        std::vector<int> formed(hosts.size(), FCI_ICL_EAGAIN);
+        formed[victim] = FCI_ICL_EPEER;
+        for (Limit limit("a group without one"); limit.holds();) {
+            for (unsigned rank = 0; rank < hosts.size(); ++rank) {
+                if (!is_waiting(formed[rank])) continue;
+                formed[rank] = job.form(rank, 1);
+                fci_icl_progress(job.members[rank].context.get());
+            }
+            if (std::none_of(formed.begin(), formed.end(), is_waiting)) break;
+        }
+        const Call call{Call::Kind::barrier};
+        std::vector<std::size_t> bytes(hosts.size(), 0);
+        std::vector<unsigned> lost;
+        const std::vector<int> answers = answers_of(job, call, bytes, &lost);
+        for (unsigned rank = 0; rank < hosts.size(); ++rank) {
+            if (rank == victim) continue;
+            EXPECT_EQ(formed[rank], FCI_ICL_EPEER) << rank << " without " << victim;
+            EXPECT_EQ(answers[rank], FCI_ICL_EPEER) << rank << " without " << victim;
+            EXPECT_EQ(lost[rank], victim) << "as rank " << rank << " has it";
+            fci_icl_group_leave(job.members[rank].context.get(), job.members[rank].group);
+        }
+    }
+}
+
 TEST(Levels, form__more_of_a_host_than_a_table_has_room_for) {
     Context own = open_on(0);
     std::vector<fci_icl_peer> peers{0};
