@@ -253,21 +253,22 @@ bool Connection::decode(std::size_t bytes) noexcept {
     return is_sound;
 }
 
-std::string Connection::why_ended() const {
+Connection::End Connection::how_it_ended() const {
     const std::optional<int> loss = decoder_.loss();
     switch (error_) {
         case 0:
         case ECONNRESET:
-            if (!loss) return "it died, or was killed (the connection ended)";
-            return "it ended after it had lost " +
-                   (*loss >= 0 ? "rank " + std::to_string(*loss) : std::string("another process")) +
-                   "; look there first";
+            if (!loss) return {"it died, or was killed (the connection ended)"};
+            if (*loss < 0) return {"it ended after it had lost another process; look there first"};
+            return {"it ended after it had lost rank " + std::to_string(*loss) +
+                        "; look there first",
+                    *loss};
         case ETIMEDOUT:
         case EHOSTUNREACH:
         case ENETUNREACH:
-            return host::system_text("its host does not answer", error_);
+            return {host::system_text("its host does not answer", error_)};
         default:
-            return host::system_text("the connection failed", error_);
+            return {host::system_text("the connection failed", error_)};
     }
 }
 

@@ -95,14 +95,18 @@ public:
         nothing,
         some,
         goodbye,   // the peer has closed in order, and all that it wrote is here
-        end,       // it has not, and yet there is no more; why_ended()
+        end,       // it has not, and yet there is no more; how_it_ended()
         nonsense,  // what came is no frame
     };
     /// What is here, up to some bound. After one of the last three nothing more may be read.
     Reading read() noexcept;
     /// What is here waits for whoever reads its buffers' names.
     [[nodiscard]] bool waits() const noexcept { return decoder_.is_early(); }
-    [[nodiscard]] std::string why_ended() const;
+    struct End {
+        std::string why;
+        int loss = -1;  // ddi::About
+    };
+    [[nodiscard]] End how_it_ended() const;
 
 private:
     [[nodiscard]] bool decode(std::size_t bytes) noexcept;

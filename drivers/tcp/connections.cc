@@ -138,9 +138,12 @@ unsigned Connections::read(nhi::PeerId id) noexcept {
         case Connection::Reading::nothing: return 0;
         case Connection::Reading::some: return 1;
         case Connection::Reading::goodbye: end(id, ddi::closed(id, name_of(peers_, id))); break;
-        case Connection::Reading::end:
-            end(id, ddi::died(id, name_of(peers_, id), connection.why_ended()));
+        case Connection::Reading::end: {
+            const Connection::End how = connection.how_it_ended();
+            peers_[id].peer->loss = how.loss;
+            end(id, ddi::died(id, name_of(peers_, id), how.why));
             break;
+        }
         case Connection::Reading::nonsense:
             end(id, ddi::died(id, name_of(peers_, id),
                               "it sent what is no frame: its memory is damaged, or something "

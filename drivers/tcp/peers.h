@@ -39,6 +39,7 @@ struct Peer {
     std::uint64_t block_bytes = 0;  // that it keeps for this process
     std::uint32_t pid = 0;
     int rank = -1;  // as it says
+    int loss = -1;  // ddi::About
 };
 
 using Peers = ddi::PeerTable<Peer>;

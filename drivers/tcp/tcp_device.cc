@@ -138,7 +138,8 @@ std::span<std::byte> TcpDevice::block(nhi::PeerId id) noexcept {
 
 ddi::About TcpDevice::about(nhi::PeerId id) const noexcept {
     const Peer* const peer = id < peers_.size() ? peers_[id].peer.get() : nullptr;
-    return peer != nullptr ? ddi::About{"tcp", peer->pid, peer->rank} : ddi::About{"tcp"};
+    if (peer == nullptr) return {"tcp"};
+    return {"tcp", peer->pid, peer->rank, peer->loss};
 }
 
 MemoryUse TcpDevice::memory() const noexcept {

@@ -39,6 +39,7 @@ struct About {
     const char* way = "";   // a word that lives as long as the program: "memory", "tcp"
     std::uint32_t pid = 0;  // as this process sees it, or as the peer says; 0: not known
     int rank = -1;          // in its job, as its launcher says; -1: not known
+    int loss = -1;          // the rank that it had lost first, as it said before it ended; -1: none
 };
 
 /// What a device is opened with.

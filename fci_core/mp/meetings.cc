@@ -116,7 +116,10 @@ void Meetings::peer_lost(nhi::PeerId id, Status why, const std::string& reason) 
         if (gone == nullptr) return;  // nobody here had to do with it
     }
     gone->departure.why = why;
-    if (why == Status::lost) engine_.device.tell_of_loss(engine_.device.about(id).rank);
+    if (why == Status::lost) {
+        const ddi::About about = engine_.device.about(id);
+        engine_.device.tell_of_loss(about.loss >= 0 ? about.loss : about.rank);
+    }
     if (!gone->attached) return depart(*gone);
     // No more than its block holds: who writes on after a goodbye is not heard for ever.
     gone->departure.last_request = gone->in.taken() + gone->in.layout().slots;

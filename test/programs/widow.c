@@ -2,8 +2,12 @@
  * says when it heard, by CLOCK_MONOTONIC, and what FCI said is for the user to read.
  *   widow kill FOLDER         the last rank kills itself
  *   widow barrier V FOLDER    rank V does, and the others wait in a barrier, of which none need
- * have had a message from it; "rank R heard after S s" and a file in FOLDER widow cut after "ready"
- * somebody cuts the last rank's host off; "rank R heard at T"
+ *                             have had a message from it; "rank R heard after S s" and a file in
+ *                             FOLDER
+ *   widow cut                 after "ready" somebody cuts the last rank's host off; "rank R heard
+ *                             at T"
+ *   widow heirs               the last rank kills itself, and each waits for the next rank only,
+ *                             and ends once it has lost that one, without a word to anybody
  *
  * Where a rank kills itself the clock of those that wait stands still a tenth of a second later,
  * and none of their waits ends by a later time: they hear by then, as their clock has it, or never.
@@ -115,6 +119,23 @@ static int in_a_barrier(int rank, int victim, const char* folder) {
     return say(rank, MPI_Barrier(MPI_COMM_WORLD), death, folder);
 }
 
+static void inherit(int rank, int last) {
+    char byte = 0;
+    if (rank > 0) MPI_Send(&byte, 1, MPI_CHAR, rank - 1, 0, MPI_COMM_WORLD);
+    if (rank < last)
+        MPI_Recv(&byte, 1, MPI_CHAR, rank + 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    usleep(500 * 1000);  // all have met
+    if (rank == last) raise(SIGKILL);
+    const int error =
+        MPI_Recv(&byte, 1, MPI_CHAR, rank + 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    char text[MPI_MAX_ERROR_STRING];
+    int length;
+    MPI_Error_string(error, text, &length);
+    fprintf(stderr, "%s\n", text);
+    fflush(stderr);
+    _exit(0);
+}
+
 int main(int argc, char** argv) {
     int rank, ranks;
     double death = 0, never;
@@ -124,6 +145,7 @@ int main(int argc, char** argv) {
     const int kills = argc == 3, last = ranks - 1;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (argc == 4) return in_a_barrier(rank, atoi(argv[2]), argv[3]);
+    if (argc > 1 && strcmp(argv[1], "heirs") == 0) inherit(rank, last);
     if (rank == last) {
         death = now() + 0.5;
         for (int other = 0; other < last; other++)

@@ -386,6 +386,25 @@ def killed(settings):
     return passed(f"{ranks - 1} ranks heard, {len(ways)} times")
 
 
+def heirs(settings):
+    """Each rank waits for the next one, and ends when that has ended: all know whose death it was.
+    Hydra may end some of them before they speak."""
+    where, binary = widow(settings)
+    ranks, said = 4, []
+    with lab.instead(settings, ranks):
+        for _ in range(TRIES[settings.mpi]):
+            command, env = settings.mpirun(ranks, [binary, "heirs"], options=GOES_ON[settings.mpi])
+            ran = run(command, cwd=where, env=env, timeout=ENDED)
+            said = re.findall(r"rank (\d) of MPI_COMM_WORLD: ([^\n]*)", ran.err + ran.out)
+            wrong = [": ".join(each) for each in said
+                     if each[0] != "3" and "it ended after it had lost rank 3;" not in each[1]]
+            if wrong:
+                return failed("rank 3 was killed; somebody lost rank " + wrong[0])
+            if {each[0] for each in said} == {"1", "2", "3"}:
+                return passed("rank 3 named by all, by two of them as the cause of other losses")
+    return failed(f"who spoke lost {[each[0] for each in said]}; {ran.ended()}: {ran.last_line()}")
+
+
 def silent(settings):
     """A host that is cut off while the launcher still reaches it."""
     where, binary = widow(settings)
@@ -435,5 +454,7 @@ def cases(settings):
     yield Case("jobs", lambda: two_jobs(settings))
     yield Case("wireshark", lambda: dissected(settings))
     yield Case("killed", lambda: killed(settings))
+    if settings.transport != "fci":  # it shows nothing of what a provider tells it
+        yield Case("heirs", lambda: heirs(settings))
     if settings.mpi == "openmpi":  # Hydra takes a host that it does not reach for dead, and ends all
         yield Case("silent", lambda: silent(settings))
