@@ -11,12 +11,13 @@ local MAGIC = "46434974637000"  -- "FCItcp", and a version
 local HELLO, HEAD, PART, DATA, LINE = 88, 8, 16, 24, 8
 local HEADING, PIECE = 56, 1416
 local HINT_VERSION, HINT_MAGIC = 2, 0xfc
-local TRANSFER, GOODBYE, MESSAGE, REQUEST = 1, 2, 3, 4
+local TRANSFER, GOODBYE, MESSAGE, REQUEST, LOSS = 1, 2, 3, 4, 5
 
 local fci = Proto("fci", "Fast Communication Interface")
 
 local kinds = {
     [TRANSFER] = "transfer", [GOODBYE] = "goodbye", [MESSAGE] = "data", [REQUEST] = "request",
+    [LOSS] = "loss",
 }
 local verdicts = {[0] = "welcome", [1] = "crossing", [2] = "mismatch", [3] = "gone"}
 local f = {
@@ -40,6 +41,7 @@ local f = {
     events = ProtoField.uint32("fci.frame.events", "Events", base.HEX),
     address = ProtoField.uint64("fci.frame.address", "Address", base.HEX),
     bytes = ProtoField.uint64("fci.frame.bytes", "Bytes"),
+    lost = ProtoField.int32("fci.frame.lost", "Rank that was lost"),
     payload = ProtoField.bytes("fci.frame.payload", "Payload"),
     name = ProtoField.uint64("fci.data.name", "Buffer", base.HEX),
     offset = ProtoField.uint64("fci.data.offset", "Offset"),
@@ -100,7 +102,7 @@ end
 local function length_of(buffer)
     if buffer:len() < HEAD then return HEAD end
     local kind, second, third = buffer(0, 1):uint(), buffer(1, 1):uint(), buffer(2, 1):uint()
-    if kind == GOODBYE then return HEAD, HEAD end
+    if kind == GOODBYE or kind == LOSS then return HEAD, HEAD end
     if kind == REQUEST then
         local heads = HEAD + LINE * (bits(second) + bits(third))
         return heads, heads + buffer(4, 4):le_uint()
@@ -130,6 +132,8 @@ local function add_frame(buffer, heads, tree)
             frame:add_le(f.address, buffer(at, 8))
             frame:add_le(f.bytes, buffer(at + 8, 8))
         end
+    elseif kind == LOSS then
+        frame:add_le(f.lost, buffer(4, 4))
     elseif kind == MESSAGE then
         frame:add_le(f.name, buffer(HEAD, 8))
         frame:add_le(f.offset, buffer(HEAD + 8, 8))
