@@ -8,22 +8,40 @@
 
 namespace fci::libfabric {
 
-/// Says once per peer what happened to it, and gives the sentence.
+/// Says once per peer what happened to it, and gives the sentence. The user does not hear of one
+/// that closed in order: many programs end before their last messages do.
 void Completions::peer_failed(int icl_code, fci_icl_peer peer, const char** reason) noexcept try {
     *reason = "";
     if (peer == FCI_ICL_ANY_SOURCE || peer == PeerNumbers::kNobody) return;
     *reason = fci_icl_peer_reason(channel.icl(), peer);
-    if (told_.size() <= peer) told_.resize(peer + 1);
-    if (told_[peer]) return;
-    told_[peer] = true;
+    Ends& ends = ends_of(peer);
+    if (std::exchange(ends.missed, true)) return;
     const char* const said = **reason != '\0' ? *reason : "a peer is lost";
     FCI_WARN(FI_LOG_EP_DATA, "%s\n", said);
-    // A user can mend that. Also where nobody set FI_LOG_LEVEL, as Open MPI shows no reason; once,
-    // as it is most often the same with all peers of a host.
-    if (icl_code == FCI_ICL_EPEER || std::exchange(is_user_told_, true)) return;
-    std::fprintf(stderr, "fci: %s\n", said);
+    if (icl_code == FCI_ICL_EPEER) {
+        if (ends.died) say(said);
+    } else if (!std::exchange(is_user_told_, true)) {
+        say(said);  // a user can mend that, and it is mostly the same with all peers of a host
+    }
 } catch (...) {
     // Only the note that it was said is missing.
+}
+
+/// Of one that no operation needs nothing is said.
+void Completions::peer_died(fci_icl_peer peer) noexcept try {
+    Ends& ends = ends_of(peer);
+    if (!std::exchange(ends.died, true) && ends.missed) say(fci_icl_peer_reason(icl(), peer));
+} catch (...) {
+}
+
+/// Also where nobody set FI_LOG_LEVEL, as Open MPI shows no reason.
+void Completions::say(const char* sentence) noexcept {
+    std::fprintf(stderr, "fci: %s\n", sentence);
+}
+
+Completions::Ends& Completions::ends_of(fci_icl_peer peer) {
+    if (ends_.size() <= peer) ends_.resize(peer + 1);
+    return ends_[peer];
 }
 
 Failure Completions::failure_of(int icl_code, fci_icl_peer peer) noexcept {

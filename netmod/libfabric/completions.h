@@ -68,6 +68,8 @@ public:
     Failure failure_of(int icl_code, fci_icl_peer peer) noexcept;
     /// A negative error for a call that the core did not take.
     ssize_t refused(int icl_code, fci_icl_peer peer) noexcept;
+    /// It did not close in order.
+    void peer_died(fci_icl_peer peer) noexcept;
 
     Channel& channel;
     PeerNumbers& peers;
@@ -91,9 +93,16 @@ private:
     [[nodiscard]] static std::uint64_t received_data(const fci_icl_status& status) noexcept {
         return (status.flags & FCI_ICL_IMMEDIATE) != 0 ? status.immediate : 0;
     }
+    /// What is known of a peer's end.
+    struct Ends {
+        bool died = false;
+        bool missed = false;  // an operation failed for that, which was logged
+    };
     void peer_failed(int icl_code, fci_icl_peer peer, const char** reason) noexcept;
+    static void say(const char* sentence) noexcept;
+    Ends& ends_of(fci_icl_peer peer);
 
-    std::vector<bool> told_;    // peers whose failure was logged
+    std::vector<Ends> ends_;     // by peer
     bool is_user_told_ = false;  // of one that no connection came about with
 };
 

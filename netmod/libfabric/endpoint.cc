@@ -208,6 +208,12 @@ int Endpoint::enable() {
     domain_.add(channel_);
     msg = &message_calls;
     tagged = &tagged_calls;
+    fci_icl_on_death(
+        opened,
+        [](void* self, fci_icl_peer peer) {
+            static_cast<Endpoint*>(self)->completions_.peer_died(peer);
+        },
+        this);
     fci_icl_on_fork(
         opened, [](void* self) { static_cast<Endpoint*>(self)->enter_fork_child(); }, this);
     return 0;
