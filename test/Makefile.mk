@@ -264,6 +264,7 @@ test_provider_SOURCES = \
 	test/provider/message_test.cc \
 	test/provider/objects_test.cc \
 	test/provider/process_test.cc \
+	test/provider/processes.h \
 	test/provider/region_test.cc \
 	test/provider/remote.h \
 	test/provider/rma_test.cc \
