@@ -13,7 +13,8 @@ namespace fci::group {
 
 namespace {
 
-constexpr Nanoseconds kPatience = 1'000'000'000;
+// A death is heard within a tenth of a second; and nobody meets another for a short wait.
+constexpr Nanoseconds kPatience = 50'000'000;
 constexpr unsigned kPastEvery = kSlots / 2;  // a root that has no room waits for half of them
 
 }  // namespace

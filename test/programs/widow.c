@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 static const double kHeard = 0.1; /* seconds */
+static const double kSlow = 20;
 
 static double seconds(const struct timespec* time) {
     return (double)time->tv_sec + (double)time->tv_nsec * 1e-9;
@@ -36,23 +37,40 @@ static double now(void) {
     return seconds(&time);
 }
 
-/* --- the clock of a thread, which may stand still; other threads are the launcher's --- */
+/* --- the clock of a thread, which may go slowly and stand still; other threads are the launcher's
+ */
 
-static __thread double stands_at; /* 0: it goes on */
+static __thread double slow_since,
+    behind;                       /* 0: it goes as the kernel's, and that is how far behind */
+static __thread double stands_at; /* 0: nowhere */
+
+static double own_clock(double kernels) {
+    if (slow_since != 0) return slow_since + (kernels - slow_since) / kSlow;
+    const double own = kernels - behind;
+    return stands_at != 0 && own > stands_at ? stands_at : own;
+}
+
+/* From there on as fast as the kernel's. */
+static void stand_after(double death) {
+    const double kernels = now();
+    behind = kernels - own_clock(kernels);
+    slow_since = 0;
+    stands_at = death - behind + kHeard;
+}
 
 int clock_gettime(clockid_t clock, struct timespec* time) {
     const int code = (int)syscall(SYS_clock_gettime, clock, time);
-    const int is_it = clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_COARSE;
-    if (stands_at != 0 && is_it && seconds(time) > stands_at) {
-        time->tv_sec = (time_t)stands_at;
-        time->tv_nsec = (long)((stands_at - (double)time->tv_sec) * 1e9);
+    if (clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_COARSE) {
+        const double own = own_clock(seconds(time));
+        time->tv_sec = (time_t)own;
+        time->tv_nsec = (long)((own - (double)time->tv_sec) * 1e9);
     }
     return code;
 }
 
 /* Nothing ends by time after that. */
 static int never_ends(double timeout) {
-    return stands_at != 0 && timeout > 0 && now() + timeout > stands_at;
+    return stands_at != 0 && timeout > 0 && now() - behind + timeout > stands_at;
 }
 
 int epoll_pwait2(int epoll, struct epoll_event* events, int most, const struct timespec* timeout,
@@ -112,10 +130,11 @@ static int say(int rank, int error, double death, const char* folder) {
 
 static int in_a_barrier(int rank, int victim, const char* folder) {
     double death = now() + 0.5;
+    slow_since = now(); /* else that others start late passes for a long wait */
     MPI_Bcast(&death, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == victim) kill_itself_at(death);
-    stands_at = death + kHeard;
+    stand_after(death);
     return say(rank, MPI_Barrier(MPI_COMM_WORLD), death, folder);
 }
 
@@ -157,7 +176,7 @@ int main(int argc, char** argv) {
     MPI_Recv(&death, 1, MPI_DOUBLE, last, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (!kills) puts("ready");
     fflush(stdout);
-    if (kills) stands_at = death + kHeard;
+    if (kills) stand_after(death);
     const int error = MPI_Recv(&never, 1, MPI_DOUBLE, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return say(rank, error, death, kills ? argv[2] : NULL);
 }
