@@ -85,8 +85,8 @@ static int is_own(const struct sockaddr_in* from) {
 
 static void look_into(const struct datagram* it) {
     open_in_all += memmem(it->bytes, it->length, "opened", 6) != NULL;
-    for (unsigned i = heading_of(it->bytes); i < it->length; ++i) ++seen[it->bytes[i]];
-    if (it->length > heading_of(it->bytes)) seen_in_all += it->length - heading_of(it->bytes);
+    for (unsigned i = sizeof(struct heading); i < it->length; ++i) ++seen[it->bytes[i]];
+    if (it->length > sizeof(struct heading)) seen_in_all += it->length - sizeof(struct heading);
 }
 
 /* The next one that somebody else sent, or nullptr. */
@@ -99,7 +99,7 @@ static const struct datagram* hear(void) {
             const ssize_t length = recvfrom(ears[lane], it->bytes, sizeof it->bytes, 0,
                                             (struct sockaddr*)&from, &size);
             if (length < 0) break;
-            if (length < OPEN_HEADING || is_own(&from)) continue;
+            if (length < (ssize_t)sizeof(struct heading) || is_own(&from)) continue;
             it->lane = lane;
             it->length = (unsigned)length;
             look_into(it);
@@ -129,7 +129,7 @@ static void send_batch(void) {
 
 static void own_contents(struct datagram* it) {
     static const char word[] = "INJECTED";
-    for (unsigned i = heading_of(it->bytes); i < it->length; ++i) {
+    for (unsigned i = sizeof(struct heading); i < it->length; ++i) {
         it->bytes[i] = (unsigned char)word[i % (sizeof word - 1)];
     }
 }
@@ -140,7 +140,7 @@ static void forge(const struct datagram* model) {
     *it = *model;
     struct heading heading;
     memcpy(&heading, it->bytes, sizeof heading);
-    const unsigned kind = drawn(12);
+    const unsigned kind = drawn(13);
     switch (kind) {
         case 0:
             break;
@@ -162,7 +162,7 @@ static void forge(const struct datagram* model) {
             heading.number += 1 + drawn(16);
             break;
         case 6:
-            heading.offset += drawn(2) ? it->length - heading_of(it->bytes) : drawn(1 << 20);
+            heading.offset += drawn(2) ? it->length - sizeof(struct heading) : drawn(1 << 20);
             break;
         case 7:
             heading.total = drawn(2) ? drawn(1 << 21) : heading.total + 8;
@@ -176,16 +176,15 @@ static void forge(const struct datagram* model) {
         case 10:
             heading.name += 1 + drawn(4);
             break;
+        case 11:
+            heading.serial += 1 + drawn(1000);
+            break;
         default:
             break; /* the contents alone */
     }
     if (kind >= 4 && it->length >= sizeof heading) {
         memcpy(it->bytes, &heading, sizeof heading);
         own_contents(it);
-    }
-    if (it->bytes[4] == OPEN_VERSION && it->length >= OPEN_HEADING) {
-        const uint32_t sum = sum_of(it->bytes, it->length);
-        memcpy(it->bytes + CHECKED, &sum, sizeof sum);
     }
     if (batch_count == AT_ONCE) send_batch();
 }

@@ -142,7 +142,7 @@ def hellos_in(path):
 def headings_in(path):
     """Of what hostile.c has written down; a datagram has 1472 bytes at most."""
     data, size = path.read_bytes(), 8 + 1472
-    return [data[at + 8:at + 36] for at in range(0, len(data), size)]
+    return [data[at + 8:at + 48] for at in range(0, len(data), size)]
 
 
 def mark_of(settings, host):

@@ -41,7 +41,7 @@ def forged(settings, host, count):
                 return failed(f"nobody on {host}: {why}")
             if not heard["heard"] or not counted(ran, "hints_heard") and not ran.code:
                 return failed(f"nothing went by multicast: {heard}")
-            said = sentences(ran, rf"forge.*{re.escape(heard['own'])}\b")
+            said = sentences(ran, rf"somebody at {re.escape(heard['own'])} forges")
             faults += filter(None, [
                 wrong_with(ran), is_read(heard),
                 heard["sent"] < count and f"only {heard['sent']} of {count} were sent",
