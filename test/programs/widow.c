@@ -1,18 +1,19 @@
 /* widow: a rank ends without a word, or its host does, while all others wait for it. Each of them
  * says when it heard, by CLOCK_MONOTONIC, and what FCI said is for the user to read.
- *   widow kill FOLDER         the last rank kills itself
- *   widow barrier V FOLDER    rank V does, and the others wait in a barrier, of which none need
- *                             have had a message from it; "rank R heard after S s" and a file in
- *                             FOLDER
+ *   widow kill FOLDER         the last rank kills itself; "rank R heard after S s"
+ *   widow barrier V FOLDER    rank V does, a second after all others wait in a barrier, of which
+ *                             none need have had a message from it; "rank R heard after S s"
  *   widow cut                 after "ready" somebody cuts the last rank's host off; "rank R heard
  *                             at T"
  *   widow heirs               the last rank kills itself, and each waits for the next rank only,
  *                             and ends once it has lost that one, without a word to anybody
+ * Where a rank kills itself, those that heard of it leave a file heard-R in FOLDER.
  *
- * Where a rank kills itself the clock of those that wait stands still a tenth of a second later,
- * and none of their waits ends by a later time: they hear by then, as their clock has it, or never.
- * So other work on the machine makes no difference. */
+ * The clock of those that wait stands still a tenth of a second after the death, and in a barrier
+ * goes slowly before, so that they have waited for no long time by then. They hear by then, as
+ * their clock has it, or never, and other work on the machine makes no difference. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <mpi.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,12 +21,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 static const double kHeard = 0.1; /* seconds */
-static const double kSlow = 20;
+static const double kSlow = 5;
 
 static double seconds(const struct timespec* time) {
     return (double)time->tv_sec + (double)time->tv_nsec * 1e-9;
@@ -37,25 +39,21 @@ static double now(void) {
     return seconds(&time);
 }
 
-/* --- the clock of a thread, which may go slowly and stand still; other threads are the launcher's
- */
+/* --- the clock of a thread, which may go slowly and stand still --- */
 
-static __thread double slow_since,
-    behind;                       /* 0: it goes as the kernel's, and that is how far behind */
-static __thread double stands_at; /* 0: nowhere */
+static __thread double slow_since; /* 0: it goes as the kernel's */
+static __thread double stands_at;  /* 0: nowhere */
+
+static const volatile double* death_of; /* of the victim of a barrier; 0: it lives */
 
 static double own_clock(double kernels) {
-    if (slow_since != 0) return slow_since + (kernels - slow_since) / kSlow;
-    const double own = kernels - behind;
-    return stands_at != 0 && own > stands_at ? stands_at : own;
-}
-
-/* From there on as fast as the kernel's. */
-static void stand_after(double death) {
-    const double kernels = now();
-    behind = kernels - own_clock(kernels);
-    slow_since = 0;
-    stands_at = death - behind + kHeard;
+    if (slow_since != 0) {
+        const double death = death_of != NULL ? *death_of : 0;
+        if (death == 0 || kernels < death) return slow_since + (kernels - slow_since) / kSlow;
+        const double since = kernels - death < kHeard ? kernels - death : kHeard;
+        return slow_since + (death - slow_since) / kSlow + since;
+    }
+    return stands_at != 0 && kernels > stands_at ? stands_at : kernels;
 }
 
 int clock_gettime(clockid_t clock, struct timespec* time) {
@@ -70,7 +68,7 @@ int clock_gettime(clockid_t clock, struct timespec* time) {
 
 /* Nothing ends by time after that. */
 static int never_ends(double timeout) {
-    return stands_at != 0 && timeout > 0 && now() - behind + timeout > stands_at;
+    return stands_at != 0 && timeout > 0 && now() + timeout > stands_at;
 }
 
 int epoll_pwait2(int epoll, struct epoll_event* events, int most, const struct timespec* timeout,
@@ -99,11 +97,15 @@ static void kill_itself_at(double death) {
     raise(SIGKILL);
 }
 
-static void leave_a_file(const char* folder, int rank) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%d", folder, rank);
-    FILE* const file = fopen(path, "w");
-    if (file == NULL || fclose(file) != 0) perror(path);
+static const char* named(const char* folder, const char* what, int rank) {
+    static char path[4096];
+    snprintf(path, sizeof path, "%s/%s-%d", folder, what, rank);
+    return path;
+}
+
+static void leave_a_file(const char* folder, const char* what, int rank) {
+    FILE* const file = fopen(named(folder, what, rank), "w");
+    if (file == NULL || fclose(file) != 0) perror(folder);
 }
 
 /* folder: NULL where nobody was killed. */
@@ -111,7 +113,7 @@ static int say(int rank, int error, double death, const char* folder) {
     char text[MPI_MAX_ERROR_STRING];
     int length;
     const double heard = now();
-    stands_at = 0;
+    stands_at = slow_since = 0;
     if (error == MPI_SUCCESS) {
         puts("was told of no death");
         return 1;
@@ -123,19 +125,29 @@ static int say(int rank, int error, double death, const char* folder) {
     else
         printf("rank %d heard at %.4f\n", rank, heard);
     fflush(stdout);
-    if (folder != NULL) leave_a_file(folder, rank);
+    if (folder != NULL) leave_a_file(folder, "heard", rank);
     usleep(200 * 1000);  // Hydra loses what is said where all of a host end at once
     _exit(0);
 }
 
-static int in_a_barrier(int rank, int victim, const char* folder) {
-    double death = now() + 0.5;
+static int in_a_barrier(int rank, int ranks, int victim, const char* folder) {
+    const int file = open(named(folder, "death", 0), O_RDWR | O_CREAT, 0600);
+    if (file < 0 || ftruncate(file, sizeof(double)) != 0) MPI_Abort(MPI_COMM_WORLD, 2);
+    volatile double* const death =
+        mmap(NULL, sizeof(double), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (death == MAP_FAILED) MPI_Abort(MPI_COMM_WORLD, 2);
     slow_since = now(); /* else that others start late passes for a long wait */
-    MPI_Bcast(&death, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == victim) kill_itself_at(death);
-    stand_after(death);
-    return say(rank, MPI_Barrier(MPI_COMM_WORLD), death, folder);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == victim) {
+        for (int other = 0; other < ranks; other++)
+            while (other != rank && access(named(folder, "waits", other), F_OK) != 0) usleep(1000);
+        *death = now() + 1;
+        kill_itself_at(*death);
+    }
+    death_of = death;
+    leave_a_file(folder, "waits", rank);
+    return say(rank, MPI_Barrier(MPI_COMM_WORLD), *death, folder);
 }
 
 static void inherit(int rank, int last) {
@@ -163,7 +175,7 @@ int main(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const int kills = argc == 3, last = ranks - 1;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    if (argc == 4) return in_a_barrier(rank, atoi(argv[2]), argv[3]);
+    if (argc == 4) return in_a_barrier(rank, ranks, atoi(argv[2]), argv[3]);
     if (argc > 1 && strcmp(argv[1], "heirs") == 0) inherit(rank, last);
     if (rank == last) {
         death = now() + 0.5;
@@ -176,7 +188,7 @@ int main(int argc, char** argv) {
     MPI_Recv(&death, 1, MPI_DOUBLE, last, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (!kills) puts("ready");
     fflush(stdout);
-    if (kills) stand_after(death);
+    if (kills) stands_at = death + kHeard;
     const int error = MPI_Recv(&never, 1, MPI_DOUBLE, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return say(rank, error, death, kills ? argv[2] : NULL);
 }

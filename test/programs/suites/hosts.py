@@ -353,7 +353,7 @@ def heard_of(settings, ranks, victim, words, env=()):
 
         def during(child, _tag):
             def end_once_all_have_heard():
-                while child.poll() is None and len(list(told.iterdir())) < ranks - 1:
+                while child.poll() is None and len(list(told.glob("heard-*"))) < ranks - 1:
                     time.sleep(0.1)
                 time.sleep(ENDED / 5)  # for what they say
                 child.terminate()
@@ -361,7 +361,7 @@ def heard_of(settings, ranks, victim, words, env=()):
 
         command, more = settings.mpirun(ranks, [binary, *words, told], options=options)
         ran = run(command, cwd=where, env={**env, **more}, timeout=LIMIT, during=during)
-        heard = len(list(told.iterdir()))
+        heard = len(list(told.glob("heard-*")))
         if heard == ranks - 1:
             # The others of its host hear of it by memory, some from one of these.
             address = f"10.77.0.{victim // 2 + 1}" if words[0] == "kill" else None
