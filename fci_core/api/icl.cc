@@ -126,7 +126,9 @@ int fci_icl_open(const struct fci_icl_config* config, fci_icl_context** context,
 int fci_icl_close(fci_icl_context* context, int64_t linger_ns) {
     if (context == nullptr) return FCI_ICL_EINVAL;
     const int result = guarded([&] {
-        return process_of(context).drain(linger_ns) ? FCI_ICL_OK : FCI_ICL_EAGAIN;
+        const bool drained = process_of(context).drain(linger_ns);
+        if (!drained) ++messages_of(context).engine().counters.closes_late;
+        return drained ? FCI_ICL_OK : FCI_ICL_EAGAIN;
     });
     delete &process_of(context);
     return result;

@@ -299,29 +299,26 @@ TEST_F(Completion, wait_objects__those_not_offered) {
 }
 
 // Trap: several threads under FI_THREAD_SAFE.
-TEST_F(Completion, threads__share_an_endpoint) {
-    OpenOptions wishes;
-    wishes.threading = FI_THREAD_SAFE;
-    start(wishes);
-    acquaint();
-    constexpr int kEach = 2000, kThreads = 2;
+/// Sends `each` messages by each of two threads, and receives them by two others. Nothing moves
+/// without calls, so all go on until all has come.
+void share_endpoints(Side& a, Side& b, fi_addr_t to_a, fi_addr_t to_b, int each) {
+    constexpr int kThreads = 2;
     std::atomic<int> got{0};
     Limit limit("all messages");
-    // Nothing moves without calls, so the readers go on until all has come.
     const auto reader = [&] {
-        for (int posted = 0; got != kEach * kThreads && limit.holds();) {
-            if (posted < kEach && fi_trecv(b->ep, nullptr, 0, nullptr, to_a, 1, 0, nullptr) == 0) {
+        for (int posted = 0; got != each * kThreads && limit.holds();) {
+            if (posted < each && fi_trecv(b.ep, nullptr, 0, nullptr, to_a, 1, 0, nullptr) == 0) {
                 ++posted;
             }
             fi_cq_tagged_entry entry;
-            if (fi_cq_read(b->cq, &entry, 1) == 1) ++got;
+            if (fi_cq_read(b.cq, &entry, 1) == 1) ++got;
         }
     };
     const auto writer = [&] {
-        for (int sent = 0; sent < kEach && limit.holds();) {
-            if (fi_tinject(a->ep, nullptr, 0, to_b, 1) == 0) ++sent;
+        for (int sent = 0; sent < each && limit.holds();) {
+            if (fi_tinject(a.ep, nullptr, 0, to_b, 1) == 0) ++sent;
         }
-        while (got != kEach * kThreads && limit.holds()) a->progress();
+        while (got != each * kThreads && limit.holds()) a.progress();
     };
     std::vector<std::thread> threads;
     for (int i = 0; i < kThreads; ++i) {
@@ -329,8 +326,47 @@ TEST_F(Completion, threads__share_an_endpoint) {
         threads.emplace_back(writer);
     }
     for (auto& thread : threads) thread.join();
-    EXPECT_EQ(got, kEach * kThreads);
-    EXPECT_FALSE(b->poll());
+    EXPECT_EQ(got, each * kThreads);
+    EXPECT_FALSE(b.poll());
+}
+
+/// What it has to tell its peer finds room there when the peer makes calls; one that makes none
+/// keeps it for FCI_LINGER_MS.
+void close_beside(std::unique_ptr<Side>& one, Side& other) {
+    std::atomic<bool> closed{false};
+    std::thread calls([&] {
+        while (!closed) other.progress();
+    });
+    one.reset();
+    closed = true;
+    calls.join();
+}
+
+TEST_F(Completion, threads__share_an_endpoint) {
+    OpenOptions wishes;
+    wishes.threading = FI_THREAD_SAFE;
+    start(wishes);
+    acquaint();
+    share_endpoints(*a, *b, to_a, to_b, 2000);
+    close_beside(b, *a);
+}
+
+TEST_F(Completion, close__lingers_for_nobody_who_makes_calls) {
+    OpenOptions wishes;
+    wishes.threading = FI_THREAD_SAFE;
+    setenv("FCI_STATS", "on", 1);
+    testing::internal::CaptureStderr();
+    for (int round = 0; round < 10; ++round) {
+        start(wishes);
+        acquaint();
+        share_endpoints(*a, *b, to_a, to_b, 1000);
+        close_beside(b, *a);
+        a.reset();
+    }
+    unsetenv("FCI_STATS");
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find("fci: counters of"), std::string::npos);
+    EXPECT_EQ(said.find("closes_late"), std::string::npos);
 }
 
 }  // namespace
