@@ -21,6 +21,7 @@ mca_pml_fci_la_SOURCES = \
 	%D%/request.c \
 	%D%/send.c \
 	%D%/form.c \
+	%D%/unlike.c \
 	%D%/world.c
 mca_pml_fci_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENMPI_CPPFLAGS)
 # What Open MPI calls has parameters that it does not need.

@@ -20,12 +20,22 @@ typedef struct {
     struct fci_icl_group_limits limits;
 } coll_fci_group;
 
+/* What a member was called with: for where others were called otherwise (unlike.c). */
+enum { COLL_FCI_BARRIER, COLL_FCI_BCAST, COLL_FCI_REDUCE, COLL_FCI_ALLREDUCE, COLL_FCI_GATHER,
+       COLL_FCI_ALLGATHER };
+#define COLL_FCI_RECORDS 32         /* more than a root of broadcasts is ahead */
+typedef struct {
+    uint64_t number, bytes;         /* the how-manieth call, counted alike by all members */
+    uint32_t kind, below;           /* not by the group */
+} coll_fci_record;
+
 /* What hangs on a communicator. Those that are begun have a group of their own, because programs
  * call blocking ones in between in an order that differs from rank to rank: it is not allowed, but
  * works elsewhere. */
-typedef struct {
+typedef struct coll_fci_module {
     mca_coll_base_module_t super;
     bool asked;                     /* for groups */
+    uint64_t calls;                 /* of blocking ones, so far */
     coll_fci_group called, begun;
     struct {
         COLL_FCI_BELOW(allgather);
@@ -39,6 +49,10 @@ typedef struct {
         COLL_FCI_BELOW(ireduce);
         COLL_FCI_BELOW(reduce);
     } below;
+    coll_fci_record records[COLL_FCI_RECORDS];
+    ompi_communicator_t *comm;      /* of a group, */
+    uint64_t key;                   /* its context id, */
+    struct coll_fci_module *next_known;     /* and another one that has a group */
 } coll_fci_module;
 
 OBJ_CLASS_DECLARATION(coll_fci_module);
@@ -46,6 +60,23 @@ OBJ_CLASS_DECLARATION(coll_fci_module);
 /* Calls what is below, with the same arguments. */
 #define COLL_FCI_PASS(module, collective, ...) \
     ((module)->below.collective(__VA_ARGS__, (module)->below.collective##_module))
+
+static inline void coll_fci_note(coll_fci_module *module, uint32_t kind, size_t bytes)
+{
+    const uint64_t number = ++module->calls;
+    module->records[number % COLL_FCI_RECORDS] =
+        (coll_fci_record) { number, bytes, kind, false };
+}
+
+/* Around what may have to wait for other members. Answers what end_wait() is told. */
+coll_fci_module *coll_fci_begin_wait(coll_fci_module *module, bool below);
+void coll_fci_end_wait(coll_fci_module *before);
+/* Where nobody else takes turns, in one that waits. */
+void coll_fci_look(void);
+/* `rank`, or -1: one that is not known, has as many. */
+void coll_fci_tell_lengths(const coll_fci_module *module, int rank, size_t bytes);
+void coll_fci_know(coll_fci_module *module, ompi_communicator_t *comm, uint64_t key);
+void coll_fci_forget(coll_fci_module *module);
 
 /* The first collective forms the groups; without them each goes below. In a child of fork(), where
  * there is no context any more, that tells it that it cannot. */

@@ -3,20 +3,43 @@
 #include "netmod/openmpi/coll_fci.h"
 
 #include <opal/runtime/opal_progress.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #define ALL FCI_ICL_GROUP_ALL
 
 int coll_fci_fail(const coll_fci_call *it, int answer)
 {
+    static bool told;
     const uint32_t lost = it->what.lost;
     uint32_t peer;
     if (answer == FCI_ICL_ETRUNC)
         return MPI_ERR_TRUNCATE;
     if (answer != FCI_ICL_EPEER)
         return MPI_ERR_OTHER;
-    return lost != FCI_ICL_NO_RANK && pml_fci_peer_of(it->comm, (int) lost, &peer) == OMPI_SUCCESS
-        ? pml_fci_error(answer, peer) : PML_FCI_PEER_LOST;
+    if (lost != FCI_ICL_NO_RANK && pml_fci_peer_of(it->comm, (int) lost, &peer) == OMPI_SUCCESS)
+        return pml_fci_error(answer, peer);
+    if (!told)
+        opal_output(0, "fci: a collective of %s cannot go on: one of its ranks was lost. Which "
+                    "one, and why, is not known here: look for what other ranks say.",
+                    it->comm->c_name);
+    told = true;
+    return PML_FCI_PEER_LOST;
+}
+
+/* As COLL_FCI_PASS(). */
+#define GO_BELOW(module, ...) \
+    ({ \
+        coll_fci_module *const before_ = coll_fci_begin_wait(module, true); \
+        const int error_ = COLL_FCI_PASS(module, __VA_ARGS__); \
+        coll_fci_end_wait(before_); \
+        error_; \
+    })
+
+/* Of a blocking one. */
+static coll_fci_module *module_of(const coll_fci_call *it)
+{
+    return (coll_fci_module *) ((char *) it->group - offsetof(coll_fci_module, called));
 }
 
 /* There may be turns in it. */
@@ -32,14 +55,20 @@ static inline int call_once(coll_fci_call *it)
 
 static PML_FCI_APART int wait_for(coll_fci_call *it, int answer)
 {
+    coll_fci_module *const module = module_of(it);
+    coll_fci_module *const before = coll_fci_begin_wait(module, false);
     pml_fci_begin_turn();
     while (answer == FCI_ICL_OK || answer == FCI_ICL_EAGAIN) {
         pml_fci_call();
         if (answer == FCI_ICL_EAGAIN)
             opal_progress();
+        coll_fci_look();
         answer = call_once(it);
     }
+    coll_fci_end_wait(before);
     pml_fci_call();
+    if (answer == FCI_ICL_ETRUNC)
+        coll_fci_tell_lengths(module, -1, it->what.bytes);
     if (answer == FCI_ICL_DONE)
         return OMPI_SUCCESS;
     return answer == FCI_ICL_EUNSUPPORTED ? OMPI_ERR_NOT_SUPPORTED : coll_fci_fail(it, answer);
@@ -58,11 +87,12 @@ int coll_fci_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
     coll_fci_call it;  /* what a barrier needs of it */
+    coll_fci_note(own, COLL_FCI_BARRIER, 0);
     it.what.kind = FCI_ICL_BARRIER;
     it.group = &own->called;
     it.comm = comm;
     if (!coll_fci_has_group(own, comm))
-        return COLL_FCI_PASS(own, barrier, comm);
+        return GO_BELOW(own, barrier, comm);
     return run(&it);
 }
 
@@ -70,7 +100,10 @@ static int broadcast(coll_fci_call *it)
 {
     const size_t bytes = it->what.bytes;
     const int error = run(it);
-    return error == OMPI_SUCCESS && it->what.bytes != bytes ? MPI_ERR_TRUNCATE : error;
+    if (OPAL_LIKELY(error != OMPI_SUCCESS || it->what.bytes == bytes))
+        return error;
+    coll_fci_tell_lengths(module_of(it), (int) it->what.root, it->what.bytes);
+    return MPI_ERR_TRUNCATE;
 }
 
 /* Data that do not lie together are packed at the root, and unpacked elsewhere. */
@@ -105,6 +138,7 @@ int coll_fci_bcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
     it.what.bytes = coll_fci_bytes_of(count, datatype);
     it.group = &own->called;
     it.comm = comm;
+    coll_fci_note(own, COLL_FCI_BCAST, it.what.bytes);
     if (it.what.bytes == 0)
         return OMPI_SUCCESS;
     if (coll_fci_has_group(own, comm) && it.what.bytes <= own->called.limits.broadcast) {
@@ -116,7 +150,7 @@ int coll_fci_bcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
         }
     }
     return error != OMPI_ERR_NOT_SUPPORTED ? error
-        : COLL_FCI_PASS(own, bcast, buffer, count, datatype, root, comm);
+        : GO_BELOW(own, bcast, buffer, count, datatype, root, comm);
 }
 
 /* --- reductions --- */
@@ -192,11 +226,12 @@ int coll_fci_allreduce(const void *from, void *to, int count, ompi_datatype_t *d
                        mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
+    coll_fci_note(own, COLL_FCI_ALLREDUCE, coll_fci_bytes_of(count, datatype));
     if (count == 0)
         return OMPI_SUCCESS;
     if (!coll_fci_has_group(own, comm) ||
         !coll_fci_takes_reduction(&own->called, op, count, datatype))
-        return COLL_FCI_PASS(own, allreduce, from, to, count, datatype, op, comm);
+        return GO_BELOW(own, allreduce, from, to, count, datatype, op, comm);
     return reduce(own, comm, ALL, from, to, count, datatype, op);
 }
 
@@ -205,11 +240,12 @@ int coll_fci_reduce(const void *from, void *to, int count, ompi_datatype_t *data
                     mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
+    coll_fci_note(own, COLL_FCI_REDUCE, coll_fci_bytes_of(count, datatype));
     if (count == 0)
         return OMPI_SUCCESS;
     if (!coll_fci_has_group(own, comm) ||
         !coll_fci_takes_reduction(&own->called, op, count, datatype))
-        return COLL_FCI_PASS(own, reduce, from, to, count, datatype, op, root, comm);
+        return GO_BELOW(own, reduce, from, to, count, datatype, op, root, comm);
     return reduce(own, comm, (uint32_t) root, from, to, count, datatype, op);
 }
 
@@ -273,11 +309,12 @@ int coll_fci_gather(const void *from, int from_count, ompi_datatype_t *from_type
                       : coll_fci_bytes_of(from_count, from_type) },
         .group = &own->called, .comm = comm
     };
+    coll_fci_note(own, COLL_FCI_GATHER, it.what.bytes);
     if (it.what.bytes == 0)
         return OMPI_SUCCESS;
     if (!takes_gather(own, comm, it.what.bytes))
-        return COLL_FCI_PASS(own, gather, from, from_count, from_type, to, to_count, to_type, root,
-                             comm);
+        return GO_BELOW(own, gather, from, from_count, from_type, to, to_count, to_type, root,
+                        comm);
     if (from == MPI_IN_PLACE)
         return gather(&it, (char *) to + root * (ptrdiff_t) span_of(to_count, to_type), to_count,
                       to_type, to, to_count, to_type);
@@ -294,11 +331,11 @@ int coll_fci_allgather(const void *from, int from_count, ompi_datatype_t *from_t
                   .bytes = coll_fci_bytes_of(to_count, to_type) },
         .group = &own->called, .comm = comm
     };
+    coll_fci_note(own, COLL_FCI_ALLGATHER, it.what.bytes);
     if (it.what.bytes == 0)
         return OMPI_SUCCESS;
     if (!takes_gather(own, comm, it.what.bytes))
-        return COLL_FCI_PASS(own, allgather, from, from_count, from_type, to, to_count, to_type,
-                             comm);
+        return GO_BELOW(own, allgather, from, from_count, from_type, to, to_count, to_type, comm);
     if (from == MPI_IN_PLACE)
         return gather(&it, (char *) to + ompi_comm_rank(comm) *
                       (ptrdiff_t) span_of(to_count, to_type), to_count, to_type, to, to_count,

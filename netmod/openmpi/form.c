@@ -29,6 +29,7 @@ static void leave(coll_fci_group *it)
 
 void coll_fci_leave_groups(coll_fci_module *module)
 {
+    coll_fci_forget(module);
     leave(&module->called);
     leave(&module->begun);
 }
@@ -75,6 +76,8 @@ bool coll_fci_form_groups(coll_fci_module *module, ompi_communicator_t *comm)
     members = calloc((size_t) ompi_comm_size(comm), sizeof *members);
     formed = members != NULL && find_members(comm, members) &&
         form(&module->called, comm, members, key, SIZE_MAX);
+    if (formed)
+        coll_fci_know(module, comm, key);
     if (formed)
         (void) form(&module->begun, comm, members, BEGUN_KEY | key, COLL_FCI_BEGUN_BYTES);
     free(members);
