@@ -216,6 +216,30 @@ def wireguard(settings):
         settings.transport == "fci" else failed("not at 10.78.0.1 (wg0): " + ran.last_line())
 
 
+HIDE = """for each in $(ldconfig -p | sed -n 's/.*libcrypto\\.so\\.[13].* => //p'); do
+    mount --bind /dev/null "$each" || exit
+done"""
+
+
+def unsealed(settings):
+    """One host has no library that seals: nothing goes by multicast, and that host says why."""
+    if settings.transport == "fci":
+        return skipped("libfabric has no such collectives")
+    with lab.instead(settings, RANKS):
+        hidden = settings.lab.shell("n3", "sh", "-c", HIDE, root=True)
+        if hidden.returncode:
+            return failed("n3: " + hidden.stderr.strip())
+        job = Job(settings)
+        job.end.touch()  # one round of broadcasts
+        ran, _ = job.during(lambda: None)
+    said = sentences(ran, "broadcasts go by TCP alone")
+    if wrong_with(ran):
+        return failed(wrong_with(ran))
+    if list(said.values()) != [1] or counted(ran, "hints_sent"):
+        return failed(f"said {said}, {counted(ran, 'hints_sent')} sent")
+    return passed(f"rank {list(said)[0]} says why")
+
+
 def named(settings):
     """Each test that SECURITY.md names is there."""
     names = set(re.findall(r"`((?:security|hosts)/[\w*-]+|\w+)`",
@@ -234,6 +258,7 @@ def cases(settings):
     if not settings.lab or not settings.over_our_build:
         return
     yield Case("named", lambda: named(settings))
+    yield Case("unsealed", lambda: unsealed(settings))
     yield Case("wireguard", lambda: wireguard(settings))
     for host in ("n1", f"n{RANKS + 1}"):
         name = "host-of-the-job" if host == "n1" else "other-host"
