@@ -249,7 +249,9 @@ int pml_fci_error(int code, fci_icl_peer peer)
     if (code == FCI_ICL_ENOMEM)
         return MPI_ERR_NO_MEM;
     if (reason == NULL || *reason == '\0')
-        reason = fci_icl_strerror(code);
+        reason = code == FCI_ICL_EPEER
+            ? "it has closed, or another rank, which told this one, has lost it and says why"
+            : fci_icl_strerror(code);
     if (!lost) {
         opal_output(0, "fci: a message failed: %s", reason);
     } else if (is_news(peer)) {
