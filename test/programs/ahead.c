@@ -5,7 +5,7 @@
  *   ahead MODE COUNT
  *
  * Modes: send, rsend, isend, irsend, bsend, ibsend, each waited for, and persistent ones: start,
- * bstart. COUNT messages of few bytes and fewer of many, in one piece and in many; each is looked
+ * bstart. COUNT messages of four bytes, and fewer of others, in one piece and in many; each is looked
  * at. Prints "ahead: all right". */
 #include <mpi.h>
 #include <stdio.h>
@@ -97,7 +97,8 @@ int main(int argc, char **argv) {
     while (how < known && argc == 3 && strcmp(modes[how].name, argv[1]) != 0) ++how;
     if (how == known || argc != 3) MPI_Abort(MPI_COMM_WORLD, 2);
     for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; ++i) {
-        const int few = atoi(argv[2]), count = lengths[i] <= FEW ? few : few * FEW / lengths[i];
+        const int many = atoi(argv[2]), few = lengths[i] == 4 ? many : many / 5;
+        const int count = lengths[i] <= FEW ? few : many * FEW / lengths[i];
         for (int step = 1; step <= 2; ++step) all(how, rank ^ 1, lengths[i], step, count);
     }
     if (rank == 0) puts("ahead: all right");

@@ -123,11 +123,13 @@ def docker(settings):
         return wire(settings)
 
 
-def refused(settings, says, limit=ENDED, **variables):
-    """What the variables say cannot be done: the job ends, and somebody says why."""
+def refused(settings, says, limit=ENDED, begins=(), **variables):
+    """What the variables say cannot be done: the job ends, and somebody says why. `begins`: the
+    collective with which the program does; none: with messages."""
     where, binary = alltoall(settings)
     options = [word for name in variables for word in settings.exporting(name)]
-    command, env = settings.mpirun(2 * settings.lab.hosts, [binary, 8, 1], options=options)
+    command, env = settings.mpirun(2 * settings.lab.hosts, [binary, 8, 1, *begins],
+                                   options=options)
     ran = run(command, cwd=where, timeout=limit, env={**env, **variables})
     said = ran.err + ran.out
     if ran.timed_out or not ran.code or ran.left:
@@ -139,7 +141,7 @@ def refused(settings, says, limit=ENDED, **variables):
 
 
 FIREWALL = """nft add table inet own && nft 'add chain inet own in {{ type filter hook input priority 0; }}' &&
-nft add rule inet own in tcp dport {ports} drop"""
+nft add rule inet own in tcp dport {ports} {does}"""
 DEAF = ("nft add table inet deaf && "
         "nft 'add chain inet deaf in { type filter hook input priority 0; }' && "
         "nft add rule inet deaf in ip daddr 239.255.0.0/16 drop")
@@ -148,18 +150,29 @@ LOSES = ("nft add table inet loses && "
          "nft add rule inet loses in ip daddr 239.255.0.0/16 numgen random mod 3 == 0 drop")
 
 
-def firewall(settings):
-    """One on each host that drops what comes to the ports of FCI."""
+def firewall(settings, does="drop", says=("does not answer", "`nc -vz 10.77.0."), begins=()):
+    """One on each host that keeps out what comes to the ports of FCI."""
     if not shutil.which("nft", path=os.environ["PATH"] + ":/usr/sbin"):
         return skipped("needs nft")
     ports = "41000-41009"
     with lab.instead(settings, 2) as hosts:
         for host in hosts.status():
-            made = hosts.shell(host, "sh", "-c", FIREWALL.format(ports=ports), root=True)
+            made = hosts.shell(host, "sh", "-c", FIREWALL.format(ports=ports, does=does), root=True)
             if made.returncode:
                 return skipped("no rule can be made: " + made.stderr.strip())
-        return refused(settings, ["does not answer", "`nc -vz 10.77.0."],
-                       limit=SILENT + 2 * ENDED, FCI_PORTS=ports)
+        return refused(settings, says, SILENT + 2 * ENDED, begins, FCI_PORTS=ports)
+
+
+def first_collectives(settings):
+    """What is said where messages come first is said where a collective does."""
+    does = {"barrier": ("drop", ["does not answer"]),
+            "bcast": ("reject with tcp reset", ["nobody listens at 10.77.0."]),
+            "allreduce": ("reject with tcp reset", ["nobody listens at 10.77.0."])}
+    for begins, (way, says) in does.items():
+        verdict = firewall(settings, way, says, [begins])
+        if verdict.status != "pass":
+            return verdict if verdict.status == "skip" else failed(f"{begins}: {verdict.detail}")
+    return passed(f"{len(does)} of them")
 
 
 def peers_told(settings, ranks):
@@ -460,6 +473,7 @@ def cases(settings):
     yield Case("few-ports", lambda: refused(settings, ["no port of FCI_PORTS=41000 is free at 10.77."],
                                             FCI_PORTS="41000"))
     yield Case("firewall", lambda: firewall(settings))
+    yield Case("firewall-collectives", lambda: first_collectives(settings))
     yield Case("collectives", lambda: collectives(settings))
     yield Case("hints", lambda: hints(settings))
     yield Case("long", lambda: long_broadcasts(settings))

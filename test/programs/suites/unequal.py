@@ -66,7 +66,7 @@ def files(two):
     return found
 
 
-def ends(settings, change, says, most):
+def ends(settings, change, says, most, begins=()):
     """The job, started by fci-run, after the second host was changed. `says`: what lines of the
     output hold, `most` of them."""
     where, binary = hosts.alltoall(settings)
@@ -76,8 +76,8 @@ def ends(settings, change, says, most):
             return failed("n2: " + done.stderr.strip())
         before = files(two)
         command, env = hosts.fci_run(settings)
-        ran = run([*command, "--hosts", "n1:2,n2:2", str(binary), "8", "1"], cwd=where, env=env,
-                  timeout=LIMIT)
+        ran = run([*command, "--hosts", "n1:2,n2:2", str(binary), "8", "1", *begins], cwd=where,
+                  env=env, timeout=LIMIT)
         left = ran.left + sorted(files(two) - before)
     told = [line for line in (ran.err + ran.out).splitlines() if re.search(says, line)]
     if ran.timed_out or not ran.code:
@@ -100,12 +100,12 @@ def without(settings):
     return ends(settings, hide, says, 1)
 
 
-def other(settings):
+def other(settings, begins=()):
     """Open MPI shows one sentence of all that its component says; of others each rank says one."""
     made, there = other_version(settings), library(settings)
     most = {"fci-openmpi": 1}.get(settings.transport, RANKS)
     return ends(settings, f"mount --bind {shlex.quote(str(made))} {shlex.quote(str(there))}",
-                r"at 10\.77\.0\.\d.* differ in their version of FCI: .*; install the same", most)
+                r"at 10\.77\.0\.\d.* differ in their version of FCI: .*; install the same", most, begins)
 
 
 def cases(settings):
@@ -113,3 +113,4 @@ def cases(settings):
         return
     yield Case("without", lambda: without(settings))
     yield Case("other-version", lambda: other(settings))
+    yield Case("other-version-collective", lambda: other(settings, ["allreduce"]))
