@@ -62,14 +62,11 @@ bool Multicast::can_seal() noexcept try {
     if (library_) return true;
     library_ = host::Libcrypto::open(&why_not_);
     if (library_) return true;
-    log::hint_once(
-        true,
-        "broadcasts go by TCP alone, as nothing is sent by multicast that is not sealed\n"
-        "  cause    OpenSSL's library cannot be used: " +
-            why_not_ +
-            "\n"
-            "  remedy   install it on all hosts (Debian: libssl3); or say that it is not "
-            "wanted: FCI_MULTICAST=off");
+    log::hint_once(true,
+                   "broadcasts go by TCP alone, as nothing is sent by multicast that is not sealed\n"
+                   "  cause    OpenSSL's library cannot be used: " + why_not_ + "\n"
+                   "  remedy   install it on all hosts (Debian: libssl3); or say that it is not "
+                   "wanted: FCI_MULTICAST=off");
     return false;
 } catch (const std::bad_alloc&) {
     return false;
@@ -187,7 +184,8 @@ Status Multicast::send_at_once(unsigned lane, std::span<const std::byte> sealed)
         return Status::ok;
     }
     if (is_for_now(static_cast<int>(-sent))) return Status::again;
-    if (is_burst) return Status::unsupported;
+    // A firewall of this host's says nothing about bursts.
+    if (is_burst && sent != -EPERM) return Status::unsupported;
     return Status::ok;  // it is lost, like one that a switch drops
 }
 

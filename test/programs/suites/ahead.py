@@ -39,10 +39,9 @@ def held(settings, mode):
 
 
 def cases(settings):
-    if settings.transport not in ("fci-openmpi", "stock"):
+    if settings.transport != "fci-openmpi":
         return
     for mode in MODES:
         yield Case(mode, lambda mode=mode: local(settings, mode))
-    if settings.transport == "fci-openmpi":
-        for mode in ("isend", "start"):
-            yield Case(f"held-{mode}", lambda mode=mode: held(settings, mode))
+    for mode in ("isend", "start"):
+        yield Case(f"held-{mode}", lambda mode=mode: held(settings, mode))
