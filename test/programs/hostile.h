@@ -1,6 +1,7 @@
 /* hostile.h: what a datagram of FCI looks like to a stranger (drivers/multicast/datagram.h). */
 #pragma once
 
+#include <assert.h>
 #include <stdint.h>
 
 enum { DATAGRAM_MOST = 1472, LANES = 4 };
@@ -13,4 +14,4 @@ struct heading {
     uint32_t offset, total;
     uint8_t tag[16];
 };
-_Static_assert(sizeof(struct heading) == 56, "as it is sent");
+static_assert(sizeof(struct heading) == 56, "as it is sent");
