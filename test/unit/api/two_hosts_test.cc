@@ -95,6 +95,9 @@ std::uint64_t met(const Context& context) {
     return process.messages().engine().counters.peers_attached;
 }
 
+/// For messages that may wait until their receiver was met.
+const std::vector<char> kOneByte(1);
+
 /// In a process of its own, with the cards of some that began before it: it meets the first, says
 /// its card, meets the others, and hears what comes until it has lost one. Then it ends without a
 /// word, as a program does whose errors are fatal.
@@ -112,7 +115,7 @@ struct Rank {
             Limit limit("a death");
             for (std::size_t i = 0; i < others.size(); ++i) {
                 (void)fci_icl_add_peer(self.get(), others[i].data(), &peers[i]);
-                (void)send(self, peers[i], 1, std::vector<char>(1));
+                (void)send(self, peers[i], 1, kOneByte);
                 while (met(self) <= i && limit.holds()) fci_icl_progress(self.get());
                 if (i == 0) say_card();
             }
@@ -124,8 +127,9 @@ struct Rank {
             }
             _exit(1);
         }
+        close(ends[1]);  // so that a child which ends too early is heard of
         EXPECT_EQ(read(ends[0], card.data(), card.size()), static_cast<ssize_t>(card.size()));
-        for (const int end : ends) close(end);
+        close(ends[0]);
     }
     ~Rank() {
         (void)kill(process, SIGKILL);
@@ -149,7 +153,7 @@ TEST(TwoHosts, reason__of_one_that_ended_after_a_loss_names_the_first_one) {
     while (!arrived(self, 1) && limit.holds()) fci_icl_progress(self.get());
     fci_icl_peer peer = 0;
     ASSERT_EQ(fci_icl_add_peer(self.get(), between.card.data(), &peer), FCI_ICL_OK);
-    ASSERT_GE(send(self, peer, 2, std::vector<char>(1)), 0);
+    ASSERT_GE(send(self, peer, 2, kOneByte), 0);
     victim.reset();
     std::string reason;
     while (reason.empty() && limit.holds()) {
