@@ -63,7 +63,7 @@ bool Multicast::can_seal() noexcept try {
     library_ = host::Libcrypto::open(&why_not_);
     if (library_) return true;
     log::hint_once(true,
-                   "broadcasts go by TCP alone, as nothing is sent by multicast that is not sealed\n"
+                   "broadcasts go by TCP alone, as nothing goes by multicast that is not sealed\n"
                    "  cause    OpenSSL's library cannot be used: " + why_not_ + "\n"
                    "  remedy   install it on all hosts (Debian: libssl3); or say that it is not "
                    "wanted: FCI_MULTICAST=off");

@@ -5,8 +5,8 @@
  *   ahead MODE COUNT
  *
  * Modes: send, rsend, isend, irsend, bsend, ibsend, each waited for, and persistent ones: start,
- * bstart. COUNT messages of four bytes, and fewer of others, in one piece and in many; each is looked
- * at. Prints "ahead: all right". */
+ * bstart. COUNT messages of four bytes, and fewer of others, in one piece and in many; each is
+ * looked at. Prints "ahead: all right". */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
