@@ -7,12 +7,14 @@
 #include <ompi/errhandler/errhandler.h>
 #include <opal/runtime/opal_progress.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ASKED_AFTER 3.0     /* seconds; and again after as many more */
 #define LOOK_EVERY 16u      /* turns */
 #define IDLE_MOST 16u       /* turns */
 #define ASKED_MOST 128      /* members, the lowest */
 #define MESSAGE 1u          /* the number of the active message */
+#define SAYING_MS 200
 
 typedef struct {
     uint64_t key;           /* the communicator's */
@@ -111,6 +113,9 @@ void coll_fci_tell_lengths(const coll_fci_module *module, int rank, size_t bytes
                 "say the same: look for a count or a datatype that differs.", names[mine->kind],
                 module->comm->c_name, who, how_many, ompi_comm_rank(module->comm),
                 (size_t) mine->bytes);
+    /* The job most often ends of it, and what a launcher has not brought from a host by then is
+     * lost. */
+    (void) usleep(SAYING_MS * 1000);
 }
 
 /* Nobody can take back what the others of the collective have done, so the job ends even if errors
