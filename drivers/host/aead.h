@@ -24,11 +24,11 @@ public:
     ~Aead() { library_.context_free(context_); }
 
     /// `out` has as many bytes as `data`, and may be the same ones. A nonce must never come twice
-    /// with one key: who has two such texts can read both, and forge others.
+    /// with one key: a stranger with two such texts can read both, and forge others.
     [[nodiscard]] bool seal(const Nonce& nonce, std::span<const std::byte> associated,
                             std::span<const std::byte> data, std::byte* out, Tag* tag) noexcept;
-    /// False: the one who made it has not this key, or it was changed; then what is at `out` is of
-    /// no use.
+    /// False: its maker has not this key, or it was changed; then the bytes at `out` are of no
+    /// use.
     [[nodiscard]] bool open(const Nonce& nonce, std::span<const std::byte> associated,
                             std::span<const std::byte> data, std::byte* out,
                             const Tag& tag) noexcept;

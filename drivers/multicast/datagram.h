@@ -4,7 +4,7 @@
 //   word     | from the beginning | read by
 //   cookie   |  0                 | the kernel's filter, before all else: of another job
 //   version  |  4                 | every version: the place of this stays
-//   magic    |  5                 | who looks for FCI in a capture
+//   magic    |  5                 | a dissector, which looks for FCI in a capture
 //   rank     |  6                 | whose address it must have come from; a part of the nonce
 //   name     |  8                 | the index table, and which key it is
 //   serial   | 16                 | a part of the nonce: counts the sender's datagrams of this
@@ -57,7 +57,7 @@ struct Datagram {
     Heading heading;
     std::span<std::byte> data;
 };
-/// Nothing: it is none of this job and version. Who wrote it is not known yet.
+/// Nothing: it is none of this job and version. Its sender is not known yet (seal.h).
 [[nodiscard]] std::optional<Datagram> read_datagram(std::uint32_t cookie,
                                                     std::span<std::byte> bytes) noexcept;
 

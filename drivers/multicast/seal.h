@@ -1,8 +1,8 @@
 // Seal: the hints of one group as this process sends and hears them, encrypted and authenticated
 // with the group's key, which no process outside of the group has.
 //
-// A nonce is the sender's rank and the count of its datagrams in this group, whatever lane these
-// take, and also where the same bytes go out again: so none comes twice. The numbers of hints would
+// A nonce is the sender's rank and the count of its datagrams in this group, over all lanes, and
+// also where the same bytes go out again: so none comes twice. The numbers of hints would
 // not do: a burst that the kernel refused is sealed again, and by then its memory may have other
 // bytes.
 #pragma once

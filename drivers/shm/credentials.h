@@ -3,10 +3,10 @@
 // A process may give its rights away after it was opened (setuid). Its listening socket keeps the
 // user that opened it, in its name and in what the kernel says of it to those who connect; to those
 // to whom the process connects the kernel names the user of that moment. So:
-//  - Who goes out looks for the user that opened this process, and takes the listener's word alone:
+//  - A process that goes out looks for its own opening user, and believes the listener's socket:
 //    no other user can have made that socket.
-//  - Who comes in as the user that opened this process, while that is still its user, is let in.
-//  - Who comes in otherwise has to say this process's incarnation, which only the cards of the job
+//  - A guest of the user that opened this process, while that is still its user, is let in.
+//  - Any other guest has to say this process's incarnation, which only the cards of the job
 //    tell, and to be the very process that listens at the card of its knock, which has to have been
 //    opened by the same user as this one. So no third user gets in; neither do the other processes
 //    of the user whose rights this process has taken on, which may not look into it by the kernel's

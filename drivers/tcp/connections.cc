@@ -195,7 +195,7 @@ void Connections::end(nhi::PeerId id, ddi::Notice notice) noexcept try {
 
 void Connections::tell_of_loss(int rank) noexcept {
     for (const nhi::PeerId id : connected_) {
-        // Whoever has just come has heard nothing of this process, and is not felt yet.
+        // A peer that has just come has heard nothing of this process.
         if (peers_[id].state() != PeerState::attached) continue;
         peers_[id].peer->connection->say(loss_of(rank));
         after_write(id);
