@@ -46,24 +46,31 @@ protected:
         job_ = std::make_unique<Job>(std::move(contexts));
         job_->join();
     }
+    using Data = std::vector<std::vector<std::uint8_t>>;  // by rank
+
+    /// One of rank 0, that each calls with its own length: what each answers in the end.
+    std::vector<int> call(const std::vector<std::size_t>& bytes, Data& data) {
+        std::vector<int> answers(kHosts, FCI_ICL_EAGAIN);
+        for (Limit limit("a broadcast"); limit.holds();) {
+            for (unsigned rank = 0; rank < kHosts; ++rank) {
+                std::size_t length = bytes[rank];
+                Job::Member& one = job_->members[rank];
+                if (is_waiting(answers[rank])) {
+                    answers[rank] = group_broadcast(one.context.get(), one.group, 0,
+                                                    data[rank].data(), &length);
+                }
+                fci_icl_progress(one.context.get());
+            }
+            if (std::ranges::none_of(answers, is_waiting)) break;
+        }
+        return answers;
+    }
     /// So many, one after the other, of 16 bytes or of so many.
     void broadcast(unsigned times, std::size_t length = 16) {
         for (unsigned i = 0; i < times; ++i) {
-            std::vector<std::vector<std::uint8_t>> data(kHosts, std::vector<std::uint8_t>(length));
+            Data data(kHosts, std::vector<std::uint8_t>(length));
             for (std::uint8_t& byte : data[0]) byte = static_cast<std::uint8_t>(++next_);
-            std::vector<int> answers(kHosts, FCI_ICL_EAGAIN);
-            for (Limit limit("a broadcast"); limit.holds();) {
-                for (unsigned rank = 0; rank < kHosts; ++rank) {
-                    std::size_t bytes = length;
-                    Job::Member& one = job_->members[rank];
-                    if (is_waiting(answers[rank])) {
-                        answers[rank] = group_broadcast(one.context.get(), one.group, 0,
-                                                        data[rank].data(), &bytes);
-                    }
-                    fci_icl_progress(one.context.get());
-                }
-                if (std::ranges::none_of(answers, is_waiting)) break;
-            }
+            const std::vector<int> answers = call(std::vector<std::size_t>(kHosts, length), data);
             for (unsigned rank = 0; rank < kHosts; ++rank) {
                 EXPECT_EQ(answers[rank], FCI_ICL_DONE);
                 EXPECT_EQ(data[rank], data[0]);
@@ -133,20 +140,8 @@ TEST_F(Hinting, announced__another_length_than_the_caller_said) {
     for (const std::size_t other : {4'000u, 6'000u, 1u << 30}) {
         std::vector<std::size_t> bytes(kHosts, 5'000);
         bytes[2] = other;
-        std::vector<std::vector<std::uint8_t>> data(kHosts, std::vector<std::uint8_t>(6'000));
-        std::vector<int> answers(kHosts, FCI_ICL_EAGAIN);
-        for (Limit limit("a broadcast"); limit.holds();) {
-            for (unsigned rank = 0; rank < kHosts; ++rank) {
-                Job::Member& one = job_->members[rank];
-                std::size_t length = bytes[rank];
-                if (is_waiting(answers[rank])) {
-                    answers[rank] = group_broadcast(one.context.get(), one.group, 0,
-                                                    data[rank].data(), &length);
-                }
-                fci_icl_progress(one.context.get());
-            }
-            if (std::ranges::none_of(answers, is_waiting)) break;
-        }
+        Data data(kHosts, std::vector<std::uint8_t>(6'000));
+        const std::vector<int> answers = call(bytes, data);
         EXPECT_EQ(answers,
                   (std::vector<int>{FCI_ICL_DONE, FCI_ICL_DONE, FCI_ICL_ETRUNC, FCI_ICL_DONE}));
         broadcast(3, 5'000);  // and all goes on
