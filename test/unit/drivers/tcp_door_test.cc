@@ -64,16 +64,20 @@ TEST(tcp_door, callers__of_another_version_hear_which_one_this_is) {
     EXPECT_TRUE(party.listener.attached.empty());
 }
 
+/// A caller with this hello, but of another job or with other settings, is answered.
+bool hears_of_difference(Party& party, Hello hello, bool job, Hello* answer) {
+    if (job) hello.job = 78;
+    if (!job) hello.layout_digest = 5;
+    const Caller caller(party.device->card());
+    caller.say(&hello, sizeof hello);
+    return caller.hear(party, answer);
+}
+
 TEST(tcp_door, callers__that_disagree_hear_why) {
     Party party;
     for (const bool job : {true, false}) {
-        Hello hello = hello_to(party);
-        if (job) hello.job = 78;
-        if (!job) hello.layout_digest = 5;
-        const Caller caller(party.device->card());
-        caller.say(&hello, sizeof hello);
         Hello answer;
-        ASSERT_TRUE(caller.hear(party, &answer));
+        ASSERT_TRUE(hears_of_difference(party, hello_to(party), job, &answer));
         EXPECT_EQ(answer.verdict, Verdict::mismatch);
         EXPECT_EQ(answer.layout_digest, 0x1234u);
     }
@@ -88,12 +92,8 @@ TEST(tcp_door, callers__who_typed_the_place_and_differ_learn_nothing) {
     for (const bool job : {true, false}) {
         Hello hello = hello_to(party);
         hello.to.incarnation = 0;
-        if (job) hello.job = 78;
-        if (!job) hello.layout_digest = 5;
-        const Caller caller(party.device->card());
-        caller.say(&hello, sizeof hello);
         Hello answer;
-        ASSERT_TRUE(caller.hear(party, &answer));
+        ASSERT_TRUE(hears_of_difference(party, hello, job, &answer));
         Hello nothing{};
         nothing.magic = Hello::kMagic;
         nothing.verdict = Verdict::mismatch;
