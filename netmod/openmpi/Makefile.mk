@@ -39,9 +39,7 @@ openmpi-link: install-openmpiLTLIBRARIES
 uninstall-hook: openmpi-unlink
 openmpi-unlink:
 	rm -f '$(DESTDIR)$(openmpidir)/mca_coll_fci.so'
-# The component looks for it beside itself.
-openmpi_DATA = %D%/help-fci.txt
 
 endif HAVE_OPENMPI
 
-dist_noinst_DATA += %D%/mca_pml_fci.map %D%/help-fci.txt
+dist_noinst_DATA += %D%/mca_pml_fci.map

@@ -2,11 +2,7 @@
  * its number is asked for when it is first spoken to. */
 #include "netmod/openmpi/pml_fci.h"
 
-#include <dlfcn.h>
-#include <libgen.h>
 #include <ompi/proc/proc.h>
-#include <opal/util/show_help.h>
-#include <unistd.h>
 
 /* Of a process' endpoint: its peer number and one, so that NULL stays "unknown". */
 #define TO_ENDPOINT(peer) ((void *) ((uintptr_t) (peer) + 1))
@@ -201,27 +197,6 @@ static void name_peer(fci_icl_peer peer, char *text, size_t size)
             snprintf(text, size, "rank %d of MPI_COMM_WORLD", rank);
 }
 
-/* Once, as it is most often the same with all peers of a host. mpirun shows the sentence of one
- * process, and how many others have it. */
-static void say_mismatch(const char *name, const char *reason)
-{
-    static bool is_said;
-    Dl_info self;
-    char host[256] = "";
-    if (is_said)
-        return;
-    is_said = true;
-    if (dladdr(&mca_pml_fci_component, &self) != 0) {
-        char *const file = strdup(self.dli_fname);
-        if (file != NULL)
-            (void) opal_show_help_add_dir(dirname(file));
-        free(file);
-    }
-    (void) gethostname(host, sizeof host - 1);
-    opal_show_help("help-fci.txt", "mismatch", false, ompi_comm_rank(&ompi_mpi_comm_world.comm),
-                   host, name, reason);
-}
-
 /* Whether this is the first time that this is asked for this peer. */
 static bool is_news(fci_icl_peer peer)
 {
@@ -236,6 +211,18 @@ static bool is_news(fci_icl_peer peer)
         said[count++] = peer;
     }
     return true;
+}
+
+/* Another version is said of one peer only: most often all of its host have it. opal_show_help()
+ * would say it once for the job, but mpirun loses some of its messages where the job ends at once. */
+static void say_lost(bool is_mismatch, const char *name, const char *reason)
+{
+    static bool is_said;
+    if (!is_mismatch)
+        opal_output(0, "fci: lost %s: %s", name, reason);
+    else if (!is_said)
+        opal_output(0, "fci: cannot speak to %s: %s", name, reason);
+    is_said = is_said || is_mismatch;
 }
 
 int pml_fci_error(int code, fci_icl_peer peer)
@@ -256,10 +243,7 @@ int pml_fci_error(int code, fci_icl_peer peer)
         opal_output(0, "fci: a message failed: %s", reason);
     } else if (is_news(peer)) {
         name_peer(peer, name, sizeof name);
-        if (code == FCI_ICL_EMISMATCH)
-            say_mismatch(name, reason);
-        else
-            opal_output(0, "fci: lost %s: %s", name, reason);
+        say_lost(code == FCI_ICL_EMISMATCH, name, reason);
     }
     return lost ? PML_FCI_PEER_LOST : MPI_ERR_OTHER;
 }
