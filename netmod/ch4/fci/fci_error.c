@@ -18,20 +18,17 @@ static void name_rank(uint32_t peer, char *text, size_t size)
 /* Hydra ends at the first abort, and drops what it has not read by then. */
 #define LAUNCHER_READS_US 50000
 
-/* No connection came about. As an error of a collective the reason may drown in what MPICH makes of
- * the requests that are left, so it is said here, once. Processes of a world that have two versions
- * of FCI never get on with each other, and the job ends. */
-static void say_apart(int code, const char *rank, const char *reason)
+/* Most programs end of it, and then the launcher drops the sentences of MPICH's abort now and then;
+ * of a collective the reason may drown in what MPICH makes of the requests that are left. So it is
+ * said here, once. */
+static void say_lost(const char *what, const char *rank, const char *reason)
 {
     static bool is_said;
     if (!is_said) {
-        fprintf(stderr, "fci: cannot speak to %s%s\n", rank, reason);
+        fprintf(stderr, "fci: %s %s%s\n", what, rank, reason);
         usleep(LAUNCHER_READS_US);
     }
     is_said = true;
-    if (code == FCI_ICL_EMISMATCH && *rank != '\0')
-        MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, 1,
-                   "fci: ranks of one job cannot speak to each other");
 }
 
 /* MPICH's script that collects error messages wants classes and texts as literals. */
@@ -46,8 +43,12 @@ int MPIDI_FCI_error(int code, uint32_t peer)
     if (reason == NULL || *reason == '\0')
         reason = fci_icl_strerror(code);
     name_rank(peer, rank, sizeof rank);
-    if (gone && code != FCI_ICL_EPEER)
-        say_apart(code, rank, reason);
+    if (gone)
+        say_lost(code == FCI_ICL_EPEER ? "lost" : "cannot speak to", rank, reason);
+    /* Processes of a world that have two versions of FCI never get on with each other. */
+    if (code == FCI_ICL_EMISMATCH && *rank != '\0')
+        MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, 1,
+                   "fci: ranks of one job cannot speak to each other");
     if (gone)
         return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                                     MPIX_ERR_PROC_FAILED, "**fci_nm_peer", "**fci_nm_peer %s %s",
