@@ -38,6 +38,7 @@ dist_check_SCRIPTS += \
 	test/tools/metrics \
 	test/tools/mutants \
 	test/tools/network \
+	test/tools/pipeline \
 	test/tools/pypi \
 	test/tools/remember \
 	test/tools/segments

@@ -16,6 +16,11 @@ def blank(text):
     return TOKENS.sub(put, text)
 
 
+def without_comments(text):
+    """Literals stay; line ends inside comments do not."""
+    return TOKENS.sub(lambda match: match.group(0) if match.group(0)[0] != "/" else " ", text)
+
+
 def without_directives(text):
     """Of an #if only the first branch, so that the braces pair."""
     lines, dropping, continued = [], [], False

@@ -12,9 +12,13 @@ import subprocess
 import time
 from pathlib import Path
 
+import cxx
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 # What all that is built depends on, whatever is built on it.
-CORE = ("configure.ac", "Makefile.am", "m4", "libfci.map", "fci_core", "drivers", "tools")
+CORE = ("configure.ac", "Makefile.am", "m4", "libfci.map", "fci_core", "drivers")
+SOURCES = {".cc", ".c", ".h"}  # what a comment says changes nothing of them
+PAGES = {".md", ".1", ".5", ".7", ".pyc"}
 # Variables that change what is compiled or run.
 VARIABLES = ("CXXFLAGS", "CFLAGS", "CPPFLAGS", "LDFLAGS", "CONFIGURE_ARGS")
 
@@ -41,7 +45,7 @@ def surroundings():
             platform.release(), processor(), str(len(os.sched_getaffinity(0))),
             *(f"{name}={os.environ.get(name, '')}" for name in VARIABLES),
             *(f"{name}={value}" for name, value in sorted(os.environ.items())
-              if name.startswith("FCI_"))]
+              if name.startswith("FCI_") and name != "FCI_TEST_SEED")]
 
 
 def files(paths):
@@ -49,17 +53,27 @@ def files(paths):
         if not (ROOT / path).exists():
             raise FileNotFoundError(f"{path}: covered by a suite, but not there")
         inside = [ROOT / path] if (ROOT / path).is_file() else (ROOT / path).rglob("*")
-        yield from (each for each in inside if each.is_file() and each.suffix != ".pyc")
+        yield from (each for each in inside if each.is_file() and each.suffix not in PAGES)
+
+
+def built(path):
+    """Of a file what is built: of a source neither comments, nor empty lines, nor how it is indented."""
+    text = path.read_bytes()
+    if path.suffix not in SOURCES:
+        return text
+    code = cxx.without_comments(text.decode(errors="replace"))
+    return "\n".join(filter(None, map(str.strip, code.split("\n")))).encode()
 
 
 def content(covers, more=()):
-    """A hash of the files below `covers`, of their names and modes, and of the surroundings."""
+    """A hash of what is built of the files below `covers`, of their names and modes, and of the
+    surroundings."""
     total = hashlib.sha256()
     for text in (*surroundings(), *more):
         total.update(text.encode() + b"\0")
     for path in sorted(set(files(covers))):
         total.update(f"{path.relative_to(ROOT)} {path.stat().st_mode & 0o111}\0".encode())
-        total.update(path.read_bytes() + b"\0")
+        total.update(built(path) + b"\0")
     return total.hexdigest()[:16]
 
 

@@ -1,0 +1,198 @@
+"""Which steps a run has: all that must hold for every change, and some of it by turns."""
+
+import shutil
+
+from ledger import memory
+from step import Step
+
+SEEDS = 2000
+TURNS = 3  # what goes by turns is not left out more often than twice in a row
+# Steps that make what others use, whatever else is left out.
+MAKERS = {"build", "made", "asan-made", "mpich", "wheels"}
+# Whole programs in which time and chance have a part.
+BY_CHANCE = ["kill", "crowd", "underway", "ahead", "spawn", "copies"]
+# What the drivers do is the same by each plug.
+OF_THE_DRIVER = [f"hosts/{case}" for case in (
+    "docker", "no-network", "no-ports", "few-ports", "firewall*", "shown", "jobs", "wireshark")]
+OF_THE_PLUG = [f"hosts/{case}" for case in (
+    "wire", "fci-run", "collectives", "hints", "long", "killed*", "heirs", "silent*")] + [
+    "unequal", "launchers", "deaf", "security", "netpipe/check", "protocols/enhanced-mixed",
+    "underway", "ahead", "unlike"]
+QUICK_OVER_OPEN_MPI = ["--quick", "--maxnp", 4, "--timeout", 0.17, "--dirs",
+                       "attr,coll,comm,datatype,errhan,group,info,init,pt2pt,topo"]
+QUICK_OVER_HOSTS = ["--hosts", 2, "--quick", "--only", "coll/* 8", "--only", "pt2pt/* 4",
+                    "--only", "pt2pt/* 10", "--only", "pt2pt/huge_*", "--only", "pt2pt/*recv* 2",
+                    "--only", "pt2pt/mprobe"]
+OVER_MPICH = ["netpipe", "mpich", "flood", "spawn", "crowd", "ordinary", "protocols", "leftover",
+              "deaf", "calm/barrier*"]
+
+
+class Plan:
+    def __init__(self, ledger, is_full, mpich):
+        self.ledger, self.is_full, self.mpich = ledger, is_full, mpich
+        # Each run of a tree rolls dice of its own.
+        self.seed = ledger.commit.seed + 10 * SEEDS * ledger.runs
+        self.parts = []  # (unit, content, steps): the ledger is told of it where these pass
+
+    def steps(self):
+        return [*self.made(), *self.over_hosts(), *self.checked(), *self.seeds(),
+                *self.over_wheels(), *self.over_mpis(), *self.counts(), self.slices()]
+
+    def is_recalled(self, step):
+        """Whether it passed with this tree, in these surroundings, within a day."""
+        return not self.is_full and not step.has_chance and step.name not in MAKERS and \
+            step.name in self.ledger.steps
+
+    def turn(self, of, parts, steps=()):
+        """The part that was not run for longest."""
+        unit = self.ledger.oldest([f"{of}: {part}" for part in parts])[0]
+        part = unit.removeprefix(f"{of}: ")
+        self.parts.append((unit, "", steps or [f"{of}-{part}"]))
+        return part
+
+    def is_changed(self, of, paths, steps):
+        """Whether what it depends on most is another content than when all of it passed."""
+        unit, content = f"{of}: all", memory.content(paths)
+        is_changed = self.is_full or self.ledger.units.get(unit, {}).get("content") != content
+        if is_changed:
+            self.parts.append((unit, content, steps))
+        return is_changed
+
+    def concerns(self, what):
+        """Whether the commits since all passed here touch it."""
+        said = memory.output_of("test/harness/touches", what, self.ledger.green or "nothing")
+        return said.strip() != "no"
+
+    # --- what is made, and its tests ---
+
+    def made(self):
+        yield Step("build", "build", ["./bootstrap", "build"])
+        yield Step("made", "random programs, compiled",
+                   ["make", "-C", "build", "-j2", "simulation", "job_simulation"],
+                   needs=("build",))
+        yield Step("mpich", "MPICH 4.0.2 with FCI as its device", [".ci/mpich", self.mpich],
+                   cores=1, needs=("build",))
+        yield Step("asan-made", "random programs, sanitized",
+                   [".ci/sanitized", "asan", "simulation", "job_simulation"], needs=("build",))
+
+    def checked(self):
+        check = Step("check", "./bootstrap check", ["./bootstrap", "check"], cores=1,
+                     needs=("made",))
+        yield check
+        if self.is_recalled(check):
+            for transport in ("fci-openmpi", "fci"):
+                yield Step(f"chance-{transport}", f"time and chance, {transport}",
+                           ["test/programs/run", "--transport", transport, *BY_CHANCE],
+                           cores=1, needs=("build",), has_chance=True)
+        yield Step("mpich-headers", "the netmod against MPICH's headers, 4.0",
+                   ["test/mpich/mpich-headers", "fetch", "4.0", "--fci", "build/prefix",
+                    "--prefix", self.mpich], cores=1, needs=("mpich",))
+        yield Step("asan", "address and undefined-behaviour sanitizers",
+                   [".ci/sanitized", "asan", "check-sanitized"], cores=1, needs=("asan-made",))
+        if self.is_full or self.concerns("threads") or self.is_due("tsan"):
+            self.parts.append(("tsan", "", ["tsan"]))
+            yield Step("tsan", "thread sanitizer", [".ci/sanitized", "tsan", "check-threads"],
+                       cores=1, needs=("build",))
+        whole = self.is_full or self.concerns("build")
+        yield Step("tarball", "make distcheck" if whole else "list of the tarball",
+                   ["make", "-C", "build", "check-tarball" if whole else "check-tarball-list"],
+                   cores=1, needs=("check",))
+
+    def is_due(self, unit):
+        since = self.ledger.runs_since(unit)
+        return since is None or since >= TURNS
+
+    # --- random programs, and what comes over the wire ---
+
+    def seeds(self):
+        few, many = SEEDS // 20 * (10 if self.is_full else 1), SEEDS * (10 if self.is_full else 1)
+        yield self.seeded("seeds", "simulation", "simulation", many)
+        yield self.seeded("seeds-jobs", "job_simulation", "whole jobs", many)
+        yield self.seeded("seeds-shared", "simulation", "over shared memory", few, "--shared")
+        yield self.seeded("seeds-streams-asan", "simulation", "over streams, sanitized", few,
+                          "--streams")
+        yield self.seeded("seeds-streams", "simulation", "over streams", many, "--streams",
+                          sanitized=False)
+        yield self.seeded("seeds-mixed", "simulation", "half over shared memory", many, "--mixed",
+                          sanitized=False)
+        if shutil.which("clang++"):
+            yield Step("fuzz", "what comes over the wire, fuzzed", ["test/fuzz/run"], cores=1,
+                       needs=("build",), has_chance=True)
+
+    def seeded(self, name, program, title, count, *options, sanitized=True):
+        """The sanitizers see them once in a day."""
+        sanitized = sanitized and (self.is_full or "asan" not in self.ledger.steps)
+        return Step(name, f"{title}, {count} seeds from {self.seed}",
+                    [f"build{'-asan' if sanitized else ''}/{program}", *options,
+                     "--seeds", count, "--from", self.seed], cores=1,
+                    needs=("asan-made",) if sanitized else ("made",), has_chance=True)
+
+    # --- whole programs ---
+
+    def over_wheels(self):
+        yield Step("wheels", "Open MPI 5, MPICH 5, Intel MPI from wheels",
+                   ["test/programs/mpis", "install"], cores=1, needs=("build",))
+        names = ("openmpi5", "mpich5", "intel")
+        if not self.is_changed("programs", ["netmod/libfabric"], [f"programs-{n}" for n in names]):
+            names = (self.turn("programs", names),)
+        for name in names:
+            yield Step(f"programs-{name}", f"programs over {name}",
+                       ["test/programs/run", "--transport", f"fci-{name}"], cores=1,
+                       needs=("wheels",))
+
+    def over_hosts(self):
+        yield Step("hosts-8", "8 hosts, Open MPI's component",
+                   ["test/programs/run", "--transport", "fci-openmpi", "--hosts", 8,
+                    "hpcc/8-ranks", "hosts/wire"], cores=0, needs=("build",), has_chance=True)
+        plugs = ("fci-openmpi", "fci", "fci-mpich")
+        by = self.turn("hosts", plugs)
+        for plug in plugs:
+            cases = OF_THE_PLUG + (OF_THE_DRIVER if self.is_full or plug == by else [])
+            cases += [] if plug == "fci-mpich" else ["windows/hosts"]
+            yield Step(f"hosts-{plug}", f"2 hosts, {plug}",
+                       ["test/programs/run", "--transport", plug, "--mpich", self.mpich,
+                        "--hosts", 2, *cases], cores=0,
+                       needs=("mpich",) if plug == "fci-mpich" else ("build",), has_chance=True)
+
+    def over_mpis(self):
+        yield self.listed("openmpi-tests", "MPICH's tests over Open MPI's component",
+                          ["--prefix", "openmpi", *QUICK_OVER_OPEN_MPI], "netmod/openmpi")
+        yield Step("mpich-programs", "Debian's MPICH programs",
+                   ["test/programs/run", "--transport", "fci-mpich", "--mpich", self.mpich,
+                    *OVER_MPICH], cores=1, needs=("mpich",), has_chance=True)
+        yield self.listed("mpich-tests", "MPICH's own tests", ["--prefix", self.mpich, "--quick"],
+                          "netmod/ch4", "mpich-patches", cores=2)
+        yield self.listed("mpich-tests-hosts", "MPICH's own tests, 2 hosts",
+                          ["--prefix", self.mpich, *QUICK_OVER_HOSTS], "netmod/ch4",
+                          "mpich-patches", "test/programs/lab.py", cores=0,
+                          needs=("mpich-tests",))
+
+    def listed(self, name, title, words, *plug, cores=1, needs=("mpich",)):
+        """Tests of one of MPICH's lists: all of them where the plug or the protocols have changed
+        since all passed, else a third."""
+        part = []
+        if not self.is_changed(name, [*plug, "fci_core/mp", "test/mpich"], [name]):
+            third = self.turn(name, [f"third {each}" for each in range(TURNS)], [name])
+            part, title = ["--third", third[-1]], f"{title}, {third}"
+        return Step(name, title, ["test/harness/remember", "-".join([name, *part[1:]]), "@core",
+                                  *plug, "test/mpich", "--", "test/mpich/run", *words, *part],
+                    cores=cores, needs=needs)
+
+    # --- alone: what looks at the clock does more where the machine is slow, and is counted, too ---
+
+    def counts(self):
+        for name, title, needs, *words in (
+                ("instructions", "instructions of one short message", "build", "run", "build"),
+                ("openmpi-instructions", "instructions of Open MPI's calls", "build", "calls",
+                 "openmpi"),
+                ("mpich-instructions", "instructions of MPICH's calls", "mpich", "calls", "mpich",
+                 self.mpich)):
+            yield Step(name, title, [f"test/instructions/{words[0]}", *words[1:]], needs=(needs,),
+                       is_alone=True)
+
+    def slices(self):
+        seconds = [] if self.is_full else ["--seconds", 300]
+        return Step("full", "of --full, those that waited longest",
+                    ["python3", "-B", ".ci/pipeline/units.py", *seconds], cores=1,
+                    needs=("mpich", "wheels", "mpich-tests", "mpich-tests-hosts",
+                           "openmpi-tests"), has_chance=True)

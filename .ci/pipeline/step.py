@@ -1,0 +1,116 @@
+"""A step of continuous integration: one command, whose log says how many cases passed."""
+
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LOGS = ROOT / "build/log"
+COUNT = re.compile(r"^(\d+) passed, (\d+) failed\b", re.M)
+BEFORE = re.compile(r"^ *(\d+) more passed before with the same content$", re.M)
+NOTE = re.compile(r"^note: (.*)", re.M)
+COMPLAINT = re.compile(r"^\W*(?:not ok|fail|FAIL|ERROR:|\[  FAILED  \]|seed \d)|: Failure$|error: "
+                       r"|ERROR: |runtime error: |WARNING: ThreadSanitizer|could not|Traceback")
+LIMIT = 3600  # seconds; it ends what hangs
+
+
+@dataclass
+class Step:
+    name: str  # for --only, and of its log
+    title: str
+    command: list
+    cores: int = 2  # how many it keeps busy; 0: it waits most of the time, and runs beside others
+    needs: tuple = ()  # names of steps that make what it uses
+    has_chance: bool = False  # runs again, with other dice, where the rest of the tree is recalled
+    is_alone: bool = False  # nothing runs beside it
+    env: dict = field(default_factory=dict)
+
+
+@dataclass
+class Outcome:
+    passed: int = 0
+    failed: int = 0
+    before: int = 0  # cases that passed before with the same content, and were left out
+    seconds: float = 0.0
+    processor: float = 0.0
+    notes: list = field(default_factory=list)
+    complaints: list = field(default_factory=list)
+
+
+class Running:
+    """The commands that run now, so that all of them can be ended."""
+
+    def __init__(self):
+        self.lock, self.groups, self.is_ended = threading.Lock(), set(), False
+
+    def start(self, command, log, env):
+        with self.lock:
+            if self.is_ended:
+                raise RuntimeError("ended")
+            child = subprocess.Popen(
+                [str(word) for word in command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log,
+                stderr=subprocess.STDOUT, env={**os.environ, **env}, start_new_session=True)
+            self.groups.add(child.pid)
+        return child
+
+    def gone(self, child):
+        with self.lock:
+            self.groups.discard(child.pid)
+
+    def end(self):
+        with self.lock:
+            self.is_ended = True
+            for group in self.groups:
+                try:
+                    os.killpg(group, signal.SIGTERM)
+                except ProcessLookupError:
+                    pass
+
+
+running = Running()
+
+
+def counted(text, code):
+    """What a log says: its last count, or one case."""
+    counts = COUNT.findall(text)
+    passed, failed = map(int, counts[-1]) if counts else (int(code == 0), 0)
+    before = sum(map(int, BEFORE.findall(text)))
+    if code != 0 or passed + failed + before == 0:  # nothing ran
+        failed = max(failed, 1)
+    return Outcome(passed, failed, before, notes=NOTE.findall(text))
+
+
+def complaints_of(text):
+    lines = text.splitlines()
+    found = []
+    for number, line in enumerate(lines):
+        if COMPLAINT.search(line):
+            found += [each for each in range(number, min(number + 4, len(lines)))
+                      if each not in found]
+    return [lines[each][:300] for each in found[:60]] + ["| " + line[:300] for line in lines[-8:]]
+
+
+def run(step):
+    LOGS.mkdir(parents=True, exist_ok=True)
+    path, began = LOGS / f"{step.name}.log", time.monotonic()
+    with open(path, "wb") as log:
+        child = running.start(step.command, log, step.env)
+        clock = threading.Timer(LIMIT, os.killpg, (child.pid, signal.SIGKILL))
+        clock.start()
+        # Processor time of all that it started and waited for; other work does not add to it.
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        clock.cancel()
+        running.gone(child)
+    text = path.read_text(errors="replace")
+    outcome = counted(text, child.returncode)
+    outcome.seconds = time.monotonic() - began
+    outcome.processor = usage.ru_utime + usage.ru_stime
+    if outcome.failed:
+        outcome.complaints = [*complaints_of(text), f"see {path.relative_to(ROOT)}"]
+    return outcome

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""units: what .ci/run --full has and each other run has not, in units of a minute or two. Those that
+were not run for longest are run first; one that fails is run again by the next run.
+  units [--seconds N]   until N seconds have passed; default: all
+  units --list          names them, with when each passed"""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import step  # noqa: E402
+from ledger import KEPT, ROOT, Commit, Ledger  # noqa: E402
+
+MPICH = Path(os.environ.get("CI_MPICH") or KEPT / "mpich")
+HOURS_MOST = 3600
+DIRS = ("attr basic comm datatype errhan errors group impls info init io mpi_t part rma spawn threads "
+        "topo").split()
+LARGE = [f"{each}/{letter}*" for each in ("coll", "pt2pt") for letter in "abcdefghilmnoprstuvw"]
+
+
+def listed(*words):
+    """Cases that the programs have with --full only."""
+    said = subprocess.run(["test/programs/run", "--full", "--list", "--mpich", str(MPICH), *words],
+                          cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    return [line.split()[0] for line in said.splitlines() if line.endswith("(--full)")]
+
+
+def programs():
+    for transport in ("fci", "fci-openmpi", "fci-mpich", "fci-openmpi5", "fci-mpich5", "fci-intel"):
+        own = ["--transport", transport]
+        for case in listed(*own):
+            yield f"{transport} {case}", ["test/programs/run", "--full", *own, case]
+    for transport in ("fci-openmpi", "fci-mpich"):
+        for hosts in ("2", "4"):
+            own = ["--transport", transport, "--hosts", hosts]
+            # The strangers are the same whatever they meet.
+            suites = ["launchers"] + ["security"] * (own[1:] == ["fci-openmpi", "--hosts", "2"])
+            for case in listed(*own, *suites):
+                yield f"{transport} {hosts} hosts {case}", ["test/programs/run", "--full", *own, case]
+
+
+def mpich_lists():
+    for pattern in [*(f"{each}/*" for each in DIRS), *LARGE]:
+        yield f"mpich {pattern}", ["test/mpich/run", "--lines=20", "--prefix", MPICH, "--only",
+                                   pattern]
+    for pattern in LARGE:
+        yield f"mpich 2 hosts {pattern}", ["test/mpich/run", "--lines=20", "--hosts", "2",
+                                           "--prefix", MPICH, "--only", pattern]
+
+
+def others():
+    for release in ("4.2", "4.3", "5.0"):
+        yield f"mpich-headers {release}", [
+            "test/mpich/mpich-headers", "fetch", release, "--fci", "build/prefix"]
+    yield "README.md, on several hosts", ["test/tools/journeys"]
+    yield "MPICH 5", [".ci/mpich-5"]
+
+
+def everything():
+    units = dict([*programs(), *mpich_lists(), *others()])
+    return {unit: [*words, "--mpich", MPICH] if words[0] == "test/programs/run" else words
+            for unit, words in units.items()}
+
+
+def run(ledger, unit, words):
+    """How many cases passed and failed."""
+    name = "full-" + "".join(c if c.isalnum() else "-" for c in unit)
+    outcome = step.run(step.Step(name, unit, words))
+    ledger.keep_unit(unit, not outcome.failed, outcome.seconds)
+    print(f"{'FAIL' if outcome.failed else 'pass'}  {unit:50} {outcome.seconds:6.1f} s  "
+          f"{outcome.passed} passed, {outcome.failed} failed", flush=True)
+    for line in outcome.complaints:
+        print("    " + line)
+    return outcome.passed, outcome.failed
+
+
+def main():
+    words = sys.argv[1:]
+    ledger, units = Ledger(Commit(), counts=False), everything()
+    order = ledger.oldest(list(units))
+    if words == ["--list"]:
+        for unit in reversed(order):
+            known = ledger.units.get(unit)
+            print(f"{unit:60} " + (f"{known['commit']}, {known['seconds']:.0f} s" if known else
+                                   "never"))
+        return 0
+    if words and (words[0] != "--seconds" or len(words) != 2 or not words[1].isdecimal()):
+        print(__doc__)
+        return 2
+    ends = time.monotonic() + (float(words[1]) if words else HOURS_MOST * 24)
+    ran, counts = 0, [0, 0]
+    for unit in order:
+        left = ends - time.monotonic()
+        if left < 0 or (ran and ledger.units.get(unit, {}).get("seconds", 0) > left):
+            continue
+        counts = [a + b for a, b in zip(counts, run(ledger, unit, units[unit]))]
+        ran += 1
+    ages = [ledger.runs_since(unit) for unit in units]
+    never = sum(age is None for age in ages)
+    print(f"note: {ran} of {len(units)} units; " + (
+        f"{never} have not passed here yet" if never else f"the oldest {max(ages)} runs ago"))
+    print(f"{counts[0]} passed, {counts[1]} failed")
+    return 1 if counts[1] else 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("LC_ALL", "C.UTF-8")
+    sys.exit(main())
