@@ -214,7 +214,7 @@ static bool is_news(fci_icl_peer peer)
 }
 
 /* Another version is said of one peer only: most often all of its host have it. opal_show_help()
- * would say it once for the job, but mpirun loses some of its messages where the job ends at once. */
+ * would say it once for the job, but mpirun loses some of it where the job ends at once. */
 static void say_lost(bool is_mismatch, const char *name, const char *reason)
 {
     static bool is_said;
