@@ -142,8 +142,9 @@ def refused(settings, says, limit=ENDED, begins=(), **variables):
     return passed(f"{ran.seconds:.1f} s")
 
 
+# Answers come in, whatever port of the range the kernel took for a call from here.
 FIREWALL = """nft add table inet own && nft 'add chain inet own in {{ type filter hook input priority 0; }}' &&
-nft add rule inet own in tcp dport {ports} {does}"""
+nft 'add rule inet own in tcp dport {ports} tcp flags & (syn | ack) == syn {does}'"""
 DEAF = ("nft add table inet deaf && "
         "nft 'add chain inet deaf in { type filter hook input priority 0; }' && "
         "nft add rule inet deaf in ip daddr 239.255.0.0/16 drop")
