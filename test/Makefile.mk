@@ -49,6 +49,8 @@ EXTRA_DIST += \
 	test/harness/gate.py \
 	test/harness/memory.py \
 	test/harness/metrics \
+	test/harness/skips \
+	test/harness/skips.txt \
 	test/harness/tarball \
 	test/harness/yielding.c \
 	test/models/bulk.pml \
