@@ -41,6 +41,8 @@ libfci_host_la_SOURCES = \
 
 noinst_LTLIBRARIES += libfci_shm.la
 libfci_shm_la_SOURCES = \
+	drivers/shm/clock.cc \
+	drivers/shm/clock.h \
 	drivers/shm/connection_manager.cc \
 	drivers/shm/connection_manager.h \
 	drivers/shm/coming_in.cc \

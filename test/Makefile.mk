@@ -285,11 +285,14 @@ check_PROGRAMS += simulation
 TESTS += simulation
 simulation_SOURCES = \
 	test/conformance/mixed.h \
+	test/simulation/bell.h \
 	test/simulation/calls.cc \
 	test/simulation/choices.cc \
 	test/simulation/guarded.h \
 	test/simulation/main.cc \
+	test/simulation/networks.cc \
 	test/simulation/one_run.h \
+	test/simulation/places.h \
 	test/simulation/reference.h \
 	test/simulation/second_run.h \
 	test/simulation/simulation.cc \

@@ -23,7 +23,7 @@ constexpr Nanoseconds kRestWithoutDescriptors = 50'000'000;
 }  // namespace
 
 void ConnectionManager::rest(Nanoseconds duration) noexcept {
-    door_.rest_until = monotonic_now() + duration;
+    door_.rest_until = clock_.now() + duration;
     door_.strangers = 0;
 }
 
@@ -38,7 +38,7 @@ unsigned ConnectionManager::answer_door() {
     const std::size_t most = share().guests;
     const Nanoseconds rested = door_.rest_until;
     unsigned came = 0;
-    if (monotonic_now() < rested) return 0;
+    if (clock_.now() < rested) return 0;
     while (came < kVisitorsPerTurn && door_.rest_until == rested) {
         const bool full = guests_.size() >= most;
         const int late = full ? overdue(guests_) : -1;
@@ -47,7 +47,7 @@ unsigned ConnectionManager::answer_door() {
         if (!socket && (errno == EMFILE || errno == ENFILE)) {
             // Whoever waits at an open door lets nobody sleep.
             rest(kRestWithoutDescriptors);
-            if (!shortage_.lasts(monotonic_now())) break;
+            if (!shortage_.lasts(clock_.now())) break;
             door_.spare.close();
             socket = accept_from(own_.listening.get());
             const Refusal refusal = make_refusal(own_.settings, Objection::resources);
@@ -69,7 +69,7 @@ unsigned ConnectionManager::answer_door() {
         if (proven && late >= 0) drop(late);
         const int guest = socket.get();
         open_link(std::move(socket), nhi::kNoPeer, Step::silent, identity);
-        link_of(guest).until = monotonic_now() + patience_with(0);
+        link_of(guest).until = clock_.now() + patience_with(0);
         if (proven) {
             guests_.push_back(guest);
         } else {
@@ -151,7 +151,7 @@ void ConnectionManager::on_knock(int fd, const Hello& hello, Objection objection
         if (!watch_process_of(id, link_of(fd).identity.pid)) return on_exit(id);
     }
     link_of(fd).step = Step::asked;
-    link_of(fd).until = monotonic_now() + patience_with(hello.tries);
+    link_of(fd).until = clock_.now() + patience_with(hello.tries);
 }
 
 /// It goes without having been met, and may come again: its end concerns nobody here but who is on

@@ -39,7 +39,7 @@ bool ConnectionManager::send_hello(int fd, Entry& entry, bool with_files) {
     if (send_record(fd, &hello, sizeof hello, files)) return true;
     const int error = errno;
     if (!is_shortage(error)) return false;
-    if (send_shortage_.lasts(monotonic_now())) {
+    if (send_shortage_.lasts(clock_.now())) {
         log::hint_once(
             true,
             host::system_text("cannot connect to a peer yet, and goes on trying: the kernel passes "
@@ -141,7 +141,7 @@ void ConnectionManager::on_refusal(int fd, const Received& received) {
 
 void ConnectionManager::refuse(int fd, Objection objection) {
     // Who is only dropped comes again.
-    if (objection != Objection::resources || shortage_.lasts(monotonic_now())) {
+    if (objection != Objection::resources || shortage_.lasts(clock_.now())) {
         const Refusal refusal = make_refusal(own_.settings, objection);
         (void)send_record(fd, &refusal, sizeof refusal, {});
     }

@@ -5,11 +5,8 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
-#include <time.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "fci_core/base/log.h"
@@ -22,7 +19,6 @@ namespace {
 constexpr Nanoseconds kTurnEvery = 20'000;
 constexpr unsigned kSkipsMost = 15;
 constexpr int kEventsPerTurn = 32;
-constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 
 std::size_t descriptor_limit() noexcept {
     rlimit files{};
@@ -35,21 +31,15 @@ host::Descriptor open_spare() noexcept {
 
 }  // namespace
 
-Nanoseconds monotonic_now() noexcept {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return Nanoseconds{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
 Nanoseconds ConnectionManager::first_until(const std::vector<int>& links) noexcept {
-    Nanoseconds first = kNever;
+    Nanoseconds first = Clock::kNever;
     for (const int fd : links) first = std::min(first, link_of(fd).until);
     return first;
 }
 
 /// One that has not gone on for longer than it may, or -1.
 int ConnectionManager::overdue(const std::vector<int>& links) {
-    const Nanoseconds now = monotonic_now();
+    const Nanoseconds now = clock_.now();
     for (const int fd : std::vector<int>(links)) {
         if (!link_of(fd).open || now < link_of(fd).until) continue;
         on_link(fd);  // it may have gone on just now
@@ -58,11 +48,11 @@ int ConnectionManager::overdue(const std::vector<int>& links) {
     return -1;
 }
 
-ConnectionManager::ConnectionManager(PeerTable& peers, Own& own, const Tuning& tuning)
+ConnectionManager::ConnectionManager(PeerTable& peers, Own& own, const Tuning& tuning, Clock& clock)
     : peers_(peers),
       own_(own),
       tuning_(tuning),
-      timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
+      clock_(clock),
       prng_(own.card.incarnation),
       owner_(getpid()),
       send_shortage_(tuning.short_untold),
@@ -73,7 +63,7 @@ ConnectionManager::ConnectionManager(PeerTable& peers, Own& own, const Tuning& t
     FCI_ASSERT(own_.card.incarnation != 0 && peers_.size() == 1);
     watch(own_.listening.get(), Source::listening, 0);
     watch(own_.waker.get(), Source::waker, 0, true);
-    watch(timer_.get(), Source::timer, 0);
+    watch(clock_.fd(), Source::timer, 0);
 }
 
 ConnectionManager::~ConnectionManager() {
@@ -160,7 +150,7 @@ unsigned ConnectionManager::turn(Nanoseconds now) noexcept {
     for (int i = 0; i < count; ++i) work += handle(happened[i].data.u64);
     if (count == kEventsPerTurn) hurry_ = true;
     if (!waiting_.empty()) work += retry();
-    if (count != 0 || timer_at_ != kNever) {
+    if (count != 0 || rings_at_ != Clock::kNever) {
         tend();
         network_->set_meeting(unsettled_ != 0 || !guests_.empty() || !answered_.empty());
     }
@@ -172,14 +162,14 @@ void ConnectionManager::tend() noexcept {
     accept_invitations();
     if (unsettled_ != 0) look_for_silence();
     if (!guests_.empty() || door_.unproven >= 0 || door_.rest_until != 0 || !door_.open) {
-        tend_door(monotonic_now());
+        tend_door(clock_.now());
     }
     set_timer();
 }
 
 /// So that a sleeper, or whoever watches Device::wait_fd(), comes back in time.
 void ConnectionManager::set_timer() noexcept {
-    Nanoseconds first = kNever;
+    Nanoseconds first = Clock::kNever;
     for (const nhi::PeerId id : waiting_) {
         FCI_ASSERT(peers_[id].peer != nullptr);
         first = std::min(first, peers_[id].peer->call.patience.due());
@@ -194,12 +184,10 @@ void ConnectionManager::set_timer() noexcept {
     if (door_.unproven >= 0) first = std::min(first, link_of(door_.unproven).until);
     if (!invited_.empty()) first = std::min(first, first_until(awaited_));
     if (unsettled_ != 0) first = std::min(first, look_at_);
-    first = std::max<Nanoseconds>(first, 1);  // 0 would be never
-    if (first == timer_at_) return;
-    timer_at_ = first;
-    itimerspec when{};
-    if (first != kNever) when.it_value = {first / 1'000'000'000, first % 1'000'000'000};
-    (void)timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+    first = std::max<Nanoseconds>(first, 1);
+    if (first == rings_at_) return;
+    rings_at_ = first;
+    clock_.ring_at(first);
 }
 
 /// Events may be stale: what they named was dropped by one before them. Everything is looked up,
@@ -211,7 +199,7 @@ unsigned ConnectionManager::handle(std::uint64_t what) noexcept {
         case Source::waker: network_->woken(); return 0;
         case Source::link: on_link(static_cast<int>(detail)); return 1;
         case Source::process: on_exit(detail); return 1;
-        case Source::timer: timer_at_ = 0; return 0;  // it is set again, and no longer readable
+        case Source::timer: rings_at_ = 0; return 0;  // it is set again, and no longer readable
     }
     return 0;
 }

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "drivers/host/descriptor.h"
+#include "drivers/shm/clock.h"
 #include "drivers/shm/credentials.h"
 #include "drivers/shm/handshake.h"
 #include "drivers/shm/meeting_rules.h"
@@ -51,6 +52,7 @@ struct Tuning {
                                                   // cannot be taken in is refused
     Barrier barrier = Barrier::system;
     std::size_t descriptors = 0;                  // 0: as many as this process may have open
+    Clock* clock = nullptr;                       // that outlives the device; nullptr: the kernel's
 
     [[nodiscard]] Nanoseconds patience_for(const ddi::Card& card) const noexcept {
         return card.incarnation == 0 ? patience_typed : patience_given;
@@ -75,11 +77,9 @@ struct Door {
     host::Descriptor spare;      // given up to turn somebody away when there are no others
 };
 
-Nanoseconds monotonic_now() noexcept;
-
 class ConnectionManager final : public Pollable {
 public:
-    ConnectionManager(PeerTable& peers, Own& own, const Tuning& tuning);
+    ConnectionManager(PeerTable& peers, Own& own, const Tuning& tuning, Clock& clock);
     ~ConnectionManager();
     ConnectionManager(const ConnectionManager&) = delete;
     ConnectionManager& operator=(const ConnectionManager&) = delete;
@@ -200,6 +200,7 @@ private:
     PeerTable& peers_;
     Own& own_;
     Tuning tuning_;
+    Clock& clock_;
     ShmInterface* network_ = nullptr;
     ddi::PeerListener* listener_ = nullptr;
     std::vector<Link> links_;          // by descriptor
@@ -207,8 +208,7 @@ private:
     ddi::Notices notices_;
     std::deque<int> invited_;          // links that wait for a place among awaited_
     std::map<int, Answered> answered_; // by link
-    host::Descriptor timer_;           // for whatever comes next of all that
-    Nanoseconds timer_at_ = 0;         // 0: not known
+    Nanoseconds rings_at_ = 0;         // for whatever comes next of all that; 0: not known
     Door door_;
     Prng prng_;
     pid_t owner_;

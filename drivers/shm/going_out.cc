@@ -52,7 +52,7 @@ Status ConnectionManager::connect(nhi::PeerId id) {
     peer.state = State::connecting;
     FCI_ASSERT(id != nhi::kSelf && !peer.call.asked);
     peer.call.asked = true;
-    if (unsettled_++ == 0) look_at_ = monotonic_now() + tuning_.answer_limit / kLooksPerLimit;
+    if (unsettled_++ == 0) look_at_ = clock_.now() + tuning_.answer_limit / kLooksPerLimit;
     if (!is_here(entry.card)) {
         lose({id, Status::unreachable,
               "cannot connect to " + describe(id) +
@@ -61,12 +61,12 @@ Status ConnectionManager::connect(nhi::PeerId id) {
         (void)eventfd_write(own_.waker.get(), 1);  // who sleeps on the descriptor is to be told
         return Status::ok;
     }
-    peer.call.patience.begin(monotonic_now(), tuning_.patience_for(entry.card), kPauseFirst,
+    peer.call.patience.begin(clock_.now(), tuning_.patience_for(entry.card), kPauseFirst,
                              kPauseMost);
     if (unsettled_ > kManyAtOnce &&
         !ddi::is_own_way(own_.card.incarnation, entry.card.incarnation)) {
         later(id);
-        peer.call.patience.again_at(monotonic_now() + kCallExpected);
+        peer.call.patience.again_at(clock_.now() + kCallExpected);
         peer.call.gives_way = true;
     } else {
         reach(id);
@@ -83,7 +83,7 @@ void ConnectionManager::reach(nhi::PeerId id) {
     errno = 0;
     if (const Status status = prepare(entry, &error); status != Status::ok) {
         const int failed = errno;
-        if (is_of_files(failed) && !shortage_.lasts(monotonic_now())) return later(id);
+        if (is_of_files(failed) && !shortage_.lasts(clock_.now())) return later(id);
         if (is_of_files(failed)) error += remedy(failed);
         return lose({id, status, "cannot connect to " + describe(id) + ": " + error});
     }
@@ -112,7 +112,7 @@ void ConnectionManager::nobody_there(nhi::PeerId id, int error) {
     Peer& peer = *entry.peer;
     const bool full = error == EAGAIN;  // it lives, and too many want to meet it just now
     const bool none_left = is_of_files(error) || error == ENOBUFS || error == ENOMEM;
-    const Nanoseconds now = monotonic_now();
+    const Nanoseconds now = clock_.now();
     if (!full && error != ECONNREFUSED && error != EINTR && !none_left) {
         return lose({id, Status::unreachable,
                      host::system_text("cannot connect to " + describe(id), error)});
@@ -138,11 +138,11 @@ void ConnectionManager::nobody_there(nhi::PeerId id, int error) {
 void ConnectionManager::later(nhi::PeerId id) {
     Peer& peer = *peers_[id].peer;
     FCI_ASSERT(!peer.connected && !peer.gone);  // of those nobody is met
-    peer.call.patience.again_later(monotonic_now(), prng_);
+    peer.call.patience.again_later(clock_.now(), prng_);
     if (std::find(waiting_.begin(), waiting_.end(), id) == waiting_.end()) {
         waiting_.push_back(id);
     }
-    timer_at_ = 0;  // to be set again
+    rings_at_ = 0;  // to be set again
 }
 
 /// The peer has connected to this process as well, and that way goes on.
@@ -151,7 +151,7 @@ void ConnectionManager::await_call(int fd) {
     const nhi::PeerId id = link_of(fd).id;
     drop(fd);
     later(id);
-    peers_[id].peer->call.patience.again_at(monotonic_now() + kCallAwaited);
+    peers_[id].peer->call.patience.again_at(clock_.now() + kCallAwaited);
 }
 
 /// Lets a meeting go that has not come to its end, and begins it again later.
@@ -176,13 +176,13 @@ void ConnectionManager::on_unmet(nhi::PeerId id) {
     if (ended) forget_process(peer);
     // It did listen until now. The sockets of one that dies close a moment before the kernel says
     // that it is dead; nobody may take it for one that was never there meanwhile.
-    peer.call.patience.renew(monotonic_now(), tuning_.patience_for(entry.card));
+    peer.call.patience.renew(clock_.now(), tuning_.patience_for(entry.card));
     ++peer.call.tries;
     later(id);
 }
 
 unsigned ConnectionManager::retry() noexcept {
-    const Nanoseconds now = monotonic_now();
+    const Nanoseconds now = clock_.now();
     const std::size_t under_way = unsettled_ - std::min<std::size_t>(unsettled_, waiting_.size());
     std::vector<nhi::PeerId> ready;
     std::erase_if(waiting_, [&](nhi::PeerId id) {
@@ -224,7 +224,7 @@ void ConnectionManager::accept_invitations() {
         FCI_ASSERT(entry.peer != nullptr && !entry.peer->connected);
         if (send_hello(fd, entry, true)) {
             link_of(fd).step = Step::awaiting;
-            link_of(fd).until = monotonic_now() + patience_with(entry.peer->call.tries);
+            link_of(fd).until = clock_.now() + patience_with(entry.peer->call.tries);
             awaited_.push_back(fd);
         } else if (is_shortage(errno)) {
             retreat(fd);
@@ -251,7 +251,7 @@ void ConnectionManager::on_reply(int fd, Received& received, const Hello& hello,
         Arrival arrival;
         std::string error;
         const Status status = examine(hello, received, &arrival, &error);
-        if (status == Status::exhausted && !shortage_.lasts(monotonic_now())) return retreat(fd);
+        if (status == Status::exhausted && !shortage_.lasts(clock_.now())) return retreat(fd);
         if (status != Status::ok) {
             return lose({link.id, status, describe(link.id) + ": " + error});
         }
@@ -264,7 +264,7 @@ void ConnectionManager::on_reply(int fd, Received& received, const Hello& hello,
         std::erase(awaited_, fd);
         return attach(link.id, hello, std::move(arrival), link.identity);
     }
-    if (objection == Objection::resources && !shortage_.lasts(monotonic_now())) {
+    if (objection == Objection::resources && !shortage_.lasts(clock_.now())) {
         return retreat(fd);
     }
     Refusal theirs = make_refusal(own_.settings, objection);
@@ -278,7 +278,7 @@ void ConnectionManager::on_reply(int fd, Received& received, const Hello& hello,
 /// Who does not look leaves unread what it was sent. Who has read it answers in the same turn, or
 /// does not do what it should.
 void ConnectionManager::look_for_silence() {
-    const Nanoseconds now = monotonic_now();
+    const Nanoseconds now = clock_.now();
     if (now < look_at_) return;
     look_at_ = now + tuning_.answer_limit / kLooksPerLimit;
     for (int fd = 0; fd < static_cast<int>(links_.size()); ++fd) {

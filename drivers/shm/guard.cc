@@ -1,8 +1,5 @@
 #include "drivers/shm/guard.h"
 
-#include <time.h>
-
-#include "drivers/shm/connection_manager.h"
 #include "drivers/shm/socket.h"
 #include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
@@ -15,21 +12,21 @@ namespace {
 // says is not believed for longer: it may be damaged. A peer that was stopped (SIGSTOP) between its
 // word and its call says for ever that it copies; the guard keeps that call away.
 constexpr Nanoseconds kPatience = 1'000'000'000;
-constexpr timespec kNap{0, 50'000};
+constexpr Nanoseconds kNap = 50'000;
 
 /// `peer` copies memory of the process with that incarnation, by its own word.
 bool says_it_copies(const Peer& peer, std::uint64_t incarnation) noexcept {
     return flag::load_acquire(peer.header->copying) == incarnation;
 }
 
-void await(const Peer& peer, std::uint64_t incarnation, Nanoseconds end) noexcept {
+void await(const Peer& peer, std::uint64_t incarnation, Clock& clock, Nanoseconds end) noexcept {
     if (!says_it_copies(peer, incarnation)) return;
     // A process that was killed in the middle does not clear its word any more.
     const host::Descriptor process = watch_process(peer.pid);
     if (!process && errno == ESRCH) return;
-    while (says_it_copies(peer, incarnation) && monotonic_now() < end) {
+    while (says_it_copies(peer, incarnation) && clock.now() < end) {
         if (process && is_readable(process.get())) return;
-        nanosleep(&kNap, nullptr);
+        clock.pause(kNap);
     }
 }
 
@@ -44,15 +41,16 @@ Status raise_guard(std::uint64_t incarnation, Region* guard, std::string* error)
     return status;
 }
 
-void lower_guard(std::uint64_t incarnation, Region* guard, const PeerTable& peers) noexcept {
+void lower_guard(std::uint64_t incarnation, Region* guard, const PeerTable& peers,
+                 Clock& clock) noexcept {
     FCI_ASSERT(guard->is_mapped());
     *guard = Region();
     FCI_ASSERT(!guard->is_mapped());  // no copy begins from here on
-    const Nanoseconds end = monotonic_now() + kPatience;
+    const Nanoseconds end = clock.now() + kPatience;
     for (nhi::PeerId id = nhi::kSelf + 1; id < peers.size(); ++id) {
         const Peer* const peer = peers[id].peer.get();
         // Also of those that are lost: they may live, and their header stays here.
-        if (peer != nullptr && peer->connected) await(*peer, incarnation, end);
+        if (peer != nullptr && peer->connected) await(*peer, incarnation, clock, end);
     }
 }
 

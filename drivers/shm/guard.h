@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <string>
 
+#include "drivers/shm/clock.h"
 #include "drivers/shm/peer.h"
 #include "drivers/shm/region.h"
 #include "fci_core/base/status.h"
@@ -29,6 +30,7 @@ namespace fci::shm {
 Status raise_guard(std::uint64_t incarnation, Region* guard, std::string* error);
 
 /// From its return on, no peer's kernel copy touches this process. Not for a child of fork().
-void lower_guard(std::uint64_t incarnation, Region* guard, const PeerTable& peers) noexcept;
+void lower_guard(std::uint64_t incarnation, Region* guard, const PeerTable& peers,
+                 Clock& clock) noexcept;
 
 }  // namespace fci::shm

@@ -37,7 +37,9 @@ std::unique_ptr<ddi::Device> ShmDevice::open(const ddi::Settings& settings,
 }
 
 ShmDevice::~ShmDevice() {
-    if (own_.guard.is_mapped()) lower_guard(own_.card.incarnation, &own_.guard, peers_);
+    if (own_.guard.is_mapped()) {
+        lower_guard(own_.card.incarnation, &own_.guard, peers_, *clock_);
+    }
 }
 
 Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
@@ -46,6 +48,8 @@ Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
         *error = "request blocks of " + std::to_string(settings.block_bytes) + " bytes";
         return Status::invalid;
     }
+    if (tuning.clock == nullptr) kernel_clock_ = std::make_unique<KernelClock>();
+    clock_ = tuning.clock != nullptr ? tuning.clock : kernel_clock_.get();
     barrier_ = SystemBarrier(tuning.barrier);
     own_.settings = settings;
     if (settings.communication_later && Region::provides()) {
@@ -85,7 +89,7 @@ Status ShmDevice::start(const ddi::Settings& settings, const Tuning& tuning,
     if ((status = listen(error)) != Status::ok) return status;
     const nhi::PeerId self = peers_.add(own_.card);
     FCI_ASSERT(self == nhi::kSelf);
-    connections_ = std::make_unique<ConnectionManager>(peers_, own_, tuning);
+    connections_ = std::make_unique<ConnectionManager>(peers_, own_, tuning, *clock_);
     if ((status = connections_->attach_self(!barrier_.works(), error)) != Status::ok) return status;
     const std::span<std::byte> memory(own_.header.data(),
                                       kSharedHeaderBytes + own_.settings.communication_bytes);

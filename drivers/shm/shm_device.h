@@ -31,7 +31,7 @@ public:
     [[nodiscard]] MemoryUse memory() const noexcept override;
     void sleep(Nanoseconds timeout) noexcept override { connections_->sleep(timeout); }
     [[nodiscard]] int wait_fd() const noexcept override { return own_.epoll.get(); }
-    Nanoseconds now() const noexcept override { return monotonic_now(); }
+    Nanoseconds now() const noexcept override { return clock_->now(); }
     [[nodiscard]] std::string describe(nhi::PeerId id) const override {
         return connections_->describe(id);
     }
@@ -46,6 +46,8 @@ private:
     Status listen(std::string* error);
 
     SystemBarrier barrier_{Barrier::none};
+    std::unique_ptr<KernelClock> kernel_clock_;  // where no other was given
+    Clock* clock_ = nullptr;
     Own own_;
     PeerTable peers_;
     std::unique_ptr<ConnectionManager> connections_;

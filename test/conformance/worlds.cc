@@ -10,6 +10,7 @@
 #include "drivers/sim/ideal/world.h"
 #include "drivers/tap/fault/fault_device.h"
 #include "drivers/tcp/tcp.h"
+#include "fci_core/base/clock.h"
 #include "test/conformance/mixed.h"
 #include "test/conformance/world.h"
 
@@ -40,9 +41,9 @@ public:
         }
     }
     bool until(const std::function<bool()>& reached) override {
-        const Nanoseconds end = shm::monotonic_now() + 10'000'000'000;
+        const Nanoseconds end = monotonic_now() + 10'000'000'000;
         while (!reached()) {
-            if (shm::monotonic_now() > end) return false;
+            if (monotonic_now() > end) return false;
             turn();
         }
         return true;

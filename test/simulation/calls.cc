@@ -138,6 +138,7 @@ void Simulation::send_completed(std::size_t number, const mp::Outcome* outcome) 
     Message& message = *reference_.messages[number];
     if (message.completed != kNever) return fail(reference_.text(number) + " completed twice");
     message.completed = ++moment_;
+    note(moment_);
     message.error = outcome->error;
     message.handle = 0;
     if (outcome->error == mp::kCanceled) {
@@ -224,6 +225,7 @@ void Simulation::receive_completed(std::size_t number, const mp::Outcome* outcom
         return fail(reference_.receive_text(number) + " completed twice");
     }
     receive.completed = ++moment_;
+    note(moment_);
     receive.error = outcome->error;
     std::uint64_t written = 0;
     const unsigned source = partner_of(receive, *outcome);
@@ -356,6 +358,7 @@ void Simulation::handle(unsigned at, nhi::PeerId source, const void* header,
         }
     }
     message.handled = ++moment_;
+    note(moment_);
     if (data != nullptr || bytes == 0) {
         check_data(number, static_cast<const std::byte*>(data), bytes);
     } else {

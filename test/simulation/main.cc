@@ -3,7 +3,7 @@
 //       [--file PATH]
 //   job_simulation [--protocol NAME] [--seeds N] [--from N] [--seed N] [--file PATH]
 // --mixed: half of the pairs over shared memory; --shared: all, with cells and longer messages.
-// These runs are not repeated bit by bit. --streams: the tcp driver, over simulated streams.
+// --streams: the tcp driver, over simulated streams.
 // --protocol: this one in every run, where the seed would choose; all other choices stay.
 #include <csignal>
 #include <cstdio>
@@ -61,10 +61,8 @@ fci::simulation::RunOptions options;
 bool run(std::uint64_t seed, bool verbose, Totals* totals) {
     present_seed = seed;
     alarm(kSecondsPerSeed);
-    const bool repeats = options.network == Network::simulated ||
-                         options.network == Network::streams;
     std::optional<SecondRun> second;
-    if (repeats && (verbose || seed % kReplayEvery == 0)) {
+    if (verbose || seed % kReplayEvery == 0) {
         second.emplace([seed] {
             alarm(kSecondsPerSeed);
             return fci::simulation::run_once(seed, options).digest;

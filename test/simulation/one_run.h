@@ -18,7 +18,7 @@ struct OneRun {
     Counters counters;  // of all processes together
 };
 
-/// What the processes of a run are on. Where shared memory is in it, it is not repeated bit by bit.
+/// What the processes of a run are on.
 enum class Network {
     simulated,
     mixed,    // half of the pairs over shared memory

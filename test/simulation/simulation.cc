@@ -1,15 +1,8 @@
 // The random program itself: its choices, its calls, and the end of the run.
 #include "test/simulation/simulation.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
-
-#include "drivers/tcp/tcp.h"
-#include "fci_core/base/clock.h"
-#include "test/conformance/mixed.h"
 
 namespace fci::simulation {
 
@@ -18,7 +11,6 @@ namespace {
 constexpr std::uint64_t kIdMask = 0xffffffffull << 32;  // most receives do not look at these bits
 constexpr unsigned kRoundsMost = 200000;
 constexpr unsigned kQuietRounds = 8;
-constexpr Nanoseconds kPatience = 5'000'000;  // with who has closed
 constexpr Nanoseconds kPutOffMost = 100'000;  // a read by the tcp driver
 constexpr unsigned kQuietMixedRounds = 150;  // what goes through a socket is not seen here
 
@@ -27,15 +19,16 @@ constexpr unsigned kQuietMixedRounds = 150;  // what goes through a socket is no
 Simulation::Simulation(std::uint64_t seed, Network network, const mp::Protocol* protocol)
     : seed_(seed),
       network_(network),
-      began_(monotonic_now()),
       fast_path_(seed % 5 != 0),
       prng_(seed),
       world_options_(world_options(seed, network)),
       faults_(faults(seed)),
       world_(world_options_),
-      streams_(stream_options(seed)) {
+      streams_(stream_options(seed)),
+      clock_(seed ^ 0x74696d65) {
     streams_.set_meanwhile([this] { turn_others(); });
     choose();
+    find_places();
     if (protocol != nullptr) protocol_ = protocol;
     ends_.resize(processes_);
     for (unsigned at = 0; at < processes_; ++at) {
@@ -68,28 +61,6 @@ Simulation::Simulation(std::uint64_t seed, Network network, const mp::Protocol* 
     }
 }
 
-std::unique_ptr<ddi::Device> Simulation::open(unsigned process, const ddi::Settings& settings) {
-    if (network_ == Network::simulated) return world_.open(settings);
-    std::string error;
-    if (network_ == Network::streams) {
-        ddi::Settings here = settings;
-        here.wanted.host = htonl(INADDR_LOOPBACK);
-        here.incarnation = 1000 + process;
-        here.answers_typed = true;
-        Status status;
-        auto device = tcp::open_over(streams_.add_process(), here, &status, &error);
-        if (device == nullptr) throw std::runtime_error(error);
-        return device;
-    }
-    const shm::Tuning tuning{.patience_typed = kPatience, .patience_given = kPatience};
-    Status status;
-    auto device = network_ == Network::shared
-                      ? shm::open_shm(settings, tuning, &status, &error)
-                      : conformance::open_mixed(world_, settings, tuning, process & 1, &error);
-    if (device == nullptr) throw std::runtime_error(error);
-    return device;
-}
-
 Simulation::~Simulation() {
     for (Endpoint& end : ends_) end.close();
 }
@@ -103,6 +74,19 @@ Counters Simulation::counters() const {
             to[i] += counter_value(end.mp->engine().counters, i);
     }
     return sum;
+}
+
+/// Of what the seed makes happen; other runs of it have the same.
+std::uint64_t Simulation::digest() const {
+    std::uint64_t digest = world_.digest() ^ streams_.digest() ^ course_;
+    const Counters sum = counters();
+    for (unsigned i = 0; i < kCounters; ++i) digest = Prng(digest ^ counter_value(sum, i)).next();
+    return digest;
+}
+
+/// Something has come to an end.
+void Simulation::note(std::uint64_t word) {
+    course_ = Prng(course_ ^ word).next() + static_cast<std::uint64_t>(now());
 }
 
 void Simulation::fail(const std::string& what) {
@@ -207,15 +191,6 @@ void Simulation::bury() {
     ends_[victim_].left = 0;
 }
 
-Nanoseconds Simulation::now() const {
-    if (has_real_time()) return monotonic_now() - began_;
-    return network_ == Network::streams ? streams_.now() : world_.now();
-}
-
-void Simulation::run_until(Nanoseconds when) {
-    network_ == Network::streams ? streams_.run_until(when) : world_.run_until(when);
-}
-
 /// Who closes waits for the others to take what it has sent, and meanwhile they run.
 void Simulation::turn_others() {
     for (unsigned at = 0; at < processes_; ++at) {
@@ -281,7 +256,7 @@ std::string Simulation::run() {
 bool Simulation::rest() {
     unsigned quiet = 0;
     bool is_later = network_ != Network::streams;  // than what was put off without a word
-    // Where bytes come in small pieces, or time is real, it takes many.
+    // Where bytes come in small pieces it takes many.
     const unsigned most = network_ == Network::simulated ? kRoundsMost : 100 * kRoundsMost;
     for (unsigned round = 0; round < most && !failed(); ++round) {
         step();
@@ -302,10 +277,10 @@ bool Simulation::rest() {
         quiet = work == 0 && !late && idle() ? quiet + 1 : 0;
         if (quiet == 0) is_later = network_ != Network::streams;
         if (quiet < (network_ == Network::simulated ? kQuietRounds : kQuietMixedRounds)) continue;
-        const Nanoseconds ring = streams_.next_ring();
-        if (is_later && drained && ring == sim::StreamWorld::kNever) return true;
-        run_until(ring != sim::StreamWorld::kNever ? ring : now() + kPutOffMost);
-        is_later = ring == sim::StreamWorld::kNever;
+        const Nanoseconds ring = next_ring();
+        if (is_later && drained && ring == shm::Clock::kNever) return true;
+        run_until(ring != shm::Clock::kNever ? ring : now() + kPutOffMost);
+        is_later = ring == shm::Clock::kNever;
         quiet = 0;
     }
     fail("the processes never come to rest");

@@ -4,6 +4,7 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,9 @@
 #include "drivers/tap/fault/fault_device.h"
 #include "fci_core/base/prng.h"
 #include "fci_core/mp/message_passing.h"
+#include "test/simulation/bell.h"
 #include "test/simulation/one_run.h"
+#include "test/simulation/places.h"
 #include "test/simulation/reference.h"
 
 namespace fci::simulation {
@@ -39,7 +42,7 @@ public:
     std::string run();
     /// The choices that the seed made for this run, for people.
     [[nodiscard]] std::string describe() const;
-    [[nodiscard]] std::uint64_t digest() const { return world_.digest() ^ streams_.digest(); }
+    [[nodiscard]] std::uint64_t digest() const;
     [[nodiscard]] std::size_t messages() const { return reference_.messages.size(); }
     /// Of all processes together.
     [[nodiscard]] Counters counters() const;
@@ -62,6 +65,8 @@ private:
     };
 
     void choose();
+    [[nodiscard]] bool shares_memory() const;
+    void find_places();
     [[nodiscard]] std::unique_ptr<ddi::Device> open(unsigned process,
                                                     const ddi::Settings& settings);
     void choose_limits();
@@ -85,13 +90,15 @@ private:
     void receive_completed(std::size_t receive, const mp::Outcome* outcome);
     void handle(unsigned at, nhi::PeerId source, const void* header, std::size_t header_bytes,
                 const void* data, std::uint64_t bytes, mp::ReceiveTarget* landing);
+    void note(std::uint64_t word);
     void check_data(std::size_t message, const std::byte* data, std::uint64_t bytes);
     [[nodiscard]] unsigned partner_of(const Receive& receive, const mp::Outcome& outcome) const;
     void check_outcome(const Receive& receive, const mp::Outcome& outcome);
 
     void turn(unsigned at);
     [[nodiscard]] Nanoseconds now() const;
-    [[nodiscard]] bool has_real_time() const { return network_ == Network::shared; }
+    Nanoseconds read_clock();
+    [[nodiscard]] Nanoseconds next_ring() const;
     void step() {
         (void)world_.step();
         (void)streams_.step();
@@ -121,7 +128,6 @@ private:
 
     std::uint64_t seed_;
     Network network_;
-    Nanoseconds began_;  // where time is not simulated
     bool fast_path_;  // short messages may go by mp/fast_path.h
     Prng prng_;
     sim::WorldOptions world_options_;
@@ -141,6 +147,12 @@ private:
     sim::World world_;
     sim::StreamWorld streams_;
     Reference reference_;
+    std::uint64_t course_ = 0;  // of all completions, with their times
+    // Where memory is shared.
+    std::optional<Places> places_;
+    std::deque<Bell> bells_;  // by process
+    Prng clock_;
+    std::uint64_t read_most_ = 1;  // of time, for a look at a clock
     std::deque<Ticket> tickets_;
     std::vector<iovec> landing_ranges_;  // valid until the handler is left
     std::vector<Endpoint> ends_;

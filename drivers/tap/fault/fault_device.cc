@@ -1,5 +1,7 @@
 #include "drivers/tap/fault/fault_device.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -7,9 +9,13 @@ namespace fci::tap {
 
 namespace {
 
+std::uint16_t port_of(const FaultOptions& options, const ddi::Card& card) {
+    return htons(static_cast<std::uint16_t>(ntohs(card.port) - ntohs(options.first_port)));
+}
+
 /// Every process has faults of its own.
 FaultOptions of_process(FaultOptions options, const ddi::Card& card) {
-    options.seed = (Prng(options.seed).next() ^ card.host) + card.port;
+    options.seed = (Prng(options.seed).next() ^ card.host) + port_of(options, card);
     return options;
 }
 
@@ -29,8 +35,8 @@ FaultDevice::~FaultDevice() {
 
 bool FaultDevice::refuses(const FaultOptions& options, const ddi::Card& one,
                           const ddi::Card& other) noexcept {
-    const auto place = [](const ddi::Card& card) {
-        return static_cast<std::uint64_t>(card.host) << 16 | card.port;
+    const auto place = [&](const ddi::Card& card) {
+        return static_cast<std::uint64_t>(card.host) << 16 | port_of(options, card);
     };
     const std::uint64_t low = std::min(place(one), place(other));
     const std::uint64_t high = std::max(place(one), place(other));

@@ -27,6 +27,7 @@ struct FaultOptions {
     Nanoseconds stall_max = 0;    // for so long at most
     unsigned again_percent = 0;   // transfers that are answered with Status::again
     unsigned refuse_percent = 0;  // pairs of processes that never attach
+    std::uint16_t first_port = 0;  // as in a card: chance goes by what a port is beyond it
 };
 
 class FaultInterface;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "drivers/shm/shm.h"
+#include "fci_core/base/clock.h"
 #include "fci_core/base/flag.h"
 
 namespace fci::shm {
