@@ -140,6 +140,35 @@ mp::Limits limits_for(const Parameters& parameters, const mp::Protocol& protocol
     return limits;
 }
 
+namespace {
+
+ddi::Settings settings_for(const OpenOptions& options, const Parameters& parameters,
+                           const mp::Protocol& protocol, const mp::Limits& limits) {
+    ddi::Settings settings;
+    settings.block_bytes = limits.layout.block_bytes();
+    settings.block_first_bytes = limits.layout.block_first_bytes();
+    settings.communication_bytes = limits.layout.pool_bytes + gcs::Layout::kBoardLeast;
+    settings.communication_spare = gcs::Layout::kBoardMost - gcs::Layout::kBoardLeast;
+    settings.communication_later = true;
+    settings.sizes = limits.layout.sizes();
+    settings.layout_digest =
+        gcs::Layout::digest((limits.far_eager_bytes << 32) + limits.eager_bytes * 4 +
+                            protocol.announces * 2u + protocol.offers_receives());
+    settings.job = job_cookie(options, parameters);
+    settings.launch = launch_of(options);
+    settings.wanted = options.card;
+    settings.network = {parameters.net, launcher_addresses(own_variable)};
+    settings.ports = parameters.ports;
+    settings.multicast = parameters.multicast == "auto";
+    settings.connect_ms =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(parameters.connect_ms, 0x7fffffff));
+    settings.answers_typed = parameters.answer == "typed";
+    settings.rank = rank_in_job(own_variable);
+    return settings;
+}
+
+}  // namespace
+
 std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status,
                                       std::string* error) {
     std::vector<std::string> complaints;
@@ -169,26 +198,7 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
 
     const Machine machine{progress::usable_cores(), progress::caches()};
     const mp::Limits limits = limits_for(parameters, *protocol, local_ranks, machine);
-    ddi::Settings settings;
-    settings.block_bytes = limits.layout.block_bytes();
-    settings.block_first_bytes = limits.layout.block_first_bytes();
-    settings.communication_bytes = limits.layout.pool_bytes + gcs::Layout::kBoardLeast;
-    settings.communication_spare = gcs::Layout::kBoardMost - gcs::Layout::kBoardLeast;
-    settings.communication_later = true;
-    settings.sizes = limits.layout.sizes();
-    settings.layout_digest =
-        gcs::Layout::digest((limits.far_eager_bytes << 32) + limits.eager_bytes * 4 +
-                            protocol->announces * 2u + protocol->offers_receives());
-    settings.job = job_cookie(options, parameters);
-    settings.launch = launch_of(options);
-    settings.wanted = options.card;
-    settings.network = {parameters.net, launcher_addresses(own_variable)};
-    settings.ports = parameters.ports;
-    settings.multicast = parameters.multicast == "auto";
-    settings.connect_ms = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(parameters.connect_ms, 0x7fffffff));
-    settings.answers_typed = parameters.answer == "typed";
-    settings.rank = rank_in_job(own_variable);
+    const ddi::Settings settings = settings_for(options, parameters, *protocol, limits);
     std::unique_ptr<ddi::Device> device = driver->open(settings, status, error);
     if (device == nullptr) return nullptr;
     const ddi::NetworkChoice& network = device->network_choice();
