@@ -371,4 +371,4 @@ check-tarball:
 .PHONY: check-sanitized check-threads check-tarball
 
 mostlyclean-local:
-	rm -rf test/results
+	rm -rf test/results test/models/models-*
