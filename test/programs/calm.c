@@ -1,4 +1,4 @@
-/* calm.c: what ranks cost that wait, and whether those that work get the cores.
+/* calm.c: what ranks cost that wait, whether they are woken, and whether those that work go on.
  *
  *   calm MODE SECONDS
  *   calm steps COUNT
@@ -10,24 +10,27 @@
  *   mixed    ... in a loop of MPI_Test that also looks at a word of shared memory
  *   window   as recv, after a window was made and freed
  *
- * Rank 0 lets them wait for a second, looks at the processor time of each over SECONDS, and then
- * ends their wait, one by one but for barriers. It prints
+ * Rank 0 lets them wait for a second, looks at the processor time of each over SECONDS, and at how
+ * often it woke up. From then on no sleep of theirs ends by time, but in `mixed`, where nobody wakes
+ * them. Once all sleep so, rank 0 ends their wait, one by one but for barriers. It prints
  *
- *   rank R used P % of a core
- *   answer after U us         the slowest, from the end of its wait to what it answers
- *   rank R computed P %       compute only: of a core
+ *   rank R used U us, woke up N times in S s
+ *   answers from all          they were woken; else this program hangs
  *
  * With `steps` nobody waits: all ranks take COUNT small steps and look for messages before each, by
- * MPI_Testany: all others send them one when they are through. Rank 0 prints
+ * MPI_Testany: all others send them one when they are through. Each prints, as the kernel counts,
  *
- *   N steps in S s            of the slowest
+ *   N steps, slept T times for S s, ran for R, waited for a core for W
  */
 #define _GNU_SOURCE
 #include <mpi.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,9 +41,47 @@ enum { TAG = 7, ANSWER = 8, MOST = 256 };
 struct page {
     atomic_int ended; /* the wait of ranks below this one */
     atomic_int measured;
+    atomic_int sleep_for_good; /* ranks that do */
 };
 static struct page *page;
 static int rank, ranks;
+
+/* --- sleeps of a rank that waits --- */
+
+static __thread int waits_for_a_wake;
+
+/* One that begins now, as it has been measured how the rank waits, and that only a wake may end. */
+static int never_ends(int ends_by_time) {
+    if (!waits_for_a_wake || !ends_by_time || !atomic_load(&page->measured)) return 0;
+    if (waits_for_a_wake == 1) atomic_fetch_add(&page->sleep_for_good, 1);
+    waits_for_a_wake = 2;
+    return 1;
+}
+
+static int takes_time(const struct timespec *timeout) {
+    return timeout != NULL && (timeout->tv_sec > 0 || timeout->tv_nsec > 0);
+}
+
+int epoll_pwait2(int epoll, struct epoll_event *events, int most, const struct timespec *timeout,
+                 const sigset_t *signals) {
+    if (never_ends(takes_time(timeout))) timeout = NULL;
+    return (int)syscall(SYS_epoll_pwait2, epoll, events, most, timeout, signals, 8);
+}
+
+int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout_ms) {
+    if (never_ends(timeout_ms > 0)) timeout_ms = -1;
+    return (int)syscall(SYS_epoll_pwait, epoll, events, most, timeout_ms, NULL, 8);
+}
+
+int ppoll(struct pollfd *of, nfds_t count, const struct timespec *timeout,
+          const sigset_t *signals) {
+    struct timespec left = {0, 0};
+    if (timeout != NULL) left = *timeout;
+    const int is_limited = timeout != NULL && !never_ends(takes_time(timeout));
+    return (int)syscall(SYS_ppoll, of, count, is_limited ? &left : NULL, signals, 8);
+}
+
+/* --- the ranks --- */
 
 static double seconds_of(clockid_t clock) {
     struct timespec t;
@@ -56,28 +97,40 @@ static void compute_until(double end) {
         for (int i = 0; i < 10000; i++) x = x * 1.0000001 + 1e-9;
 }
 
-/* Sleeps, or computes, for so long, and says what all others have used meanwhile. */
+/* How often a process has slept so far. */
+static long sleeps_of(int pid) {
+    char line[256];
+    long sleeps = -1;
+    snprintf(line, sizeof line, "/proc/%d/status", pid);
+    FILE *const status = fopen(line, "r");
+    if (status == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
+    while (sleeps < 0 && fgets(line, sizeof line, status) != NULL)
+        (void)sscanf(line, "voluntary_ctxt_switches: %ld", &sleeps);
+    fclose(status);
+    return sleeps;
+}
+
+/* Sleeps, or computes, for so long, and says what all that wait have done meanwhile. */
 static void look(const int *pids, double seconds, int computes) {
     clockid_t clock[MOST];
-    double before[MOST], begin = now();
+    double used[MOST], begin = now();
+    long slept[MOST];
     for (int other = 0; other < ranks; other++) {
         if (clock_getcpuclockid(pids[other], &clock[other]) != 0) MPI_Abort(MPI_COMM_WORLD, 3);
-        before[other] = seconds_of(clock[other]);
+        used[other] = seconds_of(clock[other]);
+        slept[other] = sleeps_of(pids[other]);
     }
     if (computes) {
         compute_until(begin + seconds);
     } else {
         usleep((useconds_t)(seconds * 1e6));
     }
-    const double span = now() - begin;
-    for (int other = 0; other < ranks; other++) {
-        const double share = 100 * (seconds_of(clock[other]) - before[other]) / span;
-        if (computes && other < 2) {
-            printf("rank %d computed %.2f %%\n", other, share);
-        } else if (other > 0) {
-            printf("rank %d used %.2f %% of a core\n", other, share);
-        }
+    for (int other = computes ? 2 : 1; other < ranks; other++) {
+        used[other] = seconds_of(clock[other]) - used[other];
+        printf("rank %d used %.0f us, woke up %ld times in %.2f s\n", other, used[other] * 1e6,
+               sleeps_of(pids[other]) - slept[other], now() - begin);
     }
+    fflush(stdout);
 }
 
 static void wait_for_end(const char *mode) {
@@ -103,18 +156,17 @@ static void wait_for_end(const char *mode) {
 static void end_waits(const char *mode) {
     const int together = strcmp(mode, "barrier") == 0 || strcmp(mode, "compute") == 0;
     const int mixed = strcmp(mode, "mixed") == 0;
-    double slowest = 0, begin = now();
+    const int wait = strcmp(mode, "compute") == 0 ? ranks - 2 : ranks - 1;
+    while (!mixed && atomic_load(&page->sleep_for_good) < wait) usleep(1000);
     if (together) MPI_Barrier(MPI_COMM_WORLD);
     for (int other = 1; other < ranks; other++) {
         int number = other;
-        if (!together) begin = now();
         if (mixed) atomic_store(&page->ended, other);
         if (!together && !mixed) MPI_Send(&number, 1, MPI_INT, other, TAG, MPI_COMM_WORLD);
         MPI_Recv(&number, 1, MPI_INT, other, ANSWER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        if (now() - begin > slowest) slowest = now() - begin;
         if (mixed) MPI_Send(&number, 1, MPI_INT, other, TAG, MPI_COMM_WORLD);
     }
-    printf("answer after %.0f us\n", slowest * 1e6);
+    puts("answers from all");
 }
 
 static void make_and_free_window(void) {
@@ -123,6 +175,17 @@ static void make_and_free_window(void) {
     MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
     MPI_Win_fence(0, window);
     MPI_Win_free(&window);
+}
+
+/* Seconds for which this thread has run, and for which it stood in a run queue. */
+static void own_schedule(double *ran, double *queued) {
+    unsigned long long ran_ns = 0, queued_ns = 0;
+    FILE *const file = fopen("/proc/thread-self/schedstat", "r");
+    if (file == NULL || fscanf(file, "%llu %llu", &ran_ns, &queued_ns) != 2)
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    fclose(file);
+    *ran = (double)ran_ns * 1e-9;
+    *queued = (double)queued_ns * 1e-9;
 }
 
 static void take_steps(long count) {
@@ -135,19 +198,25 @@ static void take_steps(long count) {
         others++;
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    double seconds = now();
+    double ran[2], queued[2], begin = now();
+    long slept = sleeps_of((int)getpid());
+    own_schedule(&ran[0], &queued[0]);
     for (long step = 0; step < count; step++) {
         MPI_Testany(others, requests, &at, &done, MPI_STATUS_IGNORE);
         for (int i = 0; i < 20; i++) x = x * 1.0000001 + 1e-9;
     }
-    seconds = now() - seconds;
+    const double seconds = now() - begin;
+    own_schedule(&ran[1], &queued[1]);
+    slept = sleeps_of((int)getpid()) - slept;
     for (int other = 0; other < ranks; other++)
         if (other != rank) MPI_Send(&rank, 1, MPI_INT, other, TAG, MPI_COMM_WORLD);
     MPI_Waitall(others, requests, MPI_STATUSES_IGNORE);
     for (int i = 0; i < others; i++)
         if (numbers[i] != (i < rank ? i : i + 1)) MPI_Abort(MPI_COMM_WORLD, 1);
-    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    if (rank == 0) printf("%ld steps in %.2f s\n", count, seconds);
+    ran[1] -= ran[0];
+    queued[1] -= queued[0];
+    printf("%ld steps, slept %ld times for %.3f s, ran for %.3f, waited for a core for %.3f\n",
+           count, slept, seconds - ran[1] - queued[1], ran[1], queued[1]);
 }
 
 int main(int argc, char **argv) {
@@ -175,7 +244,9 @@ int main(int argc, char **argv) {
         end_waits(mode);
     } else {
         while (computes && rank == 1 && !atomic_load(&page->measured)) compute_until(now() + 0.01);
+        waits_for_a_wake = strcmp(mode, "mixed") != 0 && !(computes && rank == 1);
         wait_for_end(mode);
+        waits_for_a_wake = 0;
     }
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
