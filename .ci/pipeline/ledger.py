@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -91,8 +92,8 @@ class Ledger:
 
     def oldest(self, units):
         """Those that were not run for longest first; of those never run the commit chooses."""
-        turned = [units[(self.commit.number + each) % len(units)] for each in range(len(units))]
-        return sorted(turned, key=lambda unit: self.units.get(unit, {}).get("when", 0))
+        drawn = random.Random(self.commit.seed).sample(units, len(units))
+        return sorted(drawn, key=lambda unit: self.units.get(unit, {}).get("when", 0))
 
     def runs_since(self, unit):
         """None: it never ran, or failed."""
