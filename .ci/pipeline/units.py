@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import step  # noqa: E402
 from ledger import KEPT, ROOT, Commit, Ledger  # noqa: E402
+from plan import OVER_MPICH  # noqa: E402
 
 MPICH = Path(os.environ.get("CI_MPICH") or KEPT / "mpich")
 HOURS_MOST = 3600
@@ -24,24 +25,30 @@ LARGE = [f"{each}/{letter}*" for each in ("coll", "pt2pt") for letter in "abcdef
 
 
 def listed(*words):
-    """Cases that the programs have with --full only."""
-    said = subprocess.run(["test/programs/run", "--full", "--list", "--mpich", str(MPICH), *words],
+    said = subprocess.run(["test/programs/run", "--list", "--mpich", str(MPICH), *map(str, words)],
                           cwd=ROOT, capture_output=True, text=True, check=False).stdout
-    return [line.split()[0] for line in said.splitlines() if line.endswith("(--full)")]
+    return [line.removesuffix("  (--full)") for line in said.splitlines()]
 
 
 def programs():
+    """The cases that no other step runs."""
     for transport in ("fci", "fci-openmpi", "fci-mpich", "fci-openmpi5", "fci-mpich5", "fci-intel"):
         own = ["--transport", transport]
-        for case in listed(*own):
-            yield f"{transport} {case}", ["test/programs/run", "--full", *own, case]
+        others = [line for line in listed(*own, *(OVER_MPICH if transport == "fci-mpich" else []))
+                  if not line.startswith(" ")]
+        for case in listed("--full", *own):
+            if case not in others:
+                yield f"{transport} {case}", ["test/programs/run", "--full", *own, case]
     for transport in ("fci-openmpi", "fci-mpich"):
-        for hosts in ("2", "4"):
+        for hosts in (2, 4):
             own = ["--transport", transport, "--hosts", hosts]
-            # The strangers are the same whatever they meet.
-            suites = ["launchers"] + ["security"] * (own[1:] == ["fci-openmpi", "--hosts", "2"])
-            for case in listed(*own, *suites):
-                yield f"{transport} {hosts} hosts {case}", ["test/programs/run", "--full", *own, case]
+            # Strangers are the same, whatever they meet.
+            suites = ["launchers"] + ["security"] * (own[1:] == ["fci-openmpi", "--hosts", 2])
+            others = listed(*own, *suites) if hosts == 2 else []
+            for case in listed("--full", *own, *suites):
+                if case not in others:
+                    yield f"{transport} {hosts} hosts {case}", [
+                        "test/programs/run", "--full", *own, case]
 
 
 def mpich_lists():
