@@ -16,11 +16,13 @@ AM_TESTS_ENVIRONMENT = \
 
 dist_noinst_SCRIPTS += test/harness/run
 dist_noinst_DATA += .ci/metrics-exceptions.txt .ci/tidy-exceptions.txt
+dist_noinst_DATA += test/unit/real_time.txt
 
 dist_check_SCRIPTS += \
 	test/harness/architecture \
 	test/harness/layers \
 	test/harness/limits \
+	test/harness/real_time \
 	test/harness/headers \
 	test/harness/symbols \
 	test/harness/tidy \
@@ -104,6 +106,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/calls.cc \
 	test/unit/drivers/calls.h \
 	test/unit/drivers/frames.h \
+	test/unit/drivers/hand_clock.h \
 	test/unit/drivers/invented_interfaces.h \
 	test/unit/drivers/aead_test.cc \
 	test/unit/drivers/datagram_test.cc \
@@ -114,6 +117,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/no_streams.h \
 	test/unit/drivers/node_test.cc \
 	test/unit/drivers/shm_credentials_test.cc \
+	test/unit/drivers/shm_death_test.cc \
 	test/unit/drivers/shm_door_test.cc \
 	test/unit/drivers/shm_meeting_rules_test.cc \
 	test/unit/drivers/shm_hostile_test.cc \

@@ -10,9 +10,9 @@
 #include "drivers/sim/ideal/world.h"
 #include "drivers/tap/fault/fault_device.h"
 #include "drivers/tcp/tcp.h"
-#include "fci_core/base/clock.h"
 #include "test/conformance/mixed.h"
 #include "test/conformance/world.h"
+#include "test/unit/limit.h"
 
 namespace fci::conformance {
 
@@ -41,12 +41,10 @@ public:
         }
     }
     bool until(const std::function<bool()>& reached) override {
-        const Nanoseconds end = monotonic_now() + 10'000'000'000;
-        while (!reached()) {
-            if (monotonic_now() > end) return false;
-            turn();
+        for (const Nanoseconds end = own_time() + kHang; own_time() < end; turn()) {
+            if (reached()) return true;
         }
-        return true;
+        return false;
     }
     void settle() override {
         for (unsigned i = 0; i < 100 || (i < kTurnsMost && !at_rest()); ++i) turn();

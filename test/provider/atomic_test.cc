@@ -303,7 +303,7 @@ TEST_F(Atomics, fetched_numbers__nobody_gets_one_twice) {
             all = all && taker.done == kEach;
         }
         return all;
-    }, 30));
+    }));
     EXPECT_EQ(ticket, 3 * kEach);
     std::map<std::uint64_t, int> seen;
     for (const Taker& taker : takers) {

@@ -2,6 +2,7 @@
 #include <poll.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "test/provider/support.h"
@@ -209,9 +210,7 @@ TEST_F(Completion, sread__times_out) {
     fi_cq_tagged_entry entry;
     const auto before = std::chrono::steady_clock::now();
     EXPECT_EQ(fi_cq_sread(a->cq, &entry, 1, nullptr, 50), -FI_EAGAIN);
-    const auto took = std::chrono::steady_clock::now() - before;
-    EXPECT_GE(took, std::chrono::milliseconds(49));
-    EXPECT_LT(took, std::chrono::milliseconds(1000));
+    EXPECT_GE(std::chrono::steady_clock::now() - before, std::chrono::milliseconds(49));
     EXPECT_EQ(fi_cq_sread(a->cq, &entry, 1, nullptr, 0), -FI_EAGAIN);
 }
 
@@ -251,8 +250,9 @@ TEST_F(Completion, sread__ended_by_signal) {
     });
     fi_cq_tagged_entry entry;
     const auto before = std::chrono::steady_clock::now();
-    EXPECT_EQ(fi_cq_sread(b->cq, &entry, 1, nullptr, 5000), -FI_EAGAIN);
-    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(3));
+    constexpr int kForEverMs = kForEver / 1'000'000;
+    EXPECT_EQ(fi_cq_sread(b->cq, &entry, 1, nullptr, kForEverMs), -FI_EAGAIN);
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::nanoseconds(kForEver));
     other.join();
 }
 

@@ -1,8 +1,19 @@
 // fi_getinfo with the hints of every program that is known to ask.
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/in.h>
 
 #include "test/provider/support.h"
+
+namespace {
+unsigned names_asked = 0;
+}
+
+// All libraries of this process take this one instead of the C library's, which may ask a server.
+extern "C" int getaddrinfo(const char*, const char*, const addrinfo*, addrinfo**) {
+    ++names_asked;
+    return EAI_FAIL;
+}
 
 namespace fci::test {
 namespace {
@@ -275,10 +286,10 @@ TEST(get_info, addresses__numeric_at_once) {
         SCOPED_TRACE(std::string(one.node ? one.node : "-") + ":" +
                      (one.service ? one.service : "-"));
         Info info;
-        const auto before = std::chrono::steady_clock::now();
+        const unsigned before = names_asked;
         const int result =
             ask(nullptr, &info, fi_version(), one.node, one.service, one.flags);
-        EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::milliseconds(200));
+        EXPECT_EQ(names_asked, before) << "a name server may take seconds";
         if (one.host == nullptr) {
             EXPECT_EQ(result, -FI_ENODATA);
             continue;

@@ -58,9 +58,9 @@ TEST_F(Processes, exit__nothing_is_lost) {
         return waitpid(child_, &status, WNOHANG) == child_;
     };
     if (two_sided()) {
-        EXPECT_FALSE(eventually(ended, 1)) << "it did not wait";
+        EXPECT_FALSE(eventually(ended, 1'000'000'000)) << "it did not wait";
     } else {
-        ASSERT_TRUE(eventually(ended, 20));
+        ASSERT_TRUE(eventually(ended));
     }
     for (unsigned i = 0; i < kCount; ++i) {
         char in[512];
@@ -71,7 +71,7 @@ TEST_F(Processes, exit__nothing_is_lost) {
         EXPECT_EQ(in[511], static_cast<char>(i));
     }
     if (two_sided()) {
-        EXPECT_TRUE(eventually(ended, 20));
+        EXPECT_TRUE(eventually(ended));
     }
     child_ = 0;
     EXPECT_EQ(status, 0);
@@ -90,7 +90,7 @@ TEST_F(Processes, exit__in_order_disturbs_nobody) {
     ASSERT_TRUE(eventually([&] {
         EXPECT_FALSE(side_->poll());
         return waitpid(child_, &status, WNOHANG) == child_;
-    }, 20));
+    }));
     child_ = 0;
     for (int i = 0; i < 1000; ++i) ASSERT_FALSE(side_->poll());
     const fi_addr_t self = side_->insert(*side_);
@@ -115,9 +115,9 @@ TEST_F(Processes, death__ends_what_is_pending) {
     const std::string pid = std::to_string(child_);
     testing::internal::CaptureStderr();
     kill_child();
-    const auto dead = std::chrono::steady_clock::now();
+    unsigned looks = 0;
     for (int i = 0; i < 2; ++i) {
-        const Entry entry = side_->next();
+        const Entry entry = side_->next([&] { ++looks; });
         ASSERT_TRUE(entry.error);
         EXPECT_EQ(entry.error->err, FI_ECONNRESET);
         EXPECT_TRUE(entry.is.op_context == &named || entry.is.op_context == &large);
@@ -125,7 +125,7 @@ TEST_F(Processes, death__ends_what_is_pending) {
             fi_cq_strerror(side_->cq, entry.error->prov_errno, entry.error->err_data, nullptr, 0);
         EXPECT_NE(text.find(pid), std::string::npos) << text;
     }
-    EXPECT_LT(std::chrono::steady_clock::now() - dead, std::chrono::seconds(1));
+    EXPECT_LT(looks, 10'000u);
     EXPECT_EQ(fi_tinject(side_->ep, nullptr, 0, number_, 1), -FI_ECONNRESET);
     // Not every MPI shows the reason; the user hears of it once.
     const std::string said = testing::internal::GetCapturedStderr();
@@ -234,7 +234,7 @@ TEST_F(Processes, return__from_the_same_address) {
         ASSERT_TRUE(eventually([&] {
             side_->progress();
             return waitpid(child_, &status, WNOHANG) == child_;
-        }, 20));
+        }));
         child_ = 0;
         EXPECT_EQ(status, 0);
     }

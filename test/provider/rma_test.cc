@@ -275,7 +275,7 @@ TEST_F(Remote, order__writes_and_reads_as_called) {
         both();
         while (a->poll()) ++entries;
         return entries == kRounds;
-    }, 20)) << entries;
+    })) << entries;
     std::vector<char> model(most);
     for (int i = 0; i < kRounds; ++i) {
         std::fill_n(model.begin(), most >> i % 7, static_cast<char>(i));
@@ -303,7 +303,7 @@ TEST_F(Remote, back_pressure__again_and_then_everything) {
         both();
         while (a->poll()) ++done;
         return done == posted;
-    }, 20));
+    }));
     for (std::size_t i = 0; i < memory.size(); ++i) {
         ASSERT_EQ(memory[i], i < posted ? i + 1 : 0) << i;
     }

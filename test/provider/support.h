@@ -10,7 +10,6 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
 
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +19,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "test/unit/limit.h"
 
 namespace fci::test {
 
@@ -41,10 +42,9 @@ inline int ask(const fi_info* hints, Info* answer, std::uint32_t version = fi_ve
     return result;
 }
 
-/// Turns `step` until it is true or five seconds are over.
-inline bool eventually(const std::function<bool()>& step, int seconds = 5) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-    while (std::chrono::steady_clock::now() < end) {
+/// Turns `step` until it is true or so much of this process's own time is over.
+inline bool eventually(const std::function<bool()>& step, Nanoseconds time = kHang) {
+    for (const Nanoseconds end = own_time() + time; own_time() < end;) {
         if (step()) return true;
     }
     return false;

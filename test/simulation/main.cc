@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <sys/time.h>
 #include <unistd.h>
 #include <vector>
 
@@ -30,7 +31,7 @@ const std::map<std::string, Network> kNetworks = {
     {"--mixed", Network::mixed},
     {"--shared", Network::shared},
     {"--streams", Network::streams}};
-constexpr unsigned kSecondsPerSeed = 120;  // some take 20 under sanitizers
+constexpr time_t kSecondsPerSeed = 120;  // of processor time; some take 20 under sanitizers
 constexpr unsigned kReplayEvery = 20;  // such seeds run twice, and must run alike
 constexpr char kAgain[] =
     "    again, here or on another commit: ./%s %s --seed %llu; it belongs into seeds.txt\n";
@@ -51,6 +52,12 @@ void name_the_seed(int signal) {
     _exit(1);
 }
 
+/// 0: no more.
+void limit_time(time_t seconds) {
+    const itimerval when{{0, 0}, {seconds, 0}};
+    (void)setitimer(ITIMER_PROF, &when, nullptr);
+}
+
 struct Totals {
     std::uint64_t messages = 0;
     fci::Counters counters;
@@ -60,11 +67,11 @@ fci::simulation::RunOptions options;
 
 bool run(std::uint64_t seed, bool verbose, Totals* totals) {
     present_seed = seed;
-    alarm(kSecondsPerSeed);
+    limit_time(kSecondsPerSeed);
     std::optional<SecondRun> second;
     if (verbose || seed % kReplayEvery == 0) {
         second.emplace([seed] {
-            alarm(kSecondsPerSeed);
+            limit_time(kSecondsPerSeed);
             return fci::simulation::run_once(seed, options).digest;
         });
     }
@@ -73,7 +80,7 @@ bool run(std::uint64_t seed, bool verbose, Totals* totals) {
     if (failure.empty() && second && !second->ends_with(first.digest)) {
         failure = "a second run took another course";
     }
-    alarm(0);
+    limit_time(0);
     totals->messages += first.messages;
     for (unsigned i = 0; i < fci::kCounters; ++i) {
         reinterpret_cast<std::uint64_t*>(&totals->counters)[i] +=
@@ -133,7 +140,7 @@ int main(int argc, char** argv) {
             return 2;
         }
     }
-    for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGALRM}) {
+    for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGPROF}) {
         std::signal(signal, name_the_seed);
     }
     Totals totals;

@@ -41,13 +41,15 @@ public:
     static bool take(int in, std::size_t bytes, void* to = nullptr) {
         std::array<char, 64> ignored;
         void* const place = to != nullptr ? to : ignored.data();
-        return is_there(in, 20'000) && read(in, place, bytes) == static_cast<ssize_t>(bytes);
+        return is_there(in, kHangMs) && read(in, place, bytes) == static_cast<ssize_t>(bytes);
     }
     static void give(int out, std::size_t bytes, const void* from = "step") {
         EXPECT_EQ(write(out, from, bytes), static_cast<ssize_t>(bytes));
     }
 
 private:
+    static constexpr int kHangMs = 200'000;
+
     static bool is_there(int fd, int within_ms) {
         pollfd one{fd, POLLIN, 0};
         return poll(&one, 1, within_ms) == 1;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -16,6 +15,7 @@
 
 #include "fci_core/api/icl.h"
 #include "test/unit/api/context.h"
+#include "test/unit/limit.h"
 #include "test/unit/steps.h"
 
 namespace fci {
@@ -59,12 +59,11 @@ public:
     void close() { context_.reset(); }
 
     bool turn_until(const std::function<bool()>& reached) {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-        while (!reached()) {
-            if (std::chrono::steady_clock::now() > end) return false;
+        for (const Nanoseconds end = own_time() + kHang; own_time() < end;) {
+            if (reached()) return true;
             fci_icl_progress(context_.get());
         }
-        return true;
+        return false;
     }
     void say_hello() {
         heard_ = {};
@@ -134,7 +133,7 @@ int run(const char* path, const std::function<int(Side&, const Steps&)>& what,
     setenv("FCI_COPY", path, 1);
     const pid_t child = fork();
     if (child == 0) {
-        alarm(60);
+        alarm(300);
         Side other(steps.child_in(), steps.child_out());
         _exit(what(other, steps));
     }

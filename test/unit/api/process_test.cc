@@ -129,7 +129,7 @@ TEST(Process, progress__sees_at_once_what_any_of_many_peers_sends) {
 /// In a child of fork(): how many calls do not answer as they must. None may crash or hang.
 int misuse(fci_icl_context* context, fci_icl_peer known, fci_icl_context* other) {
     int wrong = 0;
-    alarm(10);
+    alarm(300);
     wrong += send(context, known, 1) != FCI_ICL_EUNREACHABLE;
     wrong += send(context, 0, 1) != FCI_ICL_EUNREACHABLE;  // itself
     const std::string reason = fci_icl_peer_reason(context, known);

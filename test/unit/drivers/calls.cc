@@ -1,5 +1,7 @@
 #include "test/unit/drivers/calls.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -61,6 +63,15 @@ extern "C" int connect(int fd, const sockaddr* address, socklen_t bytes) {
     const auto failed = static_cast<int>(syscall(SYS_connect, fd, address, bytes));
     const auto then = std::exchange(fci::calls.connected, {});
     if (failed == 0 && then) then();
+    return failed;
+}
+
+extern "C" int setsockopt(int fd, int level, int name, const void* value, socklen_t bytes) {
+    const auto failed = static_cast<int>(syscall(SYS_setsockopt, fd, level, name, value, bytes));
+    if (failed == 0 && level == IPPROTO_TCP && name == TCP_CORK) {
+        fci::calls.corked.erase(fd);
+        if (*static_cast<const int*>(value) != 0) fci::calls.corked.insert(fd);
+    }
     return failed;
 }
 

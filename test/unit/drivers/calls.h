@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 
 namespace fci {
 
@@ -9,6 +10,7 @@ struct Calls {
     unsigned accepted = 0;     // connections
     long files_sent = 0;       // descriptors, by records that were sent
     long files_received = 0;
+    std::set<int> corked;      // TCP sockets that wait for more
     // Asked before a record with descriptors is sent: 0, or the error with which that fails.
     std::function<int()> fail;
     // Asked before a connection is accepted: likewise.

@@ -227,8 +227,8 @@ TEST_F(multicast_test, sleep__a_long_hint_that_is_expected_ends_it) {
     std::vector<std::byte> to(total);
     ASSERT_EQ(hints.expect(kName, 5, to), Status::ok);
     before = monotonic_now();
-    two->sleep(5'000'000'000);
-    EXPECT_LT(monotonic_now() - before, 4'000'000'000);
+    two->sleep(kForEver);
+    EXPECT_LT(monotonic_now() - before, kForEver);
     EXPECT_TRUE(poll_until(*two, [&] { return count.heard == 44; }));
 }
 
@@ -243,8 +243,8 @@ TEST_F(multicast_test, sleep__a_hint_ends_it) {
     const std::byte byte{7};
     ASSERT_EQ(one->network().hints()->hint({kName, 5, 0, 1, 0}, {&byte, 1}), Status::ok);
     const Nanoseconds before = monotonic_now();
-    two->sleep(5'000'000'000);
-    EXPECT_LT(monotonic_now() - before, 4'000'000'000);
+    two->sleep(kForEver);
+    EXPECT_LT(monotonic_now() - before, kForEver);
     EXPECT_EQ(count.heard, 0u);
     EXPECT_TRUE(poll_until(*two, [&] { return count.heard == 1; }));
     EXPECT_EQ(memory_[0], byte);

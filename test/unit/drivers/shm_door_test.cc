@@ -10,6 +10,7 @@
 #include "drivers/shm/handshake.h"
 #include "drivers/shm/socket.h"
 #include "test/unit/drivers/calls.h"
+#include "test/unit/drivers/hand_clock.h"
 #include "test/unit/drivers/shm_party.h"
 
 namespace fci::shm {
@@ -54,7 +55,9 @@ struct OddHost {
 
 // A job goes on, and others may still join it, while somebody else does nothing but knock.
 TEST(ShmDoor, strangers__cost_little_and_keep_nobody_out) {
-    Party self, peer;
+    HandClock clock;
+    const Tuning tuning{.clock = &clock};
+    Party self(party_settings(), tuning), peer(party_settings(), tuning);
     const uid_t owner = geteuid();
     peer.meet(self.device->card());
     ASSERT_TRUE(self.until([&] { return peer.turn(), !self.attached.empty(); }));
@@ -65,17 +68,19 @@ TEST(ShmDoor, strangers__cost_little_and_keep_nobody_out) {
         hammer(owner, self.device->card());
     });
     calls = {};
-    const Nanoseconds start = monotonic_now();
+    const Nanoseconds start = clock.time;
     unsigned most = 0;
     std::uint64_t word = 0;
-    while (monotonic_now() - start < 300 * kMs) {
+    Limit limit("strangers");
+    for (; clock.time - start < 300 * kMs || self.strangers <= 8; clock.time += kMs / 100) {
+        if (!limit.holds()) break;
         const unsigned before = calls.accepted;
         self.turn();
         most = std::max(most, calls.accepted - before);
         ASSERT_EQ(peer.put(peer.attached[0], 0, ++word), Status::ok);
         ASSERT_EQ(self.word(self.attached[0], 0), word);
     }
-    const Nanoseconds took = monotonic_now() - start;
+    const Nanoseconds took = clock.time - start;
     EXPECT_GT(self.strangers, 8u);
     EXPECT_LE(most, 8u) << "in one turn";
     EXPECT_LE(calls.accepted, 8 * (took / kMs + 2));
@@ -85,7 +90,10 @@ TEST(ShmDoor, strangers__cost_little_and_keep_nobody_out) {
         visitor.meet(self.device->card());
         return visitor.sleep_until([&] { return !visitor.attached.empty(); }) ? 0 : 1;
     });
-    EXPECT_TRUE(self.until([&] { return self.attached.size() == 2; }));
+    EXPECT_TRUE(self.until([&] {
+        clock.time += kMs / 100;
+        return self.attached.size() == 2;
+    }));
     EXPECT_EQ(late.result(), 0);
 }
 
@@ -119,16 +127,24 @@ TEST(ShmDoor, visitor__who_does_not_go_on_keeps_nobody_out) {
 
 TEST(ShmDoor, connect__to_one_who_reads_and_does_not_answer) {
     OddHost host;
-    Party self(party_settings(), {.answer_limit = 100 * kMs});
+    HandClock clock;
+    Party self(party_settings(), {.answer_limit = 100 * kMs, .clock = &clock});
+    const auto is_lost_within = [&](Nanoseconds time) {
+        for (const Nanoseconds end = clock.time + time; clock.time < end; clock.time += kMs) {
+            self.turn();
+        }
+        return !self.lost.empty();
+    };
     self.meet(host.card);
     // It does not look: it may compute, for as long as it likes.
-    EXPECT_FALSE(self.until([&] { return !self.lost.empty(); }, 400 * kMs));
+    EXPECT_FALSE(is_lost_within(400 * kMs));
     host::Descriptor link = accept_from(host.listening.get());
     ASSERT_TRUE(link);
-    EXPECT_FALSE(self.until([&] { return !self.lost.empty(); }, 400 * kMs));
+    EXPECT_FALSE(is_lost_within(400 * kMs));
     Received received;
     ASSERT_EQ(receive_record(link.get(), &received), Reception::record);
-    ASSERT_TRUE(sleeps_until(self, [&] { return !self.lost.empty(); }));
+    EXPECT_FALSE(is_lost_within(90 * kMs));
+    ASSERT_TRUE(is_lost_within(60 * kMs));
     EXPECT_EQ(self.lost[0].why, Status::unreachable);
     EXPECT_NE(self.lost[0].reason.find("does not answer"), std::string::npos)
         << self.lost[0].reason;

@@ -17,6 +17,7 @@
 #include "drivers/shm/shm.h"
 #include "fci_core/base/clock.h"
 #include "fci_core/base/flag.h"
+#include "test/unit/limit.h"
 
 namespace fci::shm {
 
@@ -47,19 +48,22 @@ struct Party final : ddi::PeerListener {
     void stranger_came() noexcept override { ++strangers; }
 
     void turn() { device->network().poll(device->now()); }
-    bool until(const std::function<bool()>& reached, Nanoseconds limit = 10'000'000'000) {
-        const Nanoseconds end = monotonic_now() + limit;
-        while (!reached()) {
-            if (monotonic_now() > end) return false;
-            turn();
+    /// In a child, too, of which only the result is known.
+    bool until(const std::function<bool()>& reached) {
+        for (const Nanoseconds end = own_time() + kHang; own_time() < end; turn()) {
+            if (reached()) return true;
         }
-        return true;
+        return false;
+    }
+    /// Whatever comes then has come.
+    void turn_for(Nanoseconds time) {
+        for (const Nanoseconds end = monotonic_now() + time; monotonic_now() < end;) turn();
     }
     /// As a process that has nothing to do.
     bool sleep_until(const std::function<bool()>& reached) {
         for (unsigned i = 0; i < 1000; ++i) {
             if (reached()) return true;
-            device->sleep(10'000'000'000);
+            device->sleep(kForEver);
             turn();
         }
         return false;
@@ -87,12 +91,19 @@ struct Party final : ddi::PeerListener {
     unsigned strangers = 0;
 };
 
+/// Nothing is left that would keep it awake.
+inline bool sleeps_well(Party& party) {
+    const Nanoseconds before = monotonic_now();
+    party.device->sleep(30'000'000);
+    return monotonic_now() - before >= 29'000'000;
+}
+
 /// A child that does `what` and ends with its result; killed when it is still there at the end.
 class Child {
 public:
     explicit Child(const std::function<int()>& what) : pid_(fork()) {
         if (pid_ == 0) {
-            alarm(60);
+            alarm(300);  // should its parent be gone
             _exit(what());
         }
     }

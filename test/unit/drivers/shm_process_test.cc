@@ -1,4 +1,4 @@
-// What only real processes show: death, forks, kernel copies.
+// What only real processes show: forks, kernel copies, descriptors.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -8,107 +8,15 @@
 #include <sstream>
 
 #include "fci_core/ddi/crossing.h"
+#include "test/unit/drivers/hand_clock.h"
 #include "test/unit/drivers/shm_party.h"
 
 namespace fci::shm {
 namespace {
 
-constexpr Nanoseconds kNoticed = 100'000'000;
-
-/// Nothing is left that would keep it awake.
-bool sleeps_well(Party& party) {
-    const Nanoseconds before = monotonic_now();
-    party.device->sleep(30'000'000);
-    return monotonic_now() - before >= 29'000'000;
-}
-
 bool readable(int fd, int timeout_ms) {
     pollfd one{fd, POLLIN, 0};
     return poll(&one, 1, timeout_ms) == 1;
-}
-
-TEST(ShmProcess, kill__noticed_by_turns_and_what_was_written_stays) {
-    Party self;
-    Child child([&] { return visit(self.device->card(), 77); });
-    ASSERT_TRUE(self.until([&] { return !self.attached.empty(); }));
-    const nhi::PeerId id = self.attached[0];
-    ASSERT_TRUE(self.until([&] { return self.word(id, 0) == 77; }));
-    EXPECT_NE(self.device->describe(id).find(std::to_string(child.pid())), std::string::npos);
-    child.signal(SIGKILL);
-    const Nanoseconds killed = monotonic_now();
-    ASSERT_TRUE(self.until([&] { return !self.lost.empty(); }));
-    EXPECT_LT(monotonic_now() - killed, kNoticed);
-    EXPECT_EQ(self.lost[0].id, id);
-    EXPECT_EQ(self.lost[0].why, Status::lost);
-    EXPECT_NE(self.lost[0].reason.find("died"), std::string::npos) << self.lost[0].reason;
-    EXPECT_EQ(self.word(id, 0), 77u);
-    EXPECT_EQ(self.put(id, 0, 1), Status::lost);
-}
-
-TEST(ShmProcess, kill__wakes_a_sleeper) {
-    Party self;
-    Child child([&] { return visit(self.device->card(), 77); });
-    ASSERT_TRUE(self.sleep_until([&] { return !self.attached.empty(); }));
-    child.signal(SIGKILL);
-    const Nanoseconds killed = monotonic_now();
-    ASSERT_TRUE(self.sleep_until([&] { return !self.lost.empty(); }));
-    EXPECT_LT(monotonic_now() - killed, kNoticed);
-    EXPECT_EQ(self.lost[0].why, Status::lost);
-}
-
-// A child of the peer keeps its sockets open.
-TEST(ShmProcess, kill__noticed_though_a_grandchild_lives) {
-    Party self;
-    int pipes[2];
-    ASSERT_EQ(pipe2(pipes, O_CLOEXEC), 0);
-    Child child([&] {
-        Party other;
-        other.meet(self.device->card());
-        if (!other.until([&] { return !other.attached.empty(); })) return 1;
-        const pid_t grandchild = fork();
-        if (grandchild == 0) {
-            alarm(60);
-            for (;;) pause();
-        }
-        const ddi::Card card = other.device->card();
-        if (write(pipes[1], &grandchild, sizeof grandchild) < 0) return 1;
-        if (write(pipes[1], &card, sizeof card) < 0) return 1;
-        for (;;) pause();
-    });
-    ASSERT_TRUE(self.until([&] { return !self.attached.empty(); }));
-    pid_t grandchild = 0;
-    ddi::Card card;
-    ASSERT_EQ(read(pipes[0], &grandchild, sizeof grandchild), ssize_t{sizeof grandchild});
-    ASSERT_EQ(read(pipes[0], &card, sizeof card), ssize_t{sizeof card});
-    child.signal(SIGKILL);
-    const Nanoseconds killed = monotonic_now();
-    ASSERT_TRUE(self.sleep_until([&] { return !self.lost.empty(); }));
-    EXPECT_LT(monotonic_now() - killed, kNoticed);
-    EXPECT_TRUE(sleeps_well(self));
-    // Nor does anybody wait for an answer from the name that the grandchild holds, whether the
-    // kernel still knows the dead one or not.
-    for (const bool forgotten : {false, true}) {
-        if (forgotten) {
-            EXPECT_EQ(child.result(), -1);
-        }
-        Party third;
-        third.meet(card);
-        ASSERT_TRUE(third.until([&] { return !third.lost.empty(); })) << forgotten;
-        EXPECT_EQ(third.lost[0].why, Status::unreachable);
-    }
-    kill(grandchild, SIGKILL);
-    close(pipes[0]);
-    close(pipes[1]);
-}
-
-TEST(ShmProcess, stop__is_not_death) {
-    Party self;
-    Child child([&] { return visit(self.device->card(), 1); });
-    ASSERT_TRUE(self.until([&] { return !self.attached.empty(); }));
-    child.signal(SIGSTOP);
-    EXPECT_FALSE(self.until([&] { return !self.lost.empty(); }, 200'000'000));
-    child.signal(SIGCONT);
-    EXPECT_EQ(self.put(self.attached[0], 0, 1), Status::ok);
 }
 
 // The child has copies of all objects. Whatever it does with them, the parent is not concerned.
@@ -126,8 +34,8 @@ TEST(ShmProcess, fork__child_does_not_disturb_its_parent) {
         return 0;
     });
     EXPECT_EQ(child.result(), 0);
-    self.until([] { return false; }, 20'000'000);
-    other.until([] { return false; }, 20'000'000);
+    self.turn_for(20'000'000);
+    other.turn_for(20'000'000);
     EXPECT_TRUE(self.lost.empty());
     EXPECT_TRUE(other.lost.empty());
     ASSERT_EQ(self.put(id, 8, 3), Status::ok);
@@ -317,47 +225,19 @@ TEST(ShmProcess, connect__crowd) {
 // One hears that the other is on its way, and has the word of its end before it reads that.
 TEST(ShmProcess, connect__crossing_one_that_closes) {
     constexpr Nanoseconds kSoon = 300'000'000;  // before it looks by itself
-    const auto ends_soon = [] {
-        const Tuning impatient{.patience_given = 20'000'000};
-        Party one(party_settings(), impatient), other(party_settings(), impatient);
-        const bool goes_on = ddi::is_own_way(one.device->card().incarnation,
-                                             other.device->card().incarnation);
-        Party& leaves = goes_on ? one : other;
-        Party& stays = goes_on ? other : one;
-        stays.meet(leaves.device->card());
-        leaves.meet(stays.device->card());
-        leaves.turn();
-        leaves.device.reset();
-        return stays.until([&] { return !stays.lost.empty(); }, kSoon);
-    };
-    // Others may have the core for longer than that, but not each time.
-    EXPECT_TRUE(ends_soon() || ends_soon() || ends_soon());
-}
-
-// Its sockets close before the kernel says that it is dead, and it may lose its core in between.
-TEST(ShmProcess, kill__of_a_stranger_whose_sockets_close_first) {
-    constexpr Nanoseconds kPatience = 200'000'000, kMuchLess = kPatience / 10;
-    const auto dies_slowly = [&] {
-        int pipes[2];
-        EXPECT_EQ(pipe(pipes), 0);
-        Child child([&] {
-            const Party other;
-            const ddi::Card card = other.device->card();
-            if (write(pipes[1], &card, sizeof card) < 0) return 1;
-            usleep(2 * kPatience / 1000);
-            (void)close_range(3, ~0u, 0);
-            usleep(kMuchLess / 1000);
-            _exit(0);
-        });
-        ddi::Card card;
-        EXPECT_EQ(read(pipes[0], &card, sizeof card), ssize_t{sizeof card});
-        for (const int end : pipes) close(end);
-        Party self(party_settings(), {.patience_given = kPatience});
-        self.meet(card);
-        return self.until([&] { return !self.lost.empty(); }) && self.lost[0].why == Status::lost;
-    };
-    // The child may lose its core for longer than that, but not each time.
-    EXPECT_TRUE(dies_slowly() || dies_slowly() || dies_slowly());
+    HandClock clock;
+    const Tuning impatient{.patience_given = 20'000'000, .clock = &clock};
+    Party one(party_settings(), impatient), other(party_settings(), impatient);
+    const bool goes_on =
+        ddi::is_own_way(one.device->card().incarnation, other.device->card().incarnation);
+    Party& leaves = goes_on ? one : other;
+    Party& stays = goes_on ? other : one;
+    stays.meet(leaves.device->card());
+    leaves.meet(stays.device->card());
+    leaves.turn();
+    leaves.device.reset();
+    for (; stays.lost.empty() && clock.time < kSoon; clock.time += 100'000) stays.turn();
+    EXPECT_FALSE(stays.lost.empty());
 }
 
 // Nobody can come in any more, and those who try hear why, once that has lasted; the process itself
@@ -365,7 +245,9 @@ TEST(ShmProcess, kill__of_a_stranger_whose_sockets_close_first) {
 // visitor brings.
 TEST(ShmProcess, accept__without_descriptors) {
     for (rlim_t room = 0; room < 4; ++room) {
-        Party self(party_settings(), {.short_untold = 100'000'000}), visitor;
+        HandClock clock;
+        const Tuning tuning{.short_untold = 100'000'000, .clock = &clock};
+        Party self(party_settings(), tuning), visitor(party_settings(), tuning);
         testing::internal::CaptureStderr();
         visitor.meet(self.device->card());
         // What the visitor holds is open already.
@@ -373,16 +255,20 @@ TEST(ShmProcess, accept__without_descriptors) {
         getrlimit(RLIMIT_NOFILE, &old);
         const rlimit few{lowest_free_descriptor(room), old.rlim_max};
         ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-        unsigned slept = 0;
-        for (const Nanoseconds end = monotonic_now() + 80'000'000; monotonic_now() < end; ++slept) {
-            self.device->sleep(20'000'000);
+        unsigned woken = 0;
+        for (unsigned i = 0; i < 40; ++i, clock.time += 2'000'000) {
+            const Nanoseconds before = monotonic_now();
+            self.device->sleep(1'000'000);
+            woken += monotonic_now() - before < 1'000'000;
             self.turn();
             visitor.turn();
         }
-        EXPECT_LE(slept, 40u) << "somebody at the door keeps everybody awake";
+        EXPECT_LE(woken, 20u) << "somebody at the door keeps everybody awake";
         EXPECT_TRUE(visitor.lost.empty()) << "at once";
-        const bool over = visitor.until(
-            [&] { return self.turn(), !visitor.lost.empty() || !visitor.attached.empty(); });
+        const bool over = visitor.until([&] {
+            clock.time += 1'000'000;
+            return self.turn(), !visitor.lost.empty() || !visitor.attached.empty();
+        });
         ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &old), 0);
         ASSERT_TRUE(over);
         const std::string said = testing::internal::GetCapturedStderr();
@@ -390,9 +276,12 @@ TEST(ShmProcess, accept__without_descriptors) {
         EXPECT_NE(said.find(visitor.lost[0].reason), std::string::npos) << said;
         EXPECT_NE(said.find("ulimit -n"), std::string::npos) << said;
         EXPECT_EQ(visitor.lost[0].why, Status::exhausted) << room << visitor.lost[0].reason;
-        Party second;  // now there are some again
+        Party second(party_settings(), tuning);  // now there are some again
         second.meet(self.device->card());
-        EXPECT_TRUE(second.until([&] { return self.turn(), !second.attached.empty(); }));
+        EXPECT_TRUE(second.until([&] {
+            clock.time += 1'000'000;
+            return self.turn(), !second.attached.empty();
+        }));
     }
 }
 

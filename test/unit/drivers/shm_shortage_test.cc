@@ -5,6 +5,7 @@
 
 #include "drivers/host/descriptor.h"
 #include "test/unit/drivers/calls.h"
+#include "test/unit/drivers/hand_clock.h"
 #include "test/unit/drivers/shm_party.h"
 
 namespace fci::shm {
@@ -19,9 +20,19 @@ int as_ordinary_user(const std::function<int()>& what) {
         .result();
 }
 
-bool both_meet(Party& one, Party& other, Nanoseconds limit = 10'000'000'000) {
-    return one.until([&] { return other.turn(), !one.attached.empty() && !other.attached.empty(); },
-                     limit);
+bool both_meet(Party& one, Party& other) {
+    return one.until(
+        [&] { return other.turn(), !one.attached.empty() && !other.attached.empty(); });
+}
+
+/// By their own clock, in so much of its time.
+bool both_meet(Party& one, Party& other, HandClock& clock, Nanoseconds within) {
+    for (const Nanoseconds end = clock.time + within; clock.time < end; clock.time += 1'000'000) {
+        one.turn();
+        other.turn();
+        if (!one.attached.empty() && !other.attached.empty()) return true;
+    }
+    return false;
 }
 
 struct ShmShortage : testing::Test {
@@ -91,16 +102,18 @@ TEST_F(ShmShortage, send__too_many_under_way_is_no_death) {
                   std::copy_n(reinterpret_cast<const char*>(files), sizeof files,
                               reinterpret_cast<char*>(CMSG_DATA(header)));
                   if (sendmsg(out.get(), &message, 0) != 1) return 3;
-                  Party host, visitor(party_settings(), {.short_untold = 100'000'000});
+                  HandClock clock;
+                  const Tuning tuning{.short_untold = 100'000'000, .clock = &clock};
+                  Party host(party_settings(), tuning), visitor(party_settings(), tuning);
                   testing::internal::CaptureStderr();
                   visitor.meet(host.device->card());
-                  if (both_meet(visitor, host, 500'000'000)) return 4;  // it did not run out
+                  if (both_meet(visitor, host, clock, 500'000'000)) return 4;  // it did not run out
                   if (!visitor.lost.empty() || !host.lost.empty()) return 5;
                   const std::string said = testing::internal::GetCapturedStderr();
                   if (said.find("ulimit -n") == std::string::npos) return 7;
                   in.close();
                   out.close();
-                  return both_meet(visitor, host) ? 0 : 6;
+                  return both_meet(visitor, host, clock, 500'000'000) ? 0 : 6;
               }),
               0);
 }
@@ -124,8 +137,7 @@ TEST_F(ShmShortage, crowd__nothing_is_under_way_to_those_who_do_not_look) {
                 return one->attached.size() >= kCrowd - kBusy - 1;
             });
         };
-        const Nanoseconds end = monotonic_now() + 10'000'000'000;
-        while (!met() && monotonic_now() < end) {
+        for (Limit limit("the others"); !met() && limit.holds();) {
             for (unsigned i = kBusy; i < kCrowd; ++i) crowd[i]->turn();
         }
         EXPECT_TRUE(met());
@@ -150,17 +162,15 @@ struct FewFiles {
 // A program has used them up, and closes some a while later.
 TEST_F(ShmShortage, connect__waits_for_descriptors) {
     for (rlim_t more = 0; more < 5; ++more) {
-        Party host, visitor;
+        HandClock clock;
+        const Tuning tuning{.clock = &clock};
+        Party host(party_settings(), tuning), visitor(party_settings(), tuning);
         {
             const FewFiles few(more);
             visitor.meet(host.device->card());
-            for (const Nanoseconds end = monotonic_now() + 500'000'000; monotonic_now() < end;) {
-                visitor.device->sleep(20'000'000);
-                visitor.turn();
-                host.turn();
-            }
+            EXPECT_FALSE(both_meet(visitor, host, clock, 500'000'000)) << more;
         }
-        EXPECT_TRUE(both_meet(visitor, host)) << more;
+        EXPECT_TRUE(both_meet(visitor, host, clock, 500'000'000)) << more;
         EXPECT_TRUE(visitor.lost.empty() && host.lost.empty()) << more;
     }
 }
@@ -190,7 +200,7 @@ TEST_F(ShmShortage, accept__without_any_descriptor_at_all) {
     getrlimit(RLIMIT_NOFILE, &old);
     const rlimit none{0, old.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-    self.until([] { return false; }, 5'000'000);
+    self.turn_for(5'000'000);
     unsigned slept = 0;
     for (const Nanoseconds end = monotonic_now() + 100'000'000; monotonic_now() < end; ++slept) {
         self.device->sleep(100'000'000);

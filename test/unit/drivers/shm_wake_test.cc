@@ -29,7 +29,7 @@ INSTANTIATE_TEST_SUITE_P(Barrier, ShmWake,
 
 TEST_P(ShmWake, unmask__look_or_be_woken) {
     if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "needs two cores";
-    constexpr std::uint64_t kRounds = 40'000;
+    constexpr std::uint64_t kRounds = 4'000;
     const auto [barrier, masks] = GetParam();
     const Tuning tuning{.barrier = barrier};
     Party reader(party_settings(), tuning), writer(party_settings(), tuning);
@@ -55,8 +55,7 @@ TEST_P(ShmWake, unmask__look_or_be_woken) {
     Prng prng(2);
     unsigned missed = 0, woken = 0;
     std::uint64_t round = 0;
-    for (const Nanoseconds end = monotonic_now() + 3'000'000'000;
-         ++round <= kRounds && monotonic_now() < end;) {
+    while (++round <= kRounds) {
         const std::uint64_t pauses = prng.below(40);
         start = round;
         for (std::uint64_t i = 0; i < pauses; ++i) flag::pause();

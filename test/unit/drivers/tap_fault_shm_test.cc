@@ -53,7 +53,9 @@ TEST(tap_fault_shm, refuse__both_sides_of_some_pairs_hear_it_once_and_others_not
             return one->attached.size() + one->lost.size() == kMembers - 1;
         });
     }));
-    job.all[0]->until([&] { return job.until([] { return true; }), false; }, 30'000'000);
+    for (unsigned i = 0; i < 1000; ++i) {
+        for (auto& one : job.all) one->turn();
+    }
     unsigned refused = 0;
     for (unsigned i = 0; i < kMembers; ++i) {
         Party& one = *job.all[i];

@@ -1,0 +1,150 @@
+// Death of a process that was met, or is about to be: what tells of it, and in which order.
+#include <fcntl.h>
+
+#include "test/unit/drivers/hand_clock.h"
+#include "test/unit/drivers/shm_party.h"
+#include "test/unit/steps.h"
+
+namespace fci::shm {
+namespace {
+
+/// It is gone for the kernel, too, which has told all who wait for that.
+void await_end(const Child& child) {
+    siginfo_t ended{};
+    EXPECT_EQ(waitid(P_PID, static_cast<id_t>(child.pid()), &ended, WEXITED | WNOWAIT), 0);
+}
+
+/// A sleep that ended by itself, and one turn; or one more, as the sockets close one by one.
+bool hears_by_sleeping(Party& self) {
+    for (unsigned i = 0; i < 2 && self.lost.empty(); ++i) {
+        const Nanoseconds before = monotonic_now();
+        self.device->sleep(kForEver);
+        if (monotonic_now() - before >= kForEver) return false;
+        self.turn();
+    }
+    return !self.lost.empty();
+}
+
+TEST(ShmDeath, kill__noticed_by_turns_and_what_was_written_stays) {
+    Party self;
+    Child child([&] { return visit(self.device->card(), 77); });
+    ASSERT_TRUE(self.until([&] { return !self.attached.empty(); }));
+    const nhi::PeerId id = self.attached[0];
+    ASSERT_TRUE(self.until([&] { return self.word(id, 0) == 77; }));
+    EXPECT_NE(self.device->describe(id).find(std::to_string(child.pid())), std::string::npos);
+    child.signal(SIGKILL);
+    await_end(child);
+    for (unsigned turns = 0; turns < 32 && self.lost.empty(); ++turns) self.turn();
+    ASSERT_FALSE(self.lost.empty()) << "of 16 turns one asks the kernel";
+    EXPECT_EQ(self.lost[0].id, id);
+    EXPECT_EQ(self.lost[0].why, Status::lost);
+    EXPECT_NE(self.lost[0].reason.find("died"), std::string::npos) << self.lost[0].reason;
+    EXPECT_EQ(self.word(id, 0), 77u);
+    EXPECT_EQ(self.put(id, 0, 1), Status::lost);
+}
+
+TEST(ShmDeath, kill__wakes_a_sleeper) {
+    Party self;
+    Child child([&] { return visit(self.device->card(), 77); });
+    ASSERT_TRUE(self.sleep_until([&] { return !self.attached.empty(); }));
+    child.signal(SIGKILL);
+    await_end(child);
+    ASSERT_TRUE(hears_by_sleeping(self));
+    EXPECT_EQ(self.lost[0].why, Status::lost);
+}
+
+// A child of the peer keeps its sockets open.
+TEST(ShmDeath, kill__noticed_though_a_grandchild_lives) {
+    Party self;
+    int pipes[2];
+    ASSERT_EQ(pipe2(pipes, O_CLOEXEC), 0);
+    Child child([&] {
+        Party other;
+        other.meet(self.device->card());
+        if (!other.until([&] { return !other.attached.empty(); })) return 1;
+        const pid_t grandchild = fork();
+        if (grandchild == 0) {
+            alarm(300);
+            for (;;) pause();
+        }
+        const ddi::Card card = other.device->card();
+        if (write(pipes[1], &grandchild, sizeof grandchild) < 0) return 1;
+        if (write(pipes[1], &card, sizeof card) < 0) return 1;
+        for (;;) pause();
+    });
+    ASSERT_TRUE(self.until([&] { return !self.attached.empty(); }));
+    pid_t grandchild = 0;
+    ddi::Card card;
+    ASSERT_EQ(read(pipes[0], &grandchild, sizeof grandchild), ssize_t{sizeof grandchild});
+    ASSERT_EQ(read(pipes[0], &card, sizeof card), ssize_t{sizeof card});
+    child.signal(SIGKILL);
+    await_end(child);
+    ASSERT_TRUE(hears_by_sleeping(self));
+    EXPECT_TRUE(sleeps_well(self));
+    // Nor does anybody wait for an answer from the name that the grandchild holds, whether the
+    // kernel still knows the dead one or not.
+    for (const bool forgotten : {false, true}) {
+        if (forgotten) {
+            EXPECT_EQ(child.result(), -1);
+        }
+        Party third;
+        third.meet(card);
+        ASSERT_TRUE(third.until([&] { return !third.lost.empty(); })) << forgotten;
+        EXPECT_EQ(third.lost[0].why, Status::unreachable);
+    }
+    kill(grandchild, SIGKILL);
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
+TEST(ShmDeath, stop__is_not_death) {
+    Party self;
+    Child child([&] { return visit(self.device->card(), 1); });
+    ASSERT_TRUE(self.until([&] { return !self.attached.empty(); }));
+    child.signal(SIGSTOP);
+    self.turn_for(200'000'000);
+    EXPECT_TRUE(self.lost.empty());
+    child.signal(SIGCONT);
+    EXPECT_EQ(self.put(self.attached[0], 0, 1), Status::ok);
+}
+
+// Its sockets close before the kernel says that it is dead, and it may lose its core in between.
+TEST(ShmDeath, kill__of_a_stranger_whose_sockets_close_first) {
+    constexpr Nanoseconds kPatience = 200'000'000, kMs = 1'000'000;
+    const Steps steps;
+    Child child([&] {
+        const Party other;
+        const ddi::Card card = other.device->card();
+        Steps::give(steps.child_out(), sizeof card, &card);
+        if (!steps.child_waits() || dup2(steps.child_in(), 0) != 0 ||
+            dup2(steps.child_out(), 1) != 1) {
+            return 1;
+        }
+        (void)close_range(3, ~0u, 0);
+        Steps::give(1, 1);
+        _exit(Steps::take(0, 1) ? 0 : 1);
+    });
+    ddi::Card card;
+    ASSERT_TRUE(Steps::take(steps.in(), sizeof card, &card));
+    HandClock clock;
+    Party self(party_settings(), {.patience_given = kPatience, .clock = &clock});
+    const auto pass = [&](Nanoseconds time) {
+        for (const Nanoseconds end = clock.time + time; clock.time < end; clock.time += kMs) {
+            self.turn();
+        }
+    };
+    self.meet(card);
+    pass(2 * kPatience);  // it listens, and does not look
+    steps.go_on();
+    ASSERT_TRUE(steps.waits());
+    pass(kPatience / 2);
+    EXPECT_TRUE(self.lost.empty()) << "it is not dead yet";
+    steps.go_on();
+    await_end(child);
+    pass(kPatience / 4);
+    ASSERT_FALSE(self.lost.empty());
+    EXPECT_EQ(self.lost[0].why, Status::lost);
+}
+
+}  // namespace
+}  // namespace fci::shm
