@@ -11,8 +11,8 @@
  *   window   as recv, after a window was made and freed
  *
  * Rank 0 lets them wait for a second, looks at the processor time of each over SECONDS, and at how
- * often it woke up. From then on no sleep of theirs ends by time, but in `mixed`, where nobody wakes
- * them. Once all sleep so, rank 0 ends their wait, one by one but for barriers. It prints
+ * often it woke up. From then on no sleep of theirs ends by time, but in `mixed`, where nobody
+ * wakes them. Once all sleep so, rank 0 ends their wait, one by one but for barriers. It prints
  *
  *   rank R used U us, woke up N times in S s
  *   answers from all          they were woken; else this program hangs
@@ -24,17 +24,15 @@
  */
 #define _GNU_SOURCE
 #include <mpi.h>
-#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "bench/mpi/shared_page.h"
+#include "test/programs/sleeps.h"
 
 enum { TAG = 7, ANSWER = 8, MOST = 256 };
 
@@ -50,35 +48,12 @@ static int rank, ranks;
 
 static __thread int waits_for_a_wake;
 
-/* One that begins now, as it has been measured how the rank waits, and that only a wake may end. */
-static int never_ends(int ends_by_time) {
-    if (!waits_for_a_wake || !ends_by_time || !atomic_load(&page->measured)) return 0;
+/* From when it has been measured how the rank waits. */
+static int never_ends(int by_time) {
+    if (!waits_for_a_wake || !by_time || !atomic_load(&page->measured)) return 0;
     if (waits_for_a_wake == 1) atomic_fetch_add(&page->sleep_for_good, 1);
     waits_for_a_wake = 2;
     return 1;
-}
-
-static int takes_time(const struct timespec *timeout) {
-    return timeout != NULL && (timeout->tv_sec > 0 || timeout->tv_nsec > 0);
-}
-
-int epoll_pwait2(int epoll, struct epoll_event *events, int most, const struct timespec *timeout,
-                 const sigset_t *signals) {
-    if (never_ends(takes_time(timeout))) timeout = NULL;
-    return (int)syscall(SYS_epoll_pwait2, epoll, events, most, timeout, signals, 8);
-}
-
-int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout_ms) {
-    if (never_ends(timeout_ms > 0)) timeout_ms = -1;
-    return (int)syscall(SYS_epoll_pwait, epoll, events, most, timeout_ms, NULL, 8);
-}
-
-int ppoll(struct pollfd *of, nfds_t count, const struct timespec *timeout,
-          const sigset_t *signals) {
-    struct timespec left = {0, 0};
-    if (timeout != NULL) left = *timeout;
-    const int is_limited = timeout != NULL && !never_ends(takes_time(timeout));
-    return (int)syscall(SYS_ppoll, of, count, is_limited ? &left : NULL, signals, 8);
 }
 
 /* --- the ranks --- */

@@ -1,5 +1,6 @@
 """Starts processes of survivor.c, hands their cards around, and watches how they end."""
 
+import contextlib
 import os
 import re
 import select
@@ -12,11 +13,12 @@ from dataclasses import dataclass, field
 
 from harness import HERE, TAG, built, kill_all, left_over, processes_of, snapshot
 
-LOST = re.compile(r"^rank (\d+): lost rank (\d+) at (\d+), ran (\d+), waited (\d+): (.*)$", re.M)
+LOST = re.compile(r"^rank (\d+): lost rank (\d+) at (\d+), ran (\d+): (.*)$", re.M)
 
 
 def program(settings):
-    return built(settings, HERE / "survivor.c", settings.scratch / "survivor")
+    return built(settings, HERE / "survivor.c", settings.scratch / "survivor",
+                 options=["-rdynamic"])
 
 
 def schedule(pid="self"):
@@ -69,7 +71,7 @@ class Crowd:
         self.tag = uuid.uuid4().hex
         self.home = tempfile.TemporaryDirectory(prefix="fci-", ignore_cleanup_errors=True)
         self.before = snapshot(self.home.name)
-        self.processes, self.outputs, self.ends = [], {}, {}
+        self.processes, self.outputs, self.ends, self.struck = [], {}, {}, set()
         self.stops = Stops()
         binary = program(self.settings)
         for rank in self.only or range(self.size):
@@ -86,9 +88,9 @@ class Crowd:
 
     def __exit__(self, *_):
         kill_all(self.tag)
+        self.let_go()
         for process in self.processes:
             process.wait()
-            process.stdin.close()
             process.stdout.close()
         self.home.cleanup()
 
@@ -144,8 +146,18 @@ class Crowd:
                     os.set_blocking(process.stdout.fileno(), False)
                     self.outputs[rank] += process.stdout.read() or b""
             limit += self.stops.look(0.01)
+            lost = {rank for rank in self.outputs if LOST.search(self.text(rank))}
+            if lost and not self.outputs.keys() - lost - self.ends.keys() - self.struck:
+                self.let_go()
+
+    def let_go(self):
+        """All that could hear of a loss have: they may end."""
+        for process in self.processes:
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
 
     def kill(self, rank, number=signal.SIGKILL):
+        self.struck.add(rank)
         self.processes[rank].send_signal(number)
         return time.monotonic()
 
