@@ -18,12 +18,14 @@ namespace fci::tcp {
 
 class Connection {
 public:
-    /// `counters`: of what is written and read; they outlive it.
-    Connection(Streams& streams, Stream stream, FrameDecoder decoder, Counters& counters)
+    /// `counters`: of what is written and read; they outlive it. `silence`: as Pulse has it.
+    Connection(Streams& streams, Stream stream, FrameDecoder decoder, Counters& counters,
+               Nanoseconds silence)
         : streams_(streams),
           stream_(std::move(stream)),
           decoder_(decoder),
-          counters_(counters) {}
+          counters_(counters),
+          pulse_(silence) {}
 
     [[nodiscard]] int stream() const noexcept { return stream_.get(); }
     /// Its other end hears nothing of it while another process has the stream as well.

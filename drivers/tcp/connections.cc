@@ -12,12 +12,12 @@ namespace fci::tcp {
 namespace {
 
 constexpr Nanoseconds kSecond = 1'000'000'000;
-// Who closes waits so long for hosts that answer and processes that take nothing.
+// Who closes waits so long for hosts that answer and processes that take nothing; a host that is
+// silent ends it earlier, or it lasts that much longer.
 constexpr Nanoseconds kFarewell = 60 * kSecond;
 // Who computes between two messages, and does not poll, sends no burst.
 constexpr Nanoseconds kBurst = 20'000;
 constexpr Nanoseconds kFarewellUntold = 3 * kSecond;
-static_assert(kFarewell > Pulse::kSilenceMost, "a host that is silent ends it earlier");
 
 }  // namespace
 
@@ -34,7 +34,7 @@ void Connections::add(nhi::PeerId id, Stream stream) noexcept {
     set_quiet(false);
     streams_.forget(stream.get());
     peers_[id].peer->connection.emplace(streams_, std::move(stream),
-                                       FrameDecoder(target_, id), *counters_);
+                                       FrameDecoder(target_, id), *counters_, silence_);
     connected_.push_back(id);
 }
 
@@ -171,7 +171,9 @@ void Connections::tend(Nanoseconds now) noexcept {
         const Connection::Beat beat = connection.feel(now);
         if (beat == Connection::Beat::silent) {
             end(id, ddi::died(id, name_of(peers_, id),
-                              "its host has not answered for 10 s; is it down, or cut off?"));
+                              "its host has not answered for " +
+                                  std::to_string((silence_ + kSecond / 2) / kSecond) +
+                                  " s (FCI_SILENCE_MS); is it down, or cut off?"));
         } else if (beat == Connection::Beat::idle) {
             connection.marks().is_felt = false;
             busy_.erase(busy_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -207,9 +209,10 @@ void Connections::tell_of_loss(int rank) noexcept {
 void Connections::say_goodbye() noexcept {
     for (const nhi::PeerId id : connected_) peers_[id].peer->connection->say(kGoodbye);
     const Nanoseconds began = streams_.now();
+    const Nanoseconds most = std::max(kFarewell, 2 * silence_);
     Nanoseconds look_at = began + Pulse::kLookEvery;
     bool told = false;
-    for (Nanoseconds now = began; now < began + kFarewell; now = streams_.now()) {
+    for (Nanoseconds now = began; now < began + most; now = streams_.now()) {
         const bool looks = now >= look_at;
         if (looks) look_at = now + Pulse::kLookEvery;
         std::erase_if(connected_, [&](nhi::PeerId id) {

@@ -13,11 +13,14 @@ namespace fci::tcp {
 
 class Connections {
 public:
-    Connections(Peers& peers, Streams& streams, ddi::Notices& notices, FrameDecoder::Target& target)
+    /// `silence`: for how long hosts may owe an answer.
+    Connections(Peers& peers, Streams& streams, ddi::Notices& notices, FrameDecoder::Target& target,
+                Nanoseconds silence)
         : peers_(peers),
           streams_(streams),
           notices_(notices),
-          target_(target) {}
+          target_(target),
+          silence_(silence) {}
 
     /// For so many more; may throw bad_alloc.
     void reserve(std::size_t more);
@@ -79,6 +82,7 @@ private:
     Streams& streams_;
     ddi::Notices& notices_;
     FrameDecoder::Target& target_;
+    const Nanoseconds silence_;
     std::vector<nhi::PeerId> connected_;
     std::vector<nhi::PeerId> waiting_;  // those for which something waits
     std::vector<nhi::PeerId> busy_;     // those to which something may be under way

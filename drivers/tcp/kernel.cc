@@ -109,7 +109,7 @@ std::uint32_t Kernel::caller(int socket) noexcept {
 int Kernel::call(const ddi::Card& from, const ddi::Card& to) noexcept {
     host::Descriptor made(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!made) return -errno;
-    (void)set(made.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, 10'000);  // until tune()
+    (void)set(made.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence_ms_));  // until tune()
     // Its port need only differ from those of other calls to the same place.
     (void)set(made.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
     const sockaddr_in here = address_of(from, 0), there = address_of(to, to.port);
@@ -138,9 +138,13 @@ void Kernel::tune(int socket) noexcept {
     tell_from(socket, 2 << 20);
     tell_from(socket, 1);
     (void)set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-    (void)set(socket, IPPROTO_TCP, TCP_KEEPIDLE, 4);
-    (void)set(socket, IPPROTO_TCP, TCP_KEEPINTVL, 2);
-    (void)set(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
+    // Of 10 s, a host is asked after 4, 6 and 8.
+    const int silence = std::max(static_cast<int>(silence_ms_ / 1000), 2);
+    const int times = silence > 3 ? 3 : 1, apart = std::max(silence / 5, 1);
+    FCI_ASSERT(silence > times * apart);
+    (void)set(socket, IPPROTO_TCP, TCP_KEEPIDLE, silence - times * apart);
+    (void)set(socket, IPPROTO_TCP, TCP_KEEPINTVL, apart);
+    (void)set(socket, IPPROTO_TCP, TCP_KEEPCNT, times);
     // Since Linux 6.15; before, the kernel asks a peer without room less and less often, down to
     // every two minutes, and that its host fell silent is noticed at the next time.
     (void)set(socket, IPPROTO_TCP, TCP_RTO_MAX_MS, 2'000);

@@ -9,6 +9,9 @@ namespace fci::tcp {
 
 class Kernel final : public Streams {
 public:
+    /// `silence_ms`: for how long a host may owe an answer.
+    explicit Kernel(std::uint32_t silence_ms = 10'000) : silence_ms_(silence_ms) {}
+
     Status open(std::string* error) override;
     void close() noexcept override;
 
@@ -40,6 +43,7 @@ public:
     void pause(Nanoseconds time) noexcept override;
 
 private:
+    std::uint32_t silence_ms_;
     Watch watch_;
     host::Descriptor bell_, timer_;
     Nanoseconds rings_at_ = 0;  // 0: never

@@ -84,7 +84,8 @@ void Meeting::call_again(nhi::PeerId id, Nanoseconds now) noexcept {
     if (stream < 0) return failed(id, -stream, now);
     going.stream = Stream(streams_, stream);
     streams_.watch(stream, Streams::Source::peer, id, Streams::kOut);
-    going.silent_at = is_typed(entry.card) ? going.patience.give_up() : now + kPatience;
+    going.silent_at = is_typed(entry.card) ? going.patience.give_up()
+                                           : now + own_.settings.silence_ms * kMillisecond;
     remind(going.silent_at);
 }
 

@@ -7,8 +7,8 @@
 // where the user asks for that (Settings::answers_typed).
 //
 // What takes how long at most:
-//  - A host that does not answer: 10 s. Nobody listens at a place that was given: no time; at a
-//    typed one: Settings::connect_ms.
+//  - A host that does not answer: Settings::silence_ms. Nobody listens at a place that was given:
+//    no time; at a typed one: Settings::connect_ms.
 //  - Who listens has not said anything: no limit, while its host answers, for it may compute; the
 //    user hears of it. At a typed place: Settings::connect_ms.
 //  - Who listens hangs up without a word: it may have no room for now, so kRefusalsMost times.

@@ -11,8 +11,11 @@ namespace fci::tcp {
 class Pulse {
 public:
     static constexpr Nanoseconds kLookEvery = 500'000'000;
-    static constexpr Nanoseconds kSilenceMost = 9'500'000'000;
-    static_assert(kSilenceMost + 2 * kLookEvery < 11'000'000'000, "noticed within 11 s");
+
+    /// A host is silent that has owed an answer for so long; that is seen within a second.
+    explicit Pulse(Nanoseconds silence) : silence_most_(silence - kLookEvery) {
+        FCI_ASSERT(silence >= 2 * kLookEvery);
+    }
 
     /// What the kernel knows of a connection.
     struct Sign {
@@ -20,7 +23,7 @@ public:
         Nanoseconds heard_ago = 0;  // since the last answer
     };
 
-    /// False: for kSilenceMost something has been owed, and nothing came.
+    /// False: for so long something has been owed, and nothing came.
     bool look(Nanoseconds now, const Sign& sign) noexcept {
         FCI_ASSERT(now > 0 && owed_since_ <= now && sign.heard_ago >= 0);
         // What was sent after a long silence is not owed since then.
@@ -29,10 +32,11 @@ public:
         } else if (owed_since_ == 0 || now - sign.heard_ago > owed_since_) {
             owed_since_ = now;
         }
-        return owed_since_ == 0 || now - owed_since_ < kSilenceMost;
+        return owed_since_ == 0 || now - owed_since_ < silence_most_;
     }
 
 private:
+    Nanoseconds silence_most_;
     Nanoseconds owed_since_ = 0;  // 0: nothing is
 };
 

@@ -38,12 +38,12 @@ public:
         return 0;
     }
     /// A call from the address of `from` to the place of `to`, which is under way: once something
-    /// can be written, outcome() is known. A host that does not answer ends it after 10 s.
+    /// can be written, outcome() is known. A host that does not answer for too long ends it.
     /// EADDRNOTAVAIL: this host has the address of `from` no more; EAGAIN: it has no port left.
     virtual int call(const ddi::Card& from, const ddi::Card& to) noexcept = 0;
     virtual int outcome(int stream) noexcept = 0;
     /// The two have met: small things leave at once, a host that falls silent while nothing is
-    /// under way is noticed after 10 s, and one that has no room is asked often enough for Pulse to
+    /// under way is noticed in time, and one that has no room is asked often enough for Pulse to
     /// see that it answers.
     virtual void tune(int stream) noexcept = 0;
 

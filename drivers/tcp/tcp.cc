@@ -9,7 +9,8 @@ namespace fci::tcp {
 
 std::unique_ptr<ddi::Device> open_tcp(const ddi::Settings& settings, Status* status,
                                       std::string* error) {
-    return TcpDevice::open(settings, true, std::make_unique<Kernel>(), status, error);
+    return TcpDevice::open(settings, true, std::make_unique<Kernel>(settings.silence_ms),
+                           status, error);
 }
 
 std::unique_ptr<ddi::Device> open_over(std::unique_ptr<Streams> streams,

@@ -56,7 +56,8 @@ TcpDevice::TcpDevice(const Own& own, std::unique_ptr<Streams> streams, Pages mem
       communication_(own.settings.communication.empty() ? own_memory_.span()
                                                         : own.settings.communication),
       network_(peers_, connections_, turn_, communication_),
-      connections_(peers_, *streams_, notices_, network_.target()),
+      connections_(peers_, *streams_, notices_, network_.target(),
+                   Nanoseconds{own.settings.silence_ms} * 1'000'000),
       meeting_(own_, peers_, *streams_, connections_, notices_),
       turn_(peers_, *streams_, connections_, meeting_, notices_) {}
 

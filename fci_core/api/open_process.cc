@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kMiB = 1024 * kKiB;
+constexpr std::uint64_t kSilenceLeastMs = 1000, kSilenceMostMs = 3'600'000;
 
 std::uint64_t hash(std::string_view text) noexcept {
     std::uint64_t h = 0xcbf29ce484222325ull;
@@ -162,6 +163,8 @@ ddi::Settings settings_for(const OpenOptions& options, const Parameters& paramet
     settings.multicast = parameters.multicast == "auto";
     settings.connect_ms =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(parameters.connect_ms, 0x7fffffff));
+    settings.silence_ms = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(parameters.silence_ms, kSilenceLeastMs, kSilenceMostMs));
     settings.answers_typed = parameters.answer == "typed";
     settings.rank = rank_in_job(own_variable);
     return settings;

@@ -67,6 +67,7 @@ struct Settings {
     bool multicast = true;                // if the network has it
     std::uint64_t launch = 0;            // who has another one, or another job, hears no hints
     std::uint32_t connect_ms = 30'000;    // for which a typed place is tried where nobody listens
+    std::uint32_t silence_ms = 10'000;    // of a host that owes an answer, until it has gone
     bool answers_typed = false;           // over a network also who knows no more than the place
     int rank = -1;                        // as in About; for others to show
     std::uint64_t seed = 1;               // of a simulated network's chance

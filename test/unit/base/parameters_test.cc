@@ -62,6 +62,7 @@ TEST_F(parameters, defaults__are_those_of_the_table) {
     EXPECT_EQ(values.unexpected_bytes, 1024u * 1024);
     EXPECT_EQ(values.connect_ms, 30000u);
     EXPECT_EQ(values.linger_ms, 10000u);
+    EXPECT_EQ(values.silence_ms, 10000u);
 }
 
 TEST_F(parameters, environment__overrides) {

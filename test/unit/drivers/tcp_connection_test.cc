@@ -39,7 +39,8 @@ struct TcpConnection : testing::Test {
     Memory memory;
     Buffer buffer;
     Counters counters;
-    Connection connection{script, tcp::Stream(script, 0), FrameDecoder(memory, kWriter), counters};
+    Connection connection{script, tcp::Stream(script, 0), FrameDecoder(memory, kWriter), counters,
+                          10'000'000'000};
 };
 
 constexpr std::size_t kMiB = 1024 * 1024;

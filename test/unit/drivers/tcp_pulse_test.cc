@@ -6,7 +6,7 @@
 namespace fci::tcp {
 namespace {
 
-constexpr Nanoseconds kSecond = 1'000'000'000;
+constexpr Nanoseconds kSecond = 1'000'000'000, kUsual = 10 * kSecond;
 
 /// Looks from second `from` to `to`; `sign(now)`. The first look that says silent; -1: none.
 template <class Sign>
@@ -22,15 +22,25 @@ Pulse::Sign owed(double heard_ago) {
 }
 
 TEST(pulse, look__a_host_that_falls_silent_is_noticed_after_10_s) {
-    Pulse pulse;
+    Pulse pulse(kUsual);
     // Its last word was at 100.
     const double at = silent_at(pulse, 100, 200, [](double now) { return owed(now - 100); });
     EXPECT_GE(at, 109);
     EXPECT_LE(at, 110.5);
 }
 
+TEST(pulse, look__a_host_gets_as_much_time_as_was_asked_for) {
+    for (const Nanoseconds silence : {2, 60}) {
+        Pulse pulse(silence * kSecond);
+        const auto most = static_cast<double>(silence);
+        const double at = silent_at(pulse, 100, 300, [](double now) { return owed(now - 100); });
+        EXPECT_GE(at, 100 + most - 1);
+        EXPECT_LE(at, 100 + most + 0.5);
+    }
+}
+
 TEST(pulse, look__a_host_that_answers_is_alive_however_long_its_process_takes_nothing) {
-    Pulse pulse;
+    Pulse pulse(kUsual);
     // Asked every two seconds for room, and answers each time.
     const double at = silent_at(pulse, 100, 5000, [](double now) {
         const double since = now - 2 * static_cast<double>(static_cast<int>(now / 2));
@@ -40,19 +50,19 @@ TEST(pulse, look__a_host_that_answers_is_alive_however_long_its_process_takes_no
 }
 
 TEST(pulse, look__what_is_sent_after_a_long_silence_is_owed_from_then_on) {
-    Pulse pulse;
+    Pulse pulse(kUsual);
     EXPECT_EQ(silent_at(pulse, 1000, 1009, [](double now) { return owed(now); }), -1);
     EXPECT_NE(silent_at(pulse, 1009.5, 1011, [](double now) { return owed(now); }), -1);
 }
 
 TEST(pulse, look__an_answer_begins_it_anew) {
-    Pulse pulse;
+    Pulse pulse(kUsual);
     EXPECT_EQ(silent_at(pulse, 100, 108, [](double now) { return owed(now - 100); }), -1);
     EXPECT_EQ(silent_at(pulse, 108.5, 117, [](double now) { return owed(now - 108.2); }), -1);
 }
 
 TEST(pulse, look__after_a_stop_of_the_process_itself_the_kernel_is_believed) {
-    Pulse pulse;
+    Pulse pulse(kUsual);
     EXPECT_TRUE(pulse.look(100 * kSecond, owed(0.1)));
     // Stopped for 30 s, in which all was answered; just now something else was sent.
     EXPECT_TRUE(pulse.look(130 * kSecond, owed(28)));
