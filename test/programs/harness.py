@@ -287,9 +287,25 @@ def await_end(tag, most=10):
         time.sleep(0.02)
 
 
-def run(command, *, cwd, timeout, env=None, during=None):
+def patience(seconds):
+    """A limit that ends what hangs, and no more than that: on a busy machine it is longer."""
+    return seconds * max(1.0, os.getloadavg()[0] / len(os.sched_getaffinity(0)))
+
+
+def await_exit(child, start, timeout, is_enough):
+    """Its exit code; None once the time is over, or it is enough."""
+    while time.monotonic() - start < patience(timeout) and not is_enough():
+        try:
+            return child.wait(0.2)
+        except subprocess.TimeoutExpired:
+            pass
+    return child.poll()
+
+
+def run(command, *, cwd, timeout, env=None, during=None, until=lambda err: False):
     """Runs a command to its end, or to the time limit, and ends what it left running.
-    `during`, if given, is called with the process and its tag while it runs."""
+    `during`, if given, is called with the process and its tag while it runs; `until`, with what is
+    on standard error so far: where that is enough, the time is over."""
     if ending:
         raise RuntimeError("not started: the whole run was ended")
     tag = uuid.uuid4().hex
@@ -305,9 +321,10 @@ def run(command, *, cwd, timeout, env=None, during=None):
         try:
             if during:
                 during(child, tag)
-            code = child.wait(max(0.1, timeout - (time.monotonic() - start)))
-        except subprocess.TimeoutExpired:
-            timed_out, code = True, 124
+            code = await_exit(child, start, timeout, lambda: until(
+                os.pread(err.fileno(), 1 << 20, 0).decode(errors="replace")))
+            if code is None:
+                timed_out, code = True, 124
         finally:
             seconds = time.monotonic() - start
             if not timed_out and Path(command[0]).name == "fci-lab":

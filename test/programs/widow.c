@@ -3,11 +3,11 @@
  *   widow kill FOLDER         the last rank kills itself; "rank R heard after S s"
  *   widow barrier V FOLDER    rank V does, a second after all others wait in a barrier, of which
  *                             none need have had a message from it; "rank R heard after S s"
- *   widow cut                 after "ready" somebody cuts the last rank's host off; "rank R heard
- *                             at T"
+ *   widow cut FOLDER          once ready-R is in FOLDER somebody cuts the last rank's host off;
+ *                             "rank R heard at T"
  *   widow heirs               the last rank kills itself, and each waits for the next rank only,
  *                             and ends once it has lost that one, without a word to anybody
- * Where a rank kills itself, those that heard of it leave a file heard-R in FOLDER.
+ * Those that heard of it leave a file heard-R in FOLDER.
  *
  * The clock of those that wait stands still a tenth of a second after the death, and in a barrier
  * goes slowly before, so that they have waited for no long time by then. They hear by then, as
@@ -108,7 +108,7 @@ static void leave_a_file(const char* folder, const char* what, int rank) {
     if (file == NULL || fclose(file) != 0) perror(folder);
 }
 
-/* folder: NULL where nobody was killed. */
+/* death: 0 where nobody was killed. */
 static int say(int rank, int error, double death, const char* folder) {
     char text[MPI_MAX_ERROR_STRING];
     int length;
@@ -120,12 +120,12 @@ static int say(int rank, int error, double death, const char* folder) {
     }
     MPI_Error_string(error, text, &length);
     fprintf(stderr, "%s\n", text);
-    if (folder != NULL)
+    if (death > 0)
         printf("rank %d heard after %.4f s\n", rank, heard - death);
     else
         printf("rank %d heard at %.4f\n", rank, heard);
     fflush(stdout);
-    if (folder != NULL) leave_a_file(folder, "heard", rank);
+    leave_a_file(folder, "heard", rank);
     usleep(200 * 1000);  // Hydra loses what is said where all of a host end at once
     _exit(0);
 }
@@ -173,7 +173,7 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    const int kills = argc == 3, last = ranks - 1;
+    const int kills = argc == 3 && strcmp(argv[1], "kill") == 0, last = ranks - 1;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (argc == 4) return in_a_barrier(rank, ranks, atoi(argv[2]), argv[3]);
     if (argc > 1 && strcmp(argv[1], "heirs") == 0) inherit(rank, last);
@@ -182,13 +182,12 @@ int main(int argc, char** argv) {
         for (int other = 0; other < last; other++)
             MPI_Send(&death, 1, MPI_DOUBLE, other, 0, MPI_COMM_WORLD);
         if (kills) kill_itself_at(death);
-        usleep(25 * 1000000);
+        while (access(named(argv[2], "heard", 0), F_OK) != 0) usleep(10000);
         _exit(0);
     }
     MPI_Recv(&death, 1, MPI_DOUBLE, last, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (!kills) puts("ready");
-    fflush(stdout);
+    if (!kills) leave_a_file(argv[2], "ready", rank);
     if (kills) stands_at = death + kHeard;
     const int error = MPI_Recv(&never, 1, MPI_DOUBLE, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    return say(rank, error, death, kills ? argv[2] : NULL);
+    return say(rank, error, kills ? death : 0, argv[2]);
 }

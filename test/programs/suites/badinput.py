@@ -32,7 +32,7 @@ def said(ran):
 
 def tool(settings, *words, env=None):
     return run([settings.prefix / "bin" / "fci_info", *words], cwd=settings.directory("badinput"),
-               env=env, timeout=20)
+               env=env, timeout=LIMIT)
 
 
 def launch(settings, env, ranks=2):

@@ -12,7 +12,7 @@ CHARGE = 64 + 8           # of one message of 8 bytes
 PENDING_KIB = 0.25        # at the receiver, for each send that is pending at its sender
 MPI_KIB = 4096            # what the MPI library itself may take meanwhile
 LEFT_KIB = 16384          # kept after a flood of twice that and more
-HELD_SECONDS = 8
+WAITS = re.compile(r"fci: a send to rank (\d) of MPI_COMM_WORLD has waited for \d+ s")
 HELD = re.compile(r"^held after (\d+) sends, sender (-?\d+) KiB, receiver (-?\d+) KiB$", re.M)
 
 
@@ -61,8 +61,9 @@ def held(settings):
     binary = built(settings, HERE / "flood.c", where / "flood", mpi=True, against_fci=False)
     command, env = settings.mpirun(2, [binary, "both", 40000, 8],
                                    options=["--mca", "pml_fci_copies_mib", "1"])
-    ran = run(command, cwd=where, env=env, timeout=HELD_SECONDS)
-    said = re.findall(r"fci: a send to rank \d of MPI_COMM_WORLD has waited for \d+ s", ran.err)
+    ran = run(command, cwd=where, env=env, timeout=LIMIT,
+              until=lambda err: len(set(WAITS.findall(err))) == 2)
+    said = WAITS.findall(ran.err)
     if not ran.timed_out or len(said) != 2:  # each rank waits for the other
         return failed(f"{ran.ended()}; {len(said)} ranks said that they wait: {ran.last_line()}")
     return passed("both ranks said it, once")

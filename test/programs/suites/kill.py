@@ -11,7 +11,7 @@ import tempfile
 import time
 import uuid
 
-from harness import (HERE, Case, built, failed, left_over, name_of, open_mpi_release, passed,
+from harness import (HERE, Case, await_end, built, failed, left_over, name_of, open_mpi_release, passed,
                      processes_of, run, skipped, snapshot)
 from suites.hpcc import write_input
 from survivors import LOST, Crowd
@@ -97,7 +97,7 @@ def kill_under_launcher(settings, where, chance):
     victims = []
 
     def strike(child, tag):
-        limit = time.monotonic() + 20
+        limit = time.monotonic() + PATIENCE
         ranks = []
         while len(ranks) < 4 and time.monotonic() < limit and child.poll() is None:
             ranks = [pid for pid in processes_of(tag) if name_of(pid) == "hpcc"]
@@ -108,16 +108,16 @@ def kill_under_launcher(settings, where, chance):
                 os.kill(victims[0], signal.SIGKILL)
             except ProcessLookupError:
                 victims.clear()
-        limit = time.monotonic() + 20
+        limit = time.monotonic() + PATIENCE
         while child.poll() is None and time.monotonic() < limit:
             time.sleep(0.01)
-        time.sleep(0.2)
+        await_end(tag, PATIENCE)
         victims.append(processes_of(tag))
 
     with tempfile.TemporaryDirectory(prefix="fci-") as empty:
         before = snapshot(empty)
         command, env = settings.mpirun(4, ["hpcc"])
-        ran = run(command, cwd=where, env=env, timeout=60, during=strike)
+        ran = run(command, cwd=where, env=env, timeout=3 * PATIENCE, during=strike)
         still = victims.pop()
         left = left_over(before, empty)
     if still or ran.timed_out:

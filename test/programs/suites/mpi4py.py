@@ -20,8 +20,8 @@ import time
 from pathlib import Path
 
 import wheels
-from harness import (HERE, Case, cache_directory, failed, kill_all, open_mpi_release, passed, run,
-                     signal_named, skipped)
+from harness import (HERE, Case, cache_directory, failed, kill_all, open_mpi_release, passed, patience,
+                     run, signal_named, skipped)
 
 VERSION = "4.1.2"
 # The unpacked source of the mpi4py that this machine's Python has, for its tests: nothing is fetched.
@@ -233,7 +233,7 @@ class Sweep:
             now = sum(path.stat().st_size for path in folder.glob("rank.*"))
             if now != size:
                 size, since = now, time.monotonic()
-            elif time.monotonic() - since > most:
+            elif time.monotonic() - since > patience(most):
                 stalled.append(True)
                 kill_all(tag)
                 return

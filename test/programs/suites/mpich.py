@@ -9,7 +9,7 @@ from harness import HERE, Case, built, failed, left_over, passed, run, signal_na
 DEATHS = ["receive", "any-source", "strangers", "ssend", "barrier", "lock", "flush", "fence", "complete",
           "partitioned", "later-barrier", "later-bcast", "later-bcast-to", "later-allreduce"]
 RANKS = 3
-LIMIT = 20
+LIMIT = 120  # seconds; it ends what hangs
 SURVIVOR = re.compile(r"^survivor (\d+): (\w+): class (\d+): (.*)$", re.M)
 # Hydra kills all ranks as soon as it sees one die, whatever -disable-auto-cleanup says.
 UNNOTICED = ["sh", "-c", '"$0" "$@"; sleep 3']

@@ -34,14 +34,14 @@ def one(settings, mode):
         listener.append(subprocess.Popen(
             words + ["-B", port], cwd=where, env={**os.environ, **env, TAG: tag},
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
-        limit = time.monotonic() + 10
+        limit = time.monotonic() + LIMIT
         while not listens() and listener[0].poll() is None and time.monotonic() < limit:
             time.sleep(0.02)
 
     start_listener("pingpong")
     try:
         ran = run(words + ["-P", port, "127.0.0.1"], cwd=where, env=env, timeout=LIMIT)
-        said = listener[0].communicate(timeout=10)[0]
+        said = listener[0].communicate(timeout=LIMIT)[0]
     except subprocess.TimeoutExpired:
         return failed("the listening side does not end")
     finally:

@@ -10,7 +10,7 @@ import lab
 from harness import ROOT, Case, failed, passed, run
 from suites import hosts
 
-LIMIT = 11  # seconds
+LIMIT = 120  # seconds; it ends what hangs
 RANKS = 4
 
 
