@@ -109,7 +109,8 @@ std::uint32_t Kernel::caller(int socket) noexcept {
 int Kernel::call(const ddi::Card& from, const ddi::Card& to) noexcept {
     host::Descriptor made(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!made) return -errno;
-    (void)set(made.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence_ms_));  // until tune()
+    // Until tune().
+    (void)set(made.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence_ms_));
     // Its port need only differ from those of other calls to the same place.
     (void)set(made.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
     const sockaddr_in here = address_of(from, 0), there = address_of(to, to.port);
