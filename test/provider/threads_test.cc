@@ -12,7 +12,7 @@ namespace fci::test {
 namespace {
 
 constexpr unsigned kRounds = 10;
-constexpr int kLongMs = 20'000;  // of a sleep that nobody ends
+constexpr int kLongMs = kForEver / 1'000'000;  // of a sleep that nobody ends
 
 void rest(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
@@ -49,8 +49,8 @@ protected:
     void send_one() {
         insist_alone([&] { return fi_tinject(a->ep, "x", 1, to_b, 1); });
     }
-    /// Long before its sleep ends by itself. `a` goes on meanwhile: under the two-sided protocol it
-    /// has still to be asked for what it sent.
+    /// Its sleep has ended; one that ends by itself, after kLongMs, says so. `a` goes on meanwhile:
+    /// under the two-sided protocol it has still to be asked for what it sent.
     [[nodiscard]] bool is_through_soon(const Sleeper& sleeper) {
         return eventually([&] {
             a->progress();
