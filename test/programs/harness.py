@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import uuid
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ ROOT = HERE.parent.parent
 TAG = "PROGRAMS_RUN"  # marks every process of a run in its environment
 running = set()  # the marks of what runs now
 ending = False   # nothing more is started
+building = threading.Lock()
 
 # The provider, the component, Open MPI's own shared memory, and its own provider.
 OPEN_MPI = ("fci", "fci-openmpi", "stock", "tcp-rxm")
@@ -57,6 +59,7 @@ class Case:
     name: str
     run: object  # () -> Verdict
     ci: bool = True  # part of the selection that continuous integration runs
+    load: str = "computes"  # or "waits", mostly, or "alone": others would disturb what it counts
 
 
 @dataclass
@@ -99,9 +102,14 @@ class Settings:
     seed: int = 1
     record: bool = False  # write the expected results instead of only comparing
     scratch: Path = None
-    lab: object = None  # hosts to run over (lab.Lab); None: this one
+    lab_of_run: object = None  # hosts to run over (lab.Lab); None: this one
+    of_case: object = field(default_factory=threading.local)  # `lab`, of a case that has its own
     mpich_prefix: Path = None  # where fci-mpich-build installed; default: mpich in FCI's prefix
     starting: object = None  # ranks, program -> command, environment; instead of the MPI's launcher
+
+    @property
+    def lab(self):
+        return getattr(self.of_case, "lab", self.lab_of_run)
 
     def directory(self, name):
         path = self.scratch / re.sub(r"[^\w.-]", "_", name)
@@ -388,8 +396,12 @@ def cache_directory():
 
 def built(settings, source, output, mpi=False, against_fci=True, options=()):
     """A C program of ours, built once for a run; raises with the compiler's words."""
-    if output.exists():
-        return output
+    with building:
+        return output if output.exists() else build(settings, source, output, mpi, against_fci,
+                                                    options)
+
+
+def build(settings, source, output, mpi, against_fci, options):
     command = [f"mpicc.{settings.mpi}" if mpi else "cc", "-std=gnu11", "-O2", "-g", "-Wall", "-Wextra",
                f"-I{ROOT}", *options, "-o", str(output), str(source)]
     if against_fci:

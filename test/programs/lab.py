@@ -53,10 +53,11 @@ class Lab:
 
 @contextlib.contextmanager
 def instead(settings, hosts, **how):
-    """Another lab for a case, as Lab makes it, in the place of the run's own."""
-    own, settings.lab = settings.lab, Lab(settings.prefix, hosts, **how)
+    """Another lab for a case, as Lab makes it, in the place of the run's own; for this thread only, as
+    other cases may run beside."""
+    settings.of_case.lab = Lab(settings.prefix, hosts, **how)
     try:
         yield settings.lab
     finally:
         settings.lab.down()
-        settings.lab = own
+        del settings.of_case.lab

@@ -44,4 +44,4 @@ def cases(settings):
     for mode in MODES:
         yield Case(mode, lambda mode=mode: local(settings, mode))
     for mode in ("isend", "start"):
-        yield Case(f"held-{mode}", lambda mode=mode: held(settings, mode))
+        yield Case(f"held-{mode}", lambda mode=mode: held(settings, mode), load="waits")

@@ -110,10 +110,11 @@ def cases(settings):
     if not settings.over_our_build:
         return
     for mode in ("recv", "barrier", "probe", "compute", "mixed"):
-        yield Case(f"{mode}-8", lambda mode=mode: calm(settings, mode, 8))
+        yield Case(f"{mode}-8", lambda mode=mode: calm(settings, mode, 8),
+                   load="computes" if mode == "compute" else "waits")
     if settings.transport == "fci-openmpi":  # which does not sleep while there is a window
-        yield Case("window-8", lambda: calm(settings, "window", 8))
-    yield Case("steps-2", lambda: steps_alone(settings))
+        yield Case("window-8", lambda: calm(settings, "window", 8), load="waits")
+    yield Case("steps-2", lambda: steps_alone(settings), load="alone")
     yield Case("steps-8", lambda: steps(settings, 8))
     if settings.transport == "fci-openmpi":
         yield Case("steps-4", lambda: steps(settings, 4))

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from harness import HERE, Case, built, failed, passed, run, signal_named
 
 SECONDS, SECONDS_USUAL = 5, 15  # a host that is silent for 3 s, or usually for 11 s, has gone
-SHORT = {"FCI_SILENCE_MS": "2000"}
+SHORT, USUAL = {"FCI_SILENCE_MS": "2000"}, {"FCI_WAIT": "sleep"}  # which leaves the cores to others
 LIMIT = 120
 WAYS = ("waits", "finalizes", "stops")
 
@@ -38,6 +38,6 @@ def all_ways(settings, seconds, silence):
 
 def cases(settings):
     if settings.over_our_build:
-        yield Case("tcp", lambda: all_ways(settings, SECONDS, SHORT))
+        yield Case("tcp", lambda: all_ways(settings, SECONDS, SHORT), load="waits")
     if settings.transport == "fci-openmpi" and not settings.lab:
-        yield Case("tcp-in-real-time", lambda: all_ways(settings, SECONDS_USUAL, {}))
+        yield Case("tcp-in-real-time", lambda: all_ways(settings, SECONDS_USUAL, USUAL), load="waits")

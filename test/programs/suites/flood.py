@@ -75,7 +75,7 @@ def cases(settings):
     if settings.transport == "fci-openmpi":
         for count, size in ((80000, 8), (16000, 1000), (8000, 4000)):
             yield Case(f"both-{size}", lambda count=count, size=size: both(settings, count, size))
-        yield Case("held", lambda: held(settings))
+        yield Case("held", lambda: held(settings), load="waits")
     counts = {"send": 1000000, "behind": 40000, "isend": 200000, "overtake": 20000}
     if settings.mpi == "mpich":
         del counts["behind"]  # MPI_Send waits there for its receive, as it may

@@ -435,7 +435,7 @@ def silent(settings):
     told.mkdir()
     env = {"FCI_NET": "eth0", **SHORT_SILENCE}
     options = GOES_ON[settings.mpi] + [word for name in env for word in settings.exporting(name)]
-    with lab.instead(settings, 2, networks=2):
+    with lab.instead(settings, 2, networks=2) as two:
         command, more = settings.mpirun(2, [binary, "cut", told], options=options)
         env.update(more, OMPI_MCA_oob_tcp_if_include="10.77.1.0/24")
         cut = []
@@ -444,7 +444,7 @@ def silent(settings):
             def cut_off():
                 while child.poll() is None and not (told / "ready-0").exists():
                     time.sleep(0.1)
-                settings.lab.shell("n2", "ip", "link", "set", "eth0", "down", root=True)
+                two.shell("n2", "ip", "link", "set", "eth0", "down", root=True)
                 cut.append(time.monotonic())
             threading.Thread(target=cut_off, daemon=True).start()
 
@@ -463,8 +463,8 @@ def silent(settings):
 def cases(settings):
     if not settings.lab:
         return
-    yield Case("wire", lambda: wire(settings))
-    yield Case("fci-run", lambda: by_fci_run(settings))
+    yield Case("wire", lambda: wire(settings), load="alone")
+    yield Case("fci-run", lambda: by_fci_run(settings), load="alone")
     yield Case("shown", lambda: shown(settings))
     yield Case("docker", lambda: docker(settings))
     yield Case("no-network", lambda: refused(settings, ["FCI_NET='nosuch'", "eth0 10.77.0."],
@@ -473,17 +473,17 @@ def cases(settings):
                                            FCI_PORTS="41009-41000"))
     yield Case("few-ports", lambda: refused(settings, ["no port of FCI_PORTS=41000 is free at 10.77."],
                                             FCI_PORTS="41000"))
-    yield Case("firewall", lambda: firewall(settings))
-    yield Case("firewall-collectives", lambda: first_collectives(settings))
+    yield Case("firewall", lambda: firewall(settings), load="waits")
+    yield Case("firewall-collectives", lambda: first_collectives(settings), load="waits")
     yield Case("collectives", lambda: collectives(settings))
     yield Case("hints", lambda: hints(settings))
     yield Case("long", lambda: long_broadcasts(settings))
     yield Case("jobs", lambda: two_jobs(settings))
     yield Case("wireshark", lambda: dissected(settings))
-    yield Case("killed", lambda: killed(settings))
+    yield Case("killed", lambda: killed(settings), load="waits")
     if settings.transport != "fci":  # it shows nothing of what a provider tells it
-        yield Case("heirs", lambda: heirs(settings))
+        yield Case("heirs", lambda: heirs(settings), load="waits")
     if settings.transport == "fci-openmpi":  # the others have no tables
         yield Case("killed-unmet", lambda: killed_unmet(settings))
     if settings.mpi == "openmpi":  # Hydra takes a host that it does not reach for dead, and ends all
-        yield Case("silent", lambda: silent(settings))
+        yield Case("silent", lambda: silent(settings), load="waits")

@@ -238,7 +238,7 @@ def named(settings, ranks=4):
 
 
 def cases(settings):
-    yield Case("under-mpirun", lambda: launched(settings))
+    yield Case("under-mpirun", lambda: launched(settings), load="waits")
     if settings.transport == "fci-openmpi" and open_mpi_release() == "4.1":
         yield Case("named", lambda: named(settings))
     if settings.transport != "fci":
@@ -250,7 +250,7 @@ def cases(settings):
     yield Case("survivors-with-children", lambda: survivors(settings, 10, "fork"))
     # Its process lives on as another program, which has nothing of FCI's.
     yield Case("survivors-of-exec", lambda: survivors(settings, 10, "exec", signal.SIGUSR1))
-    yield Case("stopped", lambda: stopped(settings))
-    yield Case("run-that-is-ended", lambda: run_that_is_ended(settings))
+    yield Case("stopped", lambda: stopped(settings), load="waits")
+    yield Case("run-that-is-ended", lambda: run_that_is_ended(settings), load="waits")
     yield Case("beside-own-job", lambda: beside(settings, None))
     yield Case("beside-other-users-job", lambda: beside_another_user(settings))

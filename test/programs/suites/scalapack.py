@@ -11,6 +11,7 @@ import collections
 import dataclasses
 import re
 import shutil
+import threading
 from pathlib import Path
 
 from harness import HERE, STOCK, Case, failed, known, passed, run, signal_named, skipped
@@ -148,7 +149,8 @@ def one(settings, program):
     if len(reference) > 1 and not is_among(reference, program, outcome):
         outcome = start(settings, program)[1]
     if not is_among(reference, program, outcome) and settings.transport in STOCK:
-        stock = dataclasses.replace(settings, transport=STOCK[settings.transport], lab=None,
+        stock = dataclasses.replace(settings, transport=STOCK[settings.transport],
+                                    lab_of_run=None, of_case=threading.local(),
                                     starting=None)  # it may not go between hosts
         reference = [start(stock, program)[1]]
     if not is_among(reference, program, outcome):

@@ -110,6 +110,6 @@ def other(settings, begins=()):
 def cases(settings):
     if not settings.lab or not settings.over_our_build:
         return
-    yield Case("without", lambda: without(settings))
+    yield Case("without", lambda: without(settings), load="waits")
     yield Case("other-version", lambda: other(settings))
     yield Case("other-version-collective", lambda: other(settings, ["allreduce"]))

@@ -58,5 +58,5 @@ def cases(settings):
     if settings.transport != "fci-openmpi":
         return
     for kind in LENGTHS:
-        yield Case(kind, lambda kind=kind: ends(settings, kind))
-    yield Case("late", lambda: late(settings))
+        yield Case(kind, lambda kind=kind: ends(settings, kind), load="waits")
+    yield Case("late", lambda: late(settings), load="waits")
