@@ -11,6 +11,7 @@ import time
 import uuid
 from dataclasses import dataclass, field
 
+import harness
 from harness import HERE, TAG, built, kill_all, left_over, processes_of, snapshot
 
 LOST = re.compile(r"^rank (\d+): lost rank (\d+) at (\d+), ran (\d+): (.*)$", re.M)
@@ -69,6 +70,7 @@ class Crowd:
 
     def __enter__(self):
         self.tag = uuid.uuid4().hex
+        harness.running.add(self.tag)
         self.home = tempfile.TemporaryDirectory(prefix="fci-", ignore_cleanup_errors=True)
         self.before = snapshot(self.home.name)
         self.processes, self.outputs, self.ends, self.struck = [], {}, {}, set()
@@ -88,6 +90,7 @@ class Crowd:
 
     def __exit__(self, *_):
         kill_all(self.tag)
+        harness.running.discard(self.tag)
         self.let_go()
         for process in self.processes:
             process.wait()

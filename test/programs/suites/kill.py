@@ -16,8 +16,8 @@ from harness import (HERE, Case, await_end, built, failed, left_over, name_of, o
 from suites.hpcc import write_input
 from survivors import LOST, Crowd
 
-TIMES, TIMES_FULL = 50, 500
-MPI_TIMES = 10
+TIMES, TIMES_FULL = 20, 500
+OTHER_TIMES, MPI_TIMES = 5, 5
 STOPPED = 4  # seconds; nothing within a host is waited for longer
 NOBODY = 65534  # a user
 USED_MOST = 1.0  # seconds of processor time until a survivor hears of a death
@@ -144,7 +144,7 @@ def launched(settings):
 
 def stopped(settings):
     """SIGSTOP is no death: the others wait, and all go on where they were."""
-    with Crowd(settings, 4, rounds=4000) as crowd:
+    with Crowd(settings, 4, rounds=1500) as crowd:
         crowd.hand_out(crowd.cards())
         crowd.watch(0.5)
         crowd.kill(2, signal.SIGSTOP)
@@ -200,7 +200,7 @@ def beside_another_user(settings):
 
 def beside(settings, user):
     """Two jobs on one host at once. A rank of one is killed: the other job hears nothing of it."""
-    with Crowd(settings, 3, user=user) as other, Crowd(settings, 3, rounds=3000) as mine:
+    with Crowd(settings, 3, user=user) as other, Crowd(settings, 3, rounds=1500) as mine:
         cards = other.cards()
         if not all(cards):
             return skipped("another user cannot start the program: " + other.text(0).strip())
@@ -247,9 +247,10 @@ def cases(settings):
     times = TIMES_FULL if settings.full else TIMES
     yield Case("survivors", lambda: survivors(settings, times))
     # A child of the dead one holds copies of all its descriptors: its sockets do not close.
-    yield Case("survivors-with-children", lambda: survivors(settings, 10, "fork"))
+    yield Case("survivors-with-children", lambda: survivors(settings, OTHER_TIMES, "fork"))
     # Its process lives on as another program, which has nothing of FCI's.
-    yield Case("survivors-of-exec", lambda: survivors(settings, 10, "exec", signal.SIGUSR1))
+    yield Case("survivors-of-exec", lambda: survivors(settings, OTHER_TIMES, "exec",
+                                                          signal.SIGUSR1))
     yield Case("stopped", lambda: stopped(settings), load="waits")
     yield Case("run-that-is-ended", lambda: run_that_is_ended(settings), load="waits")
     yield Case("beside-own-job", lambda: beside(settings, None))
