@@ -101,6 +101,9 @@ test_ddi_LDADD = libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_drivers
 test_drivers_SOURCES = \
+	test/unit/drivers/datagram_test.cc \
+	test/unit/drivers/sim_hints_test.cc \
+	test/unit/drivers/tcp_frame_test.cc \
 	test/unit/drivers/shm_close_test.cc \
 	test/unit/drivers/shm_handshake_test.cc \
 	test/unit/drivers/calls.cc \
@@ -109,7 +112,6 @@ test_drivers_SOURCES = \
 	test/unit/drivers/hand_clock.h \
 	test/unit/drivers/invented_interfaces.h \
 	test/unit/drivers/aead_test.cc \
-	test/unit/drivers/datagram_test.cc \
 	test/unit/drivers/datagrams.h \
 	test/unit/drivers/multicast_test.cc \
 	test/unit/drivers/network_choice_test.cc \
@@ -129,7 +131,6 @@ test_drivers_SOURCES = \
 	test/unit/drivers/shm_region_test.cc \
 	test/unit/drivers/shm_store_test.cc \
 	test/unit/drivers/shm_wake_test.cc \
-	test/unit/drivers/sim_hints_test.cc \
 	test/unit/drivers/sim_ideal_test.cc \
 	test/unit/drivers/sim_stream_test.cc \
 	test/unit/drivers/tap_fault_shm_test.cc \
@@ -143,7 +144,6 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tcp_guesses_test.cc \
 	test/unit/drivers/tcp_kernel_test.cc \
 	test/unit/drivers/tcp_meeting_test.cc \
-	test/unit/drivers/tcp_frame_test.cc \
 	test/unit/drivers/tcp_request_test.cc \
 	test/unit/drivers/tcp_party.h \
 	test/unit/drivers/tcp_pulse_test.cc \
@@ -172,6 +172,10 @@ test_gcs_LDADD = libfci_sim.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_mp
 test_mp_SOURCES = \
+	test/unit/mp/differential_test.cc \
+	test/unit/mp/matching_test.cc \
+	test/unit/mp/shortage.cc \
+	test/unit/mp/shortage_test.cc \
 	test/unit/mp/accounts_test.cc \
 	test/unit/mp/arrived_pool_test.cc \
 	test/unit/mp/cells_test.cc \
@@ -186,7 +190,6 @@ test_mp_SOURCES = \
 	test/unit/mp/kept_test.cc \
 	test/unit/mp/key_index_test.cc \
 	test/unit/mp/landing_test.cc \
-	test/unit/mp/matching_test.cc \
 	test/unit/mp/matching_young_test.cc \
 	test/unit/mp/message_passing_test.cc \
 	test/unit/mp/offers_test.cc \
@@ -195,14 +198,11 @@ test_mp_SOURCES = \
 	test/unit/mp/pool_test.cc \
 	test/unit/mp/records_test.cc \
 	test/unit/mp/refused_copies_test.cc \
-	test/unit/mp/shortage.cc \
 	test/unit/mp/shortage.h \
-	test/unit/mp/shortage_test.cc \
 	test/unit/mp/sizes_test.cc \
 	test/unit/mp/wide_copy_test.cc \
 	test/unit/mp/starved_test.cc \
 	test/unit/mp/steps_test.cc \
-	test/unit/mp/differential_test.cc \
 	test/unit/mp/fast_path_test.cc
 test_mp_LDADD = libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la $(GTEST_LIBS)
 
@@ -283,6 +283,27 @@ test_provider_CPPFLAGS = $(AM_CPPFLAGS) $(LIBFABRIC_CFLAGS)
 test_provider_LDADD = $(LIBFABRIC_LIBS) $(GTEST_LIBS)
 dist_check_SCRIPTS += test/provider/two-sided
 endif
+
+# Compiled often and run once, the tests' own objects are not optimized, and what they include of
+# googletest and of the standard library is compiled once before them. Where the compiler does not
+# take that, it finds the header itself. Those that run for seconds are compiled as the product is,
+# and stand first in their programs: of an inline function the linker takes the first copy.
+slow_tests = drivers/datagram_test drivers/sim_hints_test drivers/tcp_frame_test \
+	mp/differential_test mp/matching_test mp/shortage mp/shortage_test
+unit_objects = $(filter-out $(slow_tests:%=test/unit/%.$(OBJEXT)), \
+	$(filter test/%,$(foreach test,$(unit_tests),$($(test)_OBJECTS))))
+$(unit_objects): test/common.h.gch
+$(unit_objects): private AM_CPPFLAGS += -include test/common.h
+$(unit_objects) test/common.h.gch: private CXXFLAGS += -O0
+test/common.h.gch: test/common.h
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(CXXCOMPILE) -w -MT $@ -MD -MP -MF test/common.d \
+	    -x c++-header -c -o $@ $(srcdir)/test/common.h
+-include test/common.d
+CLEANFILES += test/common.h.gch test/common.d
+noinst_HEADERS += test/common.h
+# ccache keeps what is compiled after such a header only when it is told to.
+CCACHE_SLOPPINESS ?= pch_defines,time_macros
+export CCACHE_SLOPPINESS
 endif
 
 # Random programs over the simulated network, each from one seed.
