@@ -10,6 +10,7 @@ ROUNDS = 400
 
 def collectives(settings, ranks, seed):
     """Runs crowd.c: (how it ran, the verdict)."""
+    seed += settings.seed - 1
     where = settings.directory("crowd")
     binary = built(settings, HERE / "crowd.c", where / "crowd", mpi=True, against_fci=False)
     command, env = settings.mpirun(ranks, [binary, seed, ROUNDS], env={"FCI_STATS": "on"})

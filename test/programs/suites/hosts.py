@@ -272,7 +272,7 @@ def long_broadcasts(settings):
                     return skipped("no rule can be made: " + made.stderr.strip())
             # MPICH has come down to one host before FCI is asked, and goes different ways there.
             more = ["lengths"] if not deaf and settings.mpi == "openmpi" else []
-            program = [binary, 2, 7, *more]
+            program = [binary, 2, 6 + settings.seed, *more]
             command, env = settings.mpirun(2 * hosts.hosts, program, env={"FCI_STATS": "on"})
             ran = run(command, cwd=where, env=env, timeout=LIMIT)
             if ran.code or ran.left or "broadcasts: " not in ran.out:
