@@ -104,10 +104,10 @@ class Crowd:
         os.chown(self.home.name, self.user, self.user)
         return {"user": self.user, "group": self.user, "extra_groups": []}
 
-    def cards(self, timeout=20):
+    def cards(self, timeout=60):
         """Each process's card. Empty where it ended, or said something else, instead."""
         found = []
-        limit = time.monotonic() + timeout
+        limit = time.monotonic() + harness.patience(timeout)
         for rank, process in enumerate(self.processes):
             line = b""
             while not line.endswith(b"\n") and time.monotonic() < limit:
@@ -174,7 +174,7 @@ class Crowd:
     def code(self, rank):
         return self.processes[rank].returncode
 
-    def left_behind(self, patience=1.0):
+    def left_behind(self, patience=60.0):
         """What is there now and was not before: processes, files, sockets."""
         limit = time.monotonic() + patience
         while True:

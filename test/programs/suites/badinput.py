@@ -6,7 +6,7 @@ import socket
 import struct
 import threading
 
-from harness import Case, failed, passed, run, signal_named
+from harness import Case, failed, passed, patience, run, signal_named
 from survivors import Crowd
 
 LIMIT = 60
@@ -72,7 +72,7 @@ def unknown_variable(settings):
 
 def loss(crowd, words):
     """Judges the first process that gave up: it must say all the words."""
-    crowd.watch(20, until=lambda: bool(crowd.ends))
+    crowd.watch(patience(LIMIT), until=lambda: bool(crowd.ends))
     if not crowd.ends:
         return failed("nobody gives up")
     rank = min(crowd.ends, key=crowd.ends.get)

@@ -3,7 +3,7 @@ leave alone: signal handlers, the terminal, files."""
 
 import re
 
-from harness import HERE, Case, built, failed, passed, run, signal_named
+from harness import HERE, Case, built, failed, passed, patience, run, signal_named
 from survivors import Crowd
 
 LIMIT = 60
@@ -55,7 +55,7 @@ def plain(settings):
     """The same without MPI, with children that end through exit(), or stay."""
     with Crowd(settings, 3, rounds=400, mode="fork") as crowd:
         crowd.hand_out(crowd.cards())
-        crowd.watch(LIMIT)
+        crowd.watch(patience(LIMIT))
         for rank in range(3):
             if rank not in crowd.ends or crowd.code(rank) != 0:
                 return failed(f"rank {rank}: exit {crowd.code(rank)}: {crowd.text(rank).strip()}")

@@ -12,7 +12,7 @@ import time
 import uuid
 
 from harness import (HERE, Case, await_end, built, failed, left_over, name_of, open_mpi_release, passed,
-                     processes_of, run, skipped, snapshot)
+                     patience, processes_of, run, skipped, snapshot)
 from suites.hpcc import write_input
 from survivors import LOST, Crowd
 
@@ -28,7 +28,7 @@ def calm(settings):
     """Nobody is killed: everybody ends well. Without this the rest would prove nothing."""
     with Crowd(settings, 4, rounds=200) as crowd:
         crowd.hand_out(crowd.cards())
-        crowd.watch(60)
+        crowd.watch(patience(PATIENCE))
         for rank in range(4):
             if rank not in crowd.ends or crowd.code(rank) != 0 or crowd.text(rank):
                 return failed(f"rank {rank}: exit {crowd.code(rank)}: {crowd.text(rank).strip()}")
@@ -55,7 +55,7 @@ def kill_one(settings, size, victim, delay, mode, number):
             rank = min(crowd.ends)
             return f"rank {rank} ended before anybody was killed: {crowd.text(rank).strip()}", []
         notice = strike(crowd, victim, number)
-        crowd.watch(PATIENCE, lambda: len(crowd.ends.keys() - {victim}) == size - 1)
+        crowd.watch(patience(PATIENCE), lambda: len(crowd.ends.keys() - {victim}) == size - 1)
         for rank in set(range(size)) - {victim}:
             text = crowd.text(rank).strip()
             if rank not in crowd.ends:
@@ -97,7 +97,7 @@ def kill_under_launcher(settings, where, chance):
     victims = []
 
     def strike(child, tag):
-        limit = time.monotonic() + PATIENCE
+        limit = time.monotonic() + patience(PATIENCE)
         ranks = []
         while len(ranks) < 4 and time.monotonic() < limit and child.poll() is None:
             ranks = [pid for pid in processes_of(tag) if name_of(pid) == "hpcc"]
@@ -108,10 +108,10 @@ def kill_under_launcher(settings, where, chance):
                 os.kill(victims[0], signal.SIGKILL)
             except ProcessLookupError:
                 victims.clear()
-        limit = time.monotonic() + PATIENCE
+        limit = time.monotonic() + patience(PATIENCE)
         while child.poll() is None and time.monotonic() < limit:
             time.sleep(0.01)
-        await_end(tag, PATIENCE)
+        await_end(tag, patience(PATIENCE))
         victims.append(processes_of(tag))
 
     with tempfile.TemporaryDirectory(prefix="fci-") as empty:
@@ -144,14 +144,14 @@ def launched(settings):
 
 def stopped(settings):
     """SIGSTOP is no death: the others wait, and all go on where they were."""
-    with Crowd(settings, 4, rounds=1500) as crowd:
+    with Crowd(settings, 4, rounds=1000) as crowd:
         crowd.hand_out(crowd.cards())
-        crowd.watch(0.5)
+        crowd.watch(0.2)
         crowd.kill(2, signal.SIGSTOP)
         crowd.watch(STOPPED)
         crowd.kill(2, signal.SIGCONT)
         early = sorted(crowd.ends)
-        crowd.watch(60)
+        crowd.watch(patience(PATIENCE))
         for rank in range(4):
             if rank in early or rank not in crowd.ends or crowd.code(rank) or crowd.text(rank):
                 return failed(f"rank {rank}: exit {crowd.code(rank)}"
@@ -170,13 +170,13 @@ def run_that_is_ended(settings):
         inner = subprocess.Popen(words, env=env, stdout=subprocess.DEVNULL,
                                  stderr=subprocess.DEVNULL)
         try:
-            limit, names = time.monotonic() + PATIENCE, []
+            limit, names = time.monotonic() + patience(PATIENCE), []
             while names.count("survivor") < 4 and time.monotonic() < limit:
                 time.sleep(0.05)
                 names = [name_of(pid) for pid in processes_of(tag, "PROGRAMS_OUTER")]
             time.sleep(1)  # one of them is stopped now
             inner.terminate()
-            code = inner.wait(PATIENCE)
+            code = inner.wait(patience(PATIENCE))
             left = [name_of(pid) for pid in processes_of(tag, "PROGRAMS_OUTER")]
             left += os.listdir(home)
         finally:
@@ -210,11 +210,11 @@ def beside(settings, user):
         if other.left_behind(0) == [] or mine.ends:
             return failed("one of the jobs was over before the other could disturb it")
         other.kill(1)
-        other.watch(10)
+        other.watch(patience(PATIENCE))
         lost = [rank for rank in (0, 2) if other.code(rank) != 3]
         if lost:
             return failed(f"rank {lost[0]} of the other job: {other.text(lost[0]).strip()}")
-        mine.watch(60)
+        mine.watch(patience(PATIENCE))
         for rank in range(3):
             if rank not in mine.ends or mine.code(rank) or mine.text(rank):
                 return failed(f"rank {rank}: exit {mine.code(rank)}: {mine.text(rank).strip()}")
