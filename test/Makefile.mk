@@ -44,7 +44,8 @@ dist_check_SCRIPTS += \
 	test/tools/pipeline \
 	test/tools/pypi \
 	test/tools/remember \
-	test/tools/segments
+	test/tools/segments \
+	test/tools/touches
 TESTS += $(dist_check_SCRIPTS)
 EXTRA_DIST += \
 	test/harness/circles.py \
@@ -55,6 +56,7 @@ EXTRA_DIST += \
 	test/harness/skips \
 	test/harness/skips.txt \
 	test/harness/tarball \
+	test/harness/touches \
 	test/harness/yielding.c \
 	test/models/bulk.pml \
 	test/models/chain.pml \
@@ -381,10 +383,12 @@ endif
 check-sanitized:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(sanitized_tests)'
 
-# The tests that have several threads, for the thread sanitizer.
+# The tests that have several threads (test/harness/touches), for the thread sanitizer, and nothing
+# that they do not need.
 threaded_tests = test_base test_drivers test_conformance
-check-threads:
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(threaded_tests)' check_PROGRAMS='$(threaded_tests)'
+check-threads: $(BUILT_SOURCES)
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(threaded_tests)' \
+	    check_PROGRAMS='$(threaded_tests)' check_LTLIBRARIES= check_SCRIPTS= dist_check_SCRIPTS=
 
 # The tarball has all files, and what is built from it is what is built here: so it is enough that a
 # few tests build and run there, too; in a hurry.
@@ -393,7 +397,12 @@ check-tarball:
 	$(MAKE) distcheck DISTCHECK_CONFIGURE_FLAGS='CFLAGS=-O0 CXXFLAGS=-O0' \
 	    AM_MAKEFLAGS="TESTS='$(tarball_tests)' check_PROGRAMS='test_base'"
 	$(srcdir)/test/harness/tarball $(srcdir) $(distdir).tar.xz
-.PHONY: check-sanitized check-threads check-tarball
+
+# The first half of that alone: all files are in it.
+check-tarball-list:
+	$(MAKE) $(AM_MAKEFLAGS) dist XZ_OPT=-0
+	$(srcdir)/test/harness/tarball $(srcdir) $(distdir).tar.xz
+.PHONY: check-sanitized check-threads check-tarball check-tarball-list
 
 mostlyclean-local:
 	rm -rf test/results test/models/models-*
