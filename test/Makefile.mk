@@ -80,6 +80,7 @@ TESTS += $(unit_tests)
 unit_tests += test_base
 test_base_SOURCES = \
 	test/unit/limit.h \
+	test/unit/seed.h \
 	test/unit/base/clock_test.cc \
 	test/unit/base/error_text_test.cc \
 	test/unit/base/fork_watch_test.cc \

@@ -8,6 +8,7 @@
 #include "fci_core/base/flag.h"
 #include "fci_core/base/prng.h"
 #include "test/conformance/nhi.h"
+#include "test/unit/seed.h"
 
 namespace fci::conformance {
 namespace {
@@ -204,7 +205,7 @@ TEST_P(Nhi, transfer__any_length_and_place) {
     open_attached(2);
     const nhi::PeerId b = id_of(0, 1), a = id_of(1, 0);
     std::vector<std::byte> expected(kBlockBytes), source(kBlockBytes);
-    Prng prng(1);
+    Prng prng(seeded(1));
     for (std::byte& byte : source) byte = static_cast<std::byte>(prng.next());
     const auto check = [&](std::size_t at, std::size_t from, std::size_t length) {
         ASSERT_EQ(put(0, b, at, source.data() + from, length), Status::ok);
@@ -520,7 +521,7 @@ TEST_P(Nhi, sleep__stream_to_a_sleeper) {
     constexpr std::uint64_t kMessages = 20'000;
     ASSERT_EQ(network(1).configure_event(0, {.flag = false, .interrupt = true}), Status::ok);
     std::jthread writer([&] {
-        Prng prng(3);
+        Prng prng(seeded(3));
         for (std::uint64_t i = 1; i <= kMessages; ++i) {
             Transfer transfer(ear(0).attached[0]);
             transfer.put(LcsAddress{0}, &i, 8).raise(0);

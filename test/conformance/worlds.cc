@@ -13,6 +13,7 @@
 #include "test/conformance/mixed.h"
 #include "test/conformance/world.h"
 #include "test/unit/limit.h"
+#include "test/unit/seed.h"
 
 namespace fci::conformance {
 
@@ -96,12 +97,12 @@ std::unique_ptr<World> make_fenced_shm_world() {
 /// Everything is late, most of it a little and some of it long; nothing fails.
 class LateShmWorld final : public Devices {
     std::unique_ptr<ddi::Device> make(const ddi::Settings& settings, std::string* error) override {
-        static constexpr tap::FaultOptions late{.seed = 13,
-                                                .delay_percent = 60,
-                                                .delay_max = 20'000,
-                                                .stall_per_mille = 20,
-                                                .stall_max = 1'000'000,
-                                                .again_percent = 20};
+        const tap::FaultOptions late{.seed = seeded(13),
+                                     .delay_percent = 60,
+                                     .delay_max = 20'000,
+                                     .stall_per_mille = 20,
+                                     .stall_max = 1'000'000,
+                                     .again_percent = 20};
         Status status;
         auto device = shm::open_shm(settings, tuning(shm::Barrier::system), &status, error);
         if (!device) return nullptr;
@@ -138,12 +139,12 @@ private:
 };
 
 std::unique_ptr<World> make_sim_world() {
-    return std::make_unique<SimWorld>(sim::WorldOptions{.seed = 11});
+    return std::make_unique<SimWorld>(sim::WorldOptions{.seed = seeded(11)});
 }
 
 /// With everything that may be there, and with every kind of trouble.
 std::unique_ptr<World> make_rough_sim_world() {
-    return std::make_unique<SimWorld>(sim::WorldOptions{.seed = 12,
+    return std::make_unique<SimWorld>(sim::WorldOptions{.seed = seeded(12),
                                                         .long_delay_percent = 5,
                                                         .split_percent = 90,
                                                         .again_percent = 20,
@@ -153,12 +154,12 @@ std::unique_ptr<World> make_rough_sim_world() {
 
 std::unique_ptr<World> make_hinting_world() {
     return std::make_unique<SimWorld>(
-        sim::WorldOptions{.seed = 15, .per_host = 1, .hints = {.work = true}});
+        sim::WorldOptions{.seed = seeded(15), .per_host = 1, .hints = {.work = true}});
 }
 
 /// Hints are lost, doubled and late.
 std::unique_ptr<World> make_rough_hinting_world() {
-    return std::make_unique<SimWorld>(sim::WorldOptions{.seed = 16,
+    return std::make_unique<SimWorld>(sim::WorldOptions{.seed = seeded(16),
                                                         .long_delay_percent = 5,
                                                         .again_percent = 20,
                                                         .per_host = 1,
@@ -184,7 +185,7 @@ private:
     [[nodiscard]] bool at_rest() const override { return world_.idle(); }
 
     unsigned shift_;
-    sim::World world_{sim::WorldOptions{.seed = 14, .again_percent = 20}};
+    sim::World world_{sim::WorldOptions{.seed = seeded(14), .again_percent = 20}};
 };
 
 std::unique_ptr<World> make_mixed_world() { return std::make_unique<MixedWorld>(true); }

@@ -7,6 +7,7 @@
 
 #include "fci_core/api/icl.h"
 #include "test/provider/remote.h"
+#include "test/unit/seed.h"
 
 namespace fci::test {
 namespace {
@@ -95,7 +96,7 @@ protected:
     }
     std::uint64_t draw() { return random_(); }
 
-    std::mt19937_64 random_{4711};
+    std::mt19937_64 random_{seeded(4711)};
 };
 
 TEST_F(Forged, requests_and_answers__nothing_else_is_touched) {

@@ -10,6 +10,7 @@
 #include "drivers/shm/shm.h"
 #include "drivers/tap/fault/fault_device.h"
 #include "fci_core/mp/message_passing.h"
+#include "test/unit/seed.h"
 
 namespace fci {
 namespace {
@@ -163,15 +164,16 @@ private:
 };
 
 TEST(Faults, exchange__ends_right_over_shared_memory_whatever_the_network_does) {
-    for (unsigned seed = 1; seed <= 12; ++seed) {
+    for (const std::uint64_t seed : seeds(12)) {
         SCOPED_TRACE("seed " + std::to_string(seed));
+        const auto kind = static_cast<unsigned>(seed % 12);
         const tap::FaultOptions faults{.seed = seed,
-                                       .delay_percent = seed % 3 * 40u,
+                                       .delay_percent = kind % 3 * 40,
                                        .delay_max = 50'000,
-                                       .stall_per_mille = seed % 2 * 10u,
+                                       .stall_per_mille = kind % 2 * 10,
                                        .stall_max = 5'000'000,
-                                       .again_percent = seed % 4 * 10u,
-                                       .refuse_percent = seed % 3 * 25u};
+                                       .again_percent = kind % 4 * 10,
+                                       .refuse_percent = kind % 3 * 25};
         Meeting meeting(faults);
         meeting.exchange();
         meeting.check();

@@ -13,6 +13,7 @@
 #include "fci_core/base/prng.h"
 #include "test/unit/api/group_job.h"
 #include "test/unit/limit.h"
+#include "test/unit/seed.h"
 
 namespace fci {
 namespace {
@@ -161,7 +162,7 @@ void expect_random_programs(std::span<const unsigned> sizes, std::uint32_t local
     for (const unsigned size : sizes) {
         const unsigned calls = size < 8 ? 300 : 60;
         Job job(size, local_ranks);
-        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        for (const std::uint64_t seed : seeds(3)) {
             job.join();
             Program(job, size * 100 + seed, calls).run();
             ASSERT_FALSE(testing::Test::HasFailure()) << size << " members, seed " << seed;

@@ -13,6 +13,7 @@
 #include "test/unit/api/group_job.h"
 #include "test/unit/api/host_context.h"
 #include "test/unit/limit.h"
+#include "test/unit/seed.h"
 
 namespace fci {
 namespace {
@@ -186,7 +187,7 @@ TEST(outstanding, random_programs__of_members_of_one_host) {
     for (const unsigned size : {2u, 3u, 7u, 18u}) {
         Job job(size, size > 16 ? 4096 : 0);
         job.join();
-        for (std::uint64_t seed = 1; seed <= 8; ++seed) Program(job, seed, 40).run();
+        for (const std::uint64_t seed : seeds(8)) Program(job, seed, 40).run();
         job.leave();
     }
 }
@@ -196,7 +197,7 @@ TEST(outstanding, random_programs__over_hosts) {
          {std::vector<unsigned>{0, 1}, {0, 0, 1, 1, 1}, {0, 1, 2, 0, 1, 2, 3}}) {
         Job job(open_on_all(hosts));
         job.join();
-        for (std::uint64_t seed = 1; seed <= 8; ++seed) Program(job, seed, 40).run();
+        for (const std::uint64_t seed : seeds(8)) Program(job, seed, 40).run();
         job.leave();
     }
 }

@@ -218,15 +218,19 @@ TEST(Process, progress__is_woken_from_its_first_sleep_until_something_comes) {
     const fci_icl_peer to_self = connect(sender.get(), self.get(), 1);
     pollfd bell{fci_icl_wait_fd(self.get()), POLLIN, 0};
     const auto rings = [&] { return poll(&bell, 1, 0) == 1; };
+    const auto sleeps = [&] { return counter(self.get(), "sleeps"); };
+    const bool has_slept = sleeps() != 0;  // where other programs have the cores, while it was met
     ASSERT_EQ(send(sender.get(), to_self, 2), FCI_ICL_DONE);
-    EXPECT_FALSE(rings()) << "awake";
+    if (!has_slept) {
+        EXPECT_FALSE(rings()) << "awake";
+    }
     get_all({{self.get(), 2}}, {self.get()});
     take(self.get(), 2);
 
-    const auto sleeps = [&] { return counter(self.get(), "sleeps"); };
+    const std::uint64_t met = sleeps();
     for (int turn = 0; turn < 100'000; ++turn) fci_icl_progress(self.get());
     const std::uint64_t before = sleeps();
-    EXPECT_LE(before, 1u) << "after the last probe nothing is awaited that could wake it";
+    EXPECT_LE(before - met, 1u) << "after the last probe nothing is awaited that could wake it";
     std::uint64_t never = 0;
     fci_icl_order order = 0;
     ASSERT_EQ(fci_icl_receive_bytes(self.get(), FCI_ICL_ANY_SOURCE, 0, 99, 0, &never, sizeof never,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fci_core/base/prng.h"
+#include "test/unit/seed.h"
 
 namespace fci {
 namespace {
@@ -76,7 +77,7 @@ TEST(handle_pool, find__refuses_what_was_never_given) {
     EXPECT_EQ(pool.find(0), nullptr);
     EXPECT_EQ(pool.find(1), nullptr);
     Thing* const thing = pool.take();
-    Prng chance(5);
+    Prng chance(seeded(5));
     for (int i = 0; i < 100'000; ++i) {
         const auto guess = static_cast<std::uint32_t>(chance.next());
         ASSERT_EQ(pool.find(guess), guess == thing->handle ? thing : nullptr);

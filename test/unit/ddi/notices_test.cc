@@ -6,6 +6,7 @@
 #include "fci_core/ddi/crossing.h"
 #include "fci_core/ddi/notices.h"
 #include "fci_core/ddi/patience.h"
+#include "test/unit/seed.h"
 
 namespace fci::ddi {
 namespace {
@@ -64,7 +65,7 @@ TEST(notices, tell__without_a_listener) {
 }
 
 TEST(patience, again_later__pauses_double_up_to_a_bound) {
-    Prng prng(5);
+    Prng prng(seeded(5));
     Patience patience;
     patience.begin(1000, 50'000, 100, 1000);
     EXPECT_EQ(patience.due(), 0);

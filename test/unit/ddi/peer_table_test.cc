@@ -7,6 +7,7 @@
 
 #include "fci_core/base/prng.h"
 #include "fci_core/ddi/peer_table.h"
+#include "test/unit/seed.h"
 
 namespace fci::ddi {
 namespace {
@@ -62,7 +63,7 @@ TEST(peer_table, find__what_was_lost_is_named_by_its_incarnation_only) {
 TEST(peer_table, add__many_in_any_order) {
     PeerTable<Peer> table;
     std::map<std::pair<std::uint32_t, std::uint16_t>, nhi::PeerId> known;
-    Prng prng(1);
+    Prng prng(seeded(1));
     for (unsigned i = 0; i < 5000; ++i) {
         const auto host = static_cast<std::uint32_t>(0x0a000000 + prng.below(70));
         const auto port = static_cast<std::uint16_t>(1 + prng.below(300));

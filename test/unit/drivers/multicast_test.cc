@@ -21,6 +21,7 @@
 #include "fci_core/base/prng.h"
 #include "test/unit/drivers/datagrams.h"
 #include "test/unit/limit.h"
+#include "test/unit/seed.h"
 
 namespace fci::multicast {
 namespace {
@@ -105,7 +106,7 @@ TEST_F(multicast_test, look__strangers_bytes_are_refused_and_other_jobs_never_se
     join_both(*one, *two, count);
     ASSERT_EQ(hints.expect(kName, 5, memory_), Status::ok);
     const Place place = Place::of(job_, {});
-    Prng prng(4);
+    Prng prng(seeded(4));
     const Hint hint{kName, 5, 0, 30, 2};
     // It is where the third member is, and has not the key.
     static constexpr std::uint32_t kNowhere[] = {0, 0, 0};
@@ -163,7 +164,7 @@ TEST_F(multicast_test, look__long_hints_wait_for_who_expects_them) {
     join_both(*one, *two, count);
     EXPECT_GE(hints.window(), Hints::kMost);
     EXPECT_EQ(hints.window() % Hints::kMost, 0u);
-    Prng prng(9);
+    Prng prng(seeded(9));
     std::uint64_t number = 5;
     for (const std::size_t total : {Hints::kMost, Hints::kShortMost + 1}) {
         count.heard = 0;
@@ -190,7 +191,7 @@ TEST_F(multicast_test, look__what_is_ahead_is_kept) {
     nhi::Hints& mouth = *one->network().hints();
     join_both(*one, *two, count);
     ASSERT_EQ(hints.expect(kName, 5, memory_), Status::ok);
-    Prng prng(10);
+    Prng prng(seeded(10));
     const auto data = random_bytes(prng, Hints::kMost);
     const auto total = static_cast<std::uint32_t>(Hints::kMost);
     ASSERT_EQ(mouth.hint({kName, 6, 0, total, 0}, data), Status::ok);

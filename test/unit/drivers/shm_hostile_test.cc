@@ -11,6 +11,7 @@
 #include "drivers/shm/socket.h"
 #include "fci_core/base/prng.h"
 #include "test/unit/drivers/shm_party.h"
+#include "test/unit/seed.h"
 
 namespace fci::shm {
 namespace {
@@ -99,7 +100,7 @@ TEST_F(ShmHostile, hello__in_order_is_answered) {
 }
 
 TEST_F(ShmHostile, noise__has_no_answer) {
-    Prng prng(1);
+    Prng prng(seeded(1));
     const std::size_t before = open_descriptors();
     for (unsigned i = 0; i < 300; ++i) {
         std::byte noise[700];
@@ -115,7 +116,7 @@ TEST_F(ShmHostile, noise__has_no_answer) {
 }
 
 TEST_F(ShmHostile, hello__damaged_at_random) {
-    Prng prng(2);
+    Prng prng(seeded(2));
     auto& header = *reinterpret_cast<SharedHeader*>(stranger.header.data());
     for (unsigned i = 0; i < 500; ++i) {
         ++stranger.card.incarnation;  // one that was lost does not come again
@@ -199,7 +200,7 @@ TEST_F(ShmHostile, tables__that_point_anywhere) {
     ASSERT_EQ(host.attached.size(), 1u);
     const nhi::PeerId id = host.attached[0];
     auto& header = *reinterpret_cast<SharedHeader*>(stranger.header.data());
-    Prng prng(3);
+    Prng prng(seeded(3));
     const auto anything = [&] {
         const std::uint64_t edges[] = {0, 8, 4095, 4096, 4097, nhi::kPairLimit - 1,
                                        nhi::kPairLimit, ~0ull, ~0ull - 7, 1ull << 63};

@@ -10,13 +10,14 @@
 #include "test/unit/drivers/calls.h"
 #include "test/unit/drivers/hand_clock.h"
 #include "test/unit/drivers/shm_party.h"
+#include "test/unit/seed.h"
 
 namespace fci::shm {
 namespace {
 
 TEST(ShmMeetingRules, is_own_way__of_exactly_one_of_two_and_of_half_of_them) {
     constexpr unsigned kProcesses = 64;
-    Prng chance(11);
+    Prng chance(seeded(11));
     std::vector<std::uint64_t> all;
     for (unsigned i = 0; i < kProcesses; ++i) all.push_back(chance.next() | 1u << 20);
     for (const std::uint64_t own : all) {

@@ -8,6 +8,7 @@
 
 #include "fci_core/base/prng.h"
 #include "test/unit/drivers/shm_party.h"
+#include "test/unit/seed.h"
 
 namespace fci::shm {
 namespace {
@@ -42,7 +43,7 @@ TEST_P(ShmWake, unmask__look_or_be_woken) {
     std::atomic<std::uint64_t> start = 0, done = 0;
     std::atomic<bool> enough = false;
     std::jthread thread([&] {
-        Prng prng(1);
+        Prng prng(seeded(1));
         for (std::uint64_t round = 1;; ++round) {
             const std::uint64_t pauses = prng.below(40);
             wait_for(start, round);
@@ -52,7 +53,7 @@ TEST_P(ShmWake, unmask__look_or_be_woken) {
             done = round;
         }
     });
-    Prng prng(2);
+    Prng prng(seeded(2));
     unsigned missed = 0, woken = 0;
     std::uint64_t round = 0;
     while (++round <= kRounds) {

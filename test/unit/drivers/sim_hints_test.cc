@@ -12,6 +12,7 @@
 
 #include "drivers/sim/ideal/world.h"
 #include "fci_core/base/prng.h"
+#include "test/unit/seed.h"
 
 namespace fci::sim {
 namespace {
@@ -158,7 +159,7 @@ Outcome run(std::uint64_t seed) {
 TEST(sim_hints, seeds__what_is_told_is_there_and_nothing_else) {
     unsigned told = 0;
     World::Statistics all{};
-    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    for (const std::uint64_t seed : seeds(300)) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         const Outcome outcome = run(seed);
         told += outcome.told;

@@ -8,6 +8,7 @@
 #include "drivers/sim/ideal/world.h"
 #include "fci_core/base/prng.h"
 #include "test/unit/limit.h"
+#include "test/unit/seed.h"
 
 namespace fci::sim {
 namespace {
@@ -173,7 +174,7 @@ TEST_F(sim_ideal, open__a_taken_port_is_refused) {
 // issue, that rises within a part, and that the last word of a part never precedes the rest.
 TEST_F(sim_ideal, transfer__visible_in_order_and_the_last_word_last) {
     unsigned half_seen = 0;
-    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    for (const std::uint64_t seed : seeds(40)) {
         devices.clear();
         logs.clear();
         open(2, {.seed = seed, .long_delay_percent = 20, .split_percent = 80, .again_percent = 20});
@@ -208,7 +209,7 @@ TEST_F(sim_ideal, transfer__visible_in_order_and_the_last_word_last) {
 }
 
 TEST_F(sim_ideal, transfer__odd_ends_keep_the_last_aligned_word_last) {
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (const std::uint64_t seed : seeds(20)) {
         devices.clear();
         logs.clear();
         open(2, {.seed = seed, .split_percent = 100});
@@ -293,7 +294,7 @@ TEST_F(sim_ideal, windows__open_and_closed) {
 }
 
 TEST_F(sim_ideal, events__after_the_writes_of_their_transfer) {
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (const std::uint64_t seed : seeds(20)) {
         devices.clear();
         logs.clear();
         open(2, {.seed = seed, .split_percent = 100});
@@ -378,7 +379,7 @@ TEST_F(sim_ideal, close__what_was_sent_arrives_before_the_loss) {
 
 TEST_F(sim_ideal, kill__a_prefix_arrives_and_everybody_hears) {
     bool some_lost = false, some_kept = false;
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (const std::uint64_t seed : seeds(20)) {
         devices.clear();
         logs.clear();
         open(3, {.seed = seed});
@@ -414,7 +415,7 @@ TEST_F(sim_ideal, replay__equal_seeds_equal_runs) {
         logs.clear();
         open(4, {.seed = seed, .long_delay_percent = 10, .again_percent = 10});
         join();
-        Prng prng(1);
+        Prng prng(seeded(1));
         for (int i = 0; i < 500; ++i) {
             const std::uint64_t word = prng.next();
             const auto to = static_cast<PeerId>(prng.below(4));

@@ -7,6 +7,7 @@
 #include "drivers/tap/fault/fault_device.h"
 #include "test/unit/drivers/shm_party.h"
 #include "test/unit/limit.h"
+#include "test/unit/seed.h"
 
 namespace fci::tap {
 namespace {
@@ -47,7 +48,7 @@ struct Job {
 
 TEST(tap_fault_shm, refuse__both_sides_of_some_pairs_hear_it_once_and_others_nothing) {
     constexpr unsigned kMembers = 8;
-    Job job({.seed = 3, .refuse_percent = 50}, kMembers);
+    Job job({.seed = seeded(3), .refuse_percent = 50}, kMembers);
     ASSERT_TRUE(job.until([&] {
         return std::ranges::all_of(job.all, [](const auto& one) {
             return one->attached.size() + one->lost.size() == kMembers - 1;
@@ -84,7 +85,7 @@ TEST(tap_fault_shm, refuse__both_sides_of_some_pairs_hear_it_once_and_others_not
 }
 
 TEST(tap_fault_shm, delay__pairs_overtake_each_other_and_each_stays_in_order) {
-    Job job({.seed = 7, .delay_percent = 90, .delay_max = 200'000}, 3);
+    Job job({.seed = seeded(7), .delay_percent = 90, .delay_max = 200'000}, 3);
     ASSERT_TRUE(job.until([&] { return job.all[0]->attached.size() == 2; }));
     unsigned overtaken = 0;
     std::uint64_t seen[3]{};
@@ -104,7 +105,7 @@ TEST(tap_fault_shm, delay__pairs_overtake_each_other_and_each_stays_in_order) {
 }
 
 TEST(tap_fault_shm, stall__holds_one_peer_only_and_a_sleep_ends_with_it) {
-    Job job({.seed = 1, .stall_per_mille = 200, .stall_max = 50'000'000}, 3);
+    Job job({.seed = seeded(1), .stall_per_mille = 200, .stall_max = 50'000'000}, 3);
     ASSERT_TRUE(job.until([&] { return job.all[0]->attached.size() == 2; }));
     auto& device = static_cast<FaultDevice&>(*job.all[0]->device);
     std::uint64_t sent = 0;

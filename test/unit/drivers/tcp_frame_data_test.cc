@@ -1,5 +1,6 @@
 // The decoder of frames: data that go straight into their buffer.
 #include "test/unit/drivers/frames.h"
+#include "test/unit/seed.h"
 
 namespace fci::tcp::test {
 namespace {
@@ -41,7 +42,7 @@ void data_between_transfers(std::uint64_t seed, bool is_expecting, OnEnd on_end)
 }
 
 TEST(frame_decoder, take__data_that_are_expected_go_straight_into_their_buffer) {
-    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    for (const std::uint64_t seed : seeds(200)) {
         data_between_transfers(seed, true, [](const FrameDecoder::DataBytes& bytes,
                                               std::size_t sent) {
             EXPECT_EQ(bytes.direct, sent);
@@ -52,7 +53,7 @@ TEST(frame_decoder, take__data_that_are_expected_go_straight_into_their_buffer) 
 
 TEST(frame_decoder, take__data_that_nobody_expects_get_there_too) {
     std::uint64_t copied = 0;
-    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    for (const std::uint64_t seed : seeds(100)) {
         data_between_transfers(seed, false, [&](const FrameDecoder::DataBytes& bytes,
                                                 std::size_t sent) {
             EXPECT_EQ(bytes.direct + bytes.copied, sent);

@@ -1,12 +1,13 @@
 // The decoder of frames: a stream is cut anywhere, and may hold anything.
 #include "fci_core/base/flag.h"
 #include "test/unit/drivers/frames.h"
+#include "test/unit/seed.h"
 
 namespace fci::tcp::test {
 namespace {
 
 TEST(frame_decoder, take__any_cut_gives_the_same_memory) {
-    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    for (const std::uint64_t seed : seeds(300)) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         Prng prng(seed);
         Memory memory;
@@ -51,7 +52,7 @@ TEST(frame_decoder, take__words_are_whole_and_the_last_one_comes_last) {
     for (const std::uint64_t words : {1, 2, 8, 31, 32, 33, 64, 1000, 4000}) {
         Memory memory;
         FrameDecoder decoder(memory, kWriter);
-        Prng prng(words);
+        Prng prng(seeded(words));
         std::uint64_t round = 0;
         for (unsigned i = 0; i < 20; ++i) {
             Stream stream;
@@ -109,7 +110,7 @@ TEST(frame_decoder, loss__the_first_one_between_any_frames) {
     for (const std::size_t most : {std::size_t{1}, std::size_t{5}, stream.size()}) {
         Memory memory;
         FrameDecoder decoder(memory, kWriter);
-        Prng prng(most);
+        Prng prng(seeded(most));
         EXPECT_FALSE(decoder.loss().has_value());
         ASSERT_TRUE(feed(decoder, stream, most, &prng, [] {}));
         EXPECT_EQ(decoder.loss(), 3);
@@ -147,7 +148,7 @@ TEST(frame_decoder, take__several_streams_at_once) {
         part(&streams[i], i * kPart, kPart);
         streams[i].resize(streams[i].size() + kPart, static_cast<std::byte>(i + 1));
     }
-    Prng prng(3);
+    Prng prng(seeded(3));
     std::vector<std::size_t> at(kStreams);
     for (bool goes_on = true; goes_on;) {
         goes_on = false;
@@ -171,7 +172,7 @@ TEST(frame_decoder, take__several_streams_at_once) {
 }
 
 TEST(frame_decoder, take__random_bytes) {
-    for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+    for (const std::uint64_t seed : seeds(3000)) {
         Prng prng(seed);
         Memory memory;
         FrameDecoder decoder(memory, kWriter);

@@ -1,6 +1,7 @@
 // Requests on a stream: what they have in common with the one before is not said again.
 #include "drivers/tcp/last_request.h"
 #include "test/unit/drivers/frames.h"
+#include "test/unit/seed.h"
 
 namespace fci::tcp::test {
 namespace {
@@ -68,7 +69,7 @@ TEST(last_request, is_one__only_what_such_a_frame_can_say) {
 }
 
 TEST(last_request, hear__any_cut_gives_the_same_memory) {
-    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    for (const std::uint64_t seed : seeds(300)) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         Prng prng(seed);
         Memory memory;
@@ -143,7 +144,7 @@ TEST(last_request, hear__what_no_peer_sends_is_refused) {
 
 /// The last word of a request's line comes after its data.
 TEST(last_request, hear__its_line_comes_last) {
-    Prng prng(1);
+    Prng prng(seeded(1));
     Memory memory;
     FrameDecoder decoder(memory, kWriter);
     LastRequest last;

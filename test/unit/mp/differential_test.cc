@@ -7,6 +7,7 @@
 
 #include "fci_core/base/prng.h"
 #include "test/unit/mp/pair.h"
+#include "test/unit/seed.h"
 
 namespace fci::mp::test {
 namespace {
@@ -142,7 +143,8 @@ bool are_same(const Outcome& one, const Outcome& other) {
 
 void compare(const sim::WorldOptions& world) {
     unsigned ways = 0, expected = 0;
-    for (std::uint64_t seed = 1; seed <= 300 && !testing::Test::HasFailure(); ++seed) {
+    for (const std::uint64_t seed : seeds(300)) {
+        if (testing::Test::HasFailure()) break;
         SCOPED_TRACE("seed " + std::to_string(seed));
         const std::vector<Step> program = some_program(seed);
         Execution fast(program, world, true), general(program, world, false);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fci_core/base/prng.h"
+#include "test/unit/seed.h"
 
 namespace fci::mp {
 namespace {
@@ -142,7 +143,7 @@ void run_arrived(std::uint64_t seed, const Mix& mix) {
 }
 
 TEST(posted_list, random_programs__as_the_naive_list) {
-    std::uint64_t seed = 1;
+    std::uint64_t seed = seeded(1);
     for (const Mix& mix : kMixes) {
         run_posted(seed++, mix);
         if (HasFatalFailure()) return;
@@ -150,7 +151,7 @@ TEST(posted_list, random_programs__as_the_naive_list) {
 }
 
 TEST(arrived_list, random_programs__as_the_naive_list) {
-    std::uint64_t seed = 1;
+    std::uint64_t seed = seeded(1);
     for (const Mix& mix : kMixes) {
         run_arrived(seed++, mix);
         if (HasFatalFailure()) return;
@@ -158,7 +159,7 @@ TEST(arrived_list, random_programs__as_the_naive_list) {
 }
 
 TEST(pattern, overlaps__exactly_when_some_message_fits_both) {
-    Prng prng(7);
+    Prng prng(seeded(7));
     for (int i = 0; i < 20000; ++i) {
         Pattern one{0, 0, prng.below(8), prng.below(8)};
         Pattern other{0, 0, prng.below(8), prng.below(8)};
@@ -270,7 +271,7 @@ TEST(posted_list, visits__bounded_at_depth_10000) {
             list.append(nodes[i]);
             listed.insert(&nodes[i]);
         }
-        Prng prng(11);
+        Prng prng(seeded(11));
         std::uint64_t searches = 0;
         const std::uint64_t before = list.visits();
         for (std::uint64_t i = 0; i < kDepth / 2; ++i, searches += 2) {
@@ -298,7 +299,7 @@ TEST(arrived_list, visits__bounded_at_depth_10000) {
             list.append(nodes[i]);
             listed.insert(&nodes[i]);
         }
-        Prng prng(12);
+        Prng prng(seeded(12));
         std::uint64_t searches = 0;
         const std::uint64_t before = list.visits();
         for (std::uint64_t i = 0; i < kDepth / 2; ++i, searches += 2) {

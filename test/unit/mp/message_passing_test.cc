@@ -6,14 +6,14 @@
 #include <numeric>
 
 #include "test/unit/mp/pair.h"
+#include "test/unit/seed.h"
 
 using namespace fci;
 using namespace fci::mp;
 using namespace fci::mp::test;
 
 class messages : public ::testing::TestWithParam<const Protocol*> {};
-INSTANTIATE_TEST_SUITE_P(protocols, messages, ::testing::ValuesIn(kProtocols),
-                         protocol_name);
+INSTANTIATE_TEST_SUITE_P(protocols, messages, ::testing::ValuesIn(kProtocols), protocol_name);
 
 TEST_P(messages, lengths__around_every_limit_arrive_whole) {
     Pair p(*GetParam());
@@ -356,7 +356,7 @@ TEST_P(messages, active__any_size_in_order) {
 TEST(received_bytes, random_lines__are_refused_without_harm) {
     // A peer that writes nonsense into its request block: everything is checked before use.
     unsigned refused = 0;
-    for (unsigned seed = 1; seed <= 300; ++seed) {
+    for (const std::uint64_t seed : seeds(300)) {
         Pair p;
         p.attach();
         Prng chance(seed);

@@ -7,6 +7,7 @@
 #include "fci_core/base/prng.h"
 #include "test/unit/mp/forger.h"
 #include "test/unit/mp/pair.h"
+#include "test/unit/seed.h"
 
 namespace fci::mp::test {
 namespace {
@@ -260,7 +261,7 @@ TEST(one_sided, head_to_head__all_arrive) {
 // is short, so which tags they have says what each receive must get.
 TEST(one_sided, order__over_offers_asks_and_probes) {
     std::uint64_t direct = 0, asked = 0;
-    for (unsigned seed = 1; seed <= 200; ++seed) {
+    for (const std::uint64_t seed : seeds(200)) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         Prng prng(seed);
         Limits limits = ring_limits();

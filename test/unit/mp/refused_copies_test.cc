@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "test/unit/mp/pair.h"
+#include "test/unit/seed.h"
 
 namespace fci::mp::test {
 namespace {
@@ -114,7 +115,7 @@ TEST_P(refused, from_the_start__messages_arrive_by_what_is_left) {
         SCOPED_TRACE(std::to_string(refusal.sender) + ", " + std::to_string(refusal.receiver));
         Messages p(protocol(), world, limits);
         p.refuse(refusal);
-        Prng chance(1);
+        Prng chance(seeded(1));
         for (int i = 0; i < 16; ++i) ASSERT_NO_FATAL_FAILURE(p.exchange(1, kLong, chance));
         p.expect_nothing_left();
         EXPECT_EQ(p.refusals(kSender) + p.refusals(kReceiver), 0u) << "asked first";
@@ -127,7 +128,7 @@ TEST_P(refused, in_the_middle__messages_under_way_arrive_whole) {
     unsigned refusals = 0;
     for (const unsigned sender : {1u, 2u, 4u, 7u, kNever}) {
         for (const unsigned receiver : {1u, 2u, 4u, 7u, kNever}) {
-            for (const std::uint64_t seed : {1, 2}) {
+            for (const std::uint64_t seed : seeds(2)) {
                 SCOPED_TRACE(std::to_string(sender) + ", " + std::to_string(receiver) + ", " +
                              std::to_string(seed));
                 world.seed = seed;
@@ -153,7 +154,7 @@ TEST_P(refused, in_the_middle__is_not_tried_again) {
     for (const Refusal refusal : {Refusal{2, kNever}, Refusal{kNever, 2}, Refusal{2, 2}}) {
         Messages p(protocol(), world, limits);
         p.refuse(refusal);
-        Prng chance(4);
+        Prng chance(seeded(4));
         for (int i = 0; i < 16; ++i) ASSERT_NO_FATAL_FAILURE(p.exchange(2, kLong, chance));
         const std::uint64_t before = p.refusals(kSender) + p.refusals(kReceiver);
         const std::uint64_t by_receiver = p.kernel_bytes(kReceiver);

@@ -9,6 +9,7 @@
 #include "fci_core/base/prng.h"
 #include "test/unit/mp/pair.h"
 #include "test/unit/mp/shortage.h"
+#include "test/unit/seed.h"
 
 namespace fci::mp::test {
 namespace {
@@ -296,7 +297,7 @@ TEST_P(shortage, every_allocation__can_fail_and_no_message_is_lost) {
     constexpr unsigned long kAllocationsMost = 5000;
     const auto& [way, in_a_row] = GetParam();
     unsigned refused = 0, starved = 0;
-    for (const std::uint64_t seed : {1, 2, 3}) {
+    for (const std::uint64_t seed : seeds(3)) {
         for (unsigned long first = 0;; ++first) {
             ASSERT_LT(first, kAllocationsMost);
             Program program(*way.protocol, way.options, way.copy, seed);
