@@ -83,4 +83,4 @@ def cases(settings):
     yield Case("counters", lambda: counters(settings))
     yield Case("flush", lambda: flush(settings))
     for way in DEATHS:
-        yield Case(f"death-{way}", lambda way=way: death(settings, way))
+        yield Case(f"death-{way}", lambda way=way: death(settings, way), load="waits")
