@@ -32,7 +32,7 @@
 #include <unistd.h>
 
 #include "bench/mpi/shared_page.h"
-#include "test/programs/sleeps.h"
+#include "test/programs/sleeps.c"
 
 enum { TAG = 7, ANSWER = 8, MOST = 256 };
 

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "fci_core/api/icl.h"
-#include "test/programs/sleeps.h"
+#include "test/programs/sleeps.c"
 
 enum { kMost = 64, kLongest = 1 << 20 };
 static const size_t kSizes[] = {0, 8, 40, 200, 4096, 20000, 65536, 1 << 20};

@@ -1,8 +1,6 @@
-/* sleeps.h: a program in which FCI's sleeps end by what happens, and not by time, from when
- * never_ends() says so. Who is not woken sleeps for ever then, however fast the machine is. Linked
- * with -rdynamic, so that these functions come before the C library's. */
-#pragma once
-
+/* sleeps.c, which other programs include: FCI's sleeps end by what happens, and not by time, from
+ * when never_ends() says so. Who is not woken sleeps for ever then, however fast the machine is.
+ * Linked with -rdynamic, so that these functions come before the C library's. */
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
