@@ -34,9 +34,10 @@ def programs():
     """The cases that no other step runs."""
     for transport in ("fci", "fci-openmpi", "fci-mpich", "fci-openmpi5", "fci-mpich5", "fci-intel"):
         own = ["--transport", transport]
-        others = [line for line in listed(*own, *(OVER_MPICH if transport == "fci-mpich" else []))
-                  if not line.startswith(" ")]
-        for case in listed("--full", *own):
+        # MPICH is built without Fortran, which coarrays need.
+        suites, more = ([OVER_MPICH, ["mpi4py"]] if transport == "fci-mpich" else [[], []])
+        others = listed(*own, *suites)
+        for case in listed("--full", *own, *suites, *more):
             if case not in others:
                 yield f"{transport} {case}", ["test/programs/run", "--full", *own, case]
     for transport in ("fci-openmpi", "fci-mpich"):
