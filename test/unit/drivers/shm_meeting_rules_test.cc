@@ -68,7 +68,8 @@ TEST(ShmShortageState, lasts__only_what_was_felt_all_the_time) {
 // Everybody asks for everybody at once, and may take in one at a time only.
 TEST(ShmMeeting, crossing__takes_at_most_two_calls_of_each_pair) {
     constexpr unsigned kCrowd = 12, kPairs = kCrowd * (kCrowd - 1) / 2;
-    const Tuning tuning{.descriptors = 2 * kHelloFiles * kCrowd};
+    HandClock clock;
+    const Tuning tuning{.descriptors = 2 * kHelloFiles * kCrowd, .clock = &clock};
     std::vector<std::unique_ptr<Party>> crowd;
     for (unsigned i = 0; i < kCrowd; ++i) {
         crowd.push_back(std::make_unique<Party>(party_settings(), tuning));
@@ -82,6 +83,7 @@ TEST(ShmMeeting, crossing__takes_at_most_two_calls_of_each_pair) {
     for (auto& one : crowd) {
         ASSERT_TRUE(one->until([&] {
             for (auto& other : crowd) other->turn();
+            clock.time += 50'000;
             return one->attached.size() == kCrowd - 1;
         }));
         EXPECT_TRUE(one->lost.empty());

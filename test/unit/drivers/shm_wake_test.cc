@@ -30,7 +30,7 @@ INSTANTIATE_TEST_SUITE_P(Barrier, ShmWake,
 
 TEST_P(ShmWake, unmask__look_or_be_woken) {
     if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "needs two cores";
-    constexpr std::uint64_t kRounds = 4'000;
+    constexpr std::uint64_t kRounds = 1'000;
     const auto [barrier, masks] = GetParam();
     const Tuning tuning{.barrier = barrier};
     Party reader(party_settings(), tuning), writer(party_settings(), tuning);
