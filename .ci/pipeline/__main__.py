@@ -17,6 +17,7 @@ from ledger import KEPT, Commit, Ledger  # noqa: E402
 from plan import MAKERS, Plan  # noqa: E402
 from step import LOGS, ROOT, Outcome  # noqa: E402
 
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 FAILED = LOGS / "failed"  # the names of the steps that did in the last run here
 
 
@@ -128,9 +129,12 @@ def prepare(plan, options):
     LOGS.mkdir(parents=True, exist_ok=True)
 
     def end(number, _):
+        for each in ENDING:
+            signal.signal(each, signal.SIG_IGN)
+        print(f"ended by {signal.Signals(number).name}", flush=True)
         steps.running.end()
-        sys.exit(128 + number)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        os._exit(128 + number)  # threads wait for steps that are no more
+    for number in ENDING:
         signal.signal(number, end)
 
 

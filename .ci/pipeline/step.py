@@ -1,5 +1,6 @@
 """A step of continuous integration: one command, whose log says how many cases passed."""
 
+import contextlib
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ NOTE = re.compile(r"^note: (.*)", re.M)
 COMPLAINT = re.compile(r"^\W*(?:not ok|fail|FAIL|ERROR:|\[  FAILED  \]|seed \d)|: Failure$|error: "
                        r"|ERROR: |runtime error: |WARNING: ThreadSanitizer|could not|Traceback")
 LIMIT = 3600  # seconds; it ends what hangs
+ENDING = 10  # seconds for what can end in order
 
 
 @dataclass
@@ -42,11 +44,22 @@ class Outcome:
     complaints: list = field(default_factory=list)
 
 
+def marked(mark):
+    """All other processes that have it in their environment, whoever their parents are now."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with contextlib.suppress(OSError):
+                if mark in (entry / "environ").read_bytes().split(b"\0"):
+                    yield int(entry.name)
+
+
 class Running:
-    """The commands that run now, so that all of them can be ended."""
+    """The commands that run now, so that all that they started can be ended."""
 
     def __init__(self):
         self.lock, self.groups, self.is_ended = threading.Lock(), set(), False
+        name = os.environ.setdefault("CI_RUN", f"{os.getpid()}-{time.time_ns()}")
+        self.mark = f"CI_RUN={name}".encode()
 
     def start(self, command, log, env):
         with self.lock:
@@ -63,13 +76,18 @@ class Running:
             self.groups.discard(child.pid)
 
     def end(self):
+        """In order, as far as they do within some seconds."""
         with self.lock:
             self.is_ended = True
             for group in self.groups:
-                try:
+                with contextlib.suppress(ProcessLookupError):
                     os.killpg(group, signal.SIGTERM)
-                except ProcessLookupError:
-                    pass
+        ends = time.monotonic() + ENDING
+        while below := list(marked(self.mark)):
+            for process in below if time.monotonic() > ends else []:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            time.sleep(0.1)
 
 
 running = Running()
