@@ -75,7 +75,8 @@ class Plan:
         yield Step("mpich", "MPICH 4.0.2 with FCI as its device", [".ci/mpich", self.mpich],
                    cores=1, needs=("build",))
         yield Step("asan-made", "random programs, sanitized",
-                   [".ci/sanitized", "asan", "simulation", "job_simulation"], needs=("build",))
+                   [".ci/sanitized", "asan", "simulation", "job_simulation"], cores=1,
+                   needs=("build",))
 
     def checked(self):
         check = Step("check", "./bootstrap check", ["./bootstrap", "check"], cores=1,
@@ -163,7 +164,7 @@ class Plan:
                    ["test/programs/run", "--transport", "fci-mpich", "--mpich", self.mpich,
                     *OVER_MPICH], cores=1, needs=("mpich",), has_chance=True)
         yield self.listed("mpich-tests", "MPICH's own tests", ["--prefix", self.mpich, "--quick"],
-                          "netmod/ch4", "mpich-patches", cores=2)
+                          "netmod/ch4", "mpich-patches")
         yield self.listed("mpich-tests-hosts", "MPICH's own tests, 2 hosts",
                           ["--prefix", self.mpich, *QUICK_OVER_HOSTS], "netmod/ch4",
                           "mpich-patches", "test/programs/lab.py", cores=0,

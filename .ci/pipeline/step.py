@@ -26,7 +26,9 @@ class Step:
     name: str  # for --only, and of its log
     title: str
     command: list
-    cores: int = 2  # how many it keeps busy; 0: it waits most of the time, and runs beside others
+    # How many it keeps busy; one that has more than one runs beside none but those with 0, which
+    # wait for most of their time.
+    cores: int = 2
     needs: tuple = ()  # names of steps that make what it uses
     has_chance: bool = False  # runs again, with other dice, where the rest of the tree is recalled
     is_alone: bool = False  # nothing runs beside it
