@@ -16,7 +16,7 @@ COUNT = re.compile(r"^(\d+) passed, (\d+) failed\b", re.M)
 BEFORE = re.compile(r"^ *(\d+) more passed before with the same content$", re.M)
 NOTE = re.compile(r"^note: (.*)", re.M)
 COMPLAINT = re.compile(r"^[ |]*(?:not ok|fail |FAIL:? +\D|ERROR:|\[  FAILED  \]|seed \d)|: Failure$|error: "
-                       r"|ERROR: |runtime error: |WARNING: ThreadSanitizer|could not|Traceback")
+                       r"|ERROR: +\D|runtime error: |WARNING: ThreadSanitizer|could not|Traceback")
 LIMIT = 3600  # seconds; it ends what hangs
 ENDING = 10  # seconds for what can end in order
 
