@@ -1,5 +1,6 @@
 """Starts programs over a chosen transport, with time limits, and looks for what they leave behind."""
 
+import contextlib
 import functools
 import json
 import os
@@ -375,18 +376,29 @@ def snapshot(temporary):
     return seen | set(abstract_sockets())
 
 
+def owned_sockets():
+    """The inodes of those that a living process has."""
+    found = set()
+    for folder in Path("/proc").glob("[0-9]*/fd"):
+        with contextlib.suppress(OSError):  # the process ended
+            for descriptor in os.listdir(folder):
+                with contextlib.suppress(OSError):  # it was closed
+                    found.add(os.readlink(folder / descriptor))
+    return {link[8:-1] for link in found if link.startswith("socket:[")}
+
+
+LOOKS = 3  # between two of them a process may come, go, or hand a socket on
+
+
 def left_over(before, temporary):
     """What is new since `before`, without the sockets of other people's living processes."""
     new = snapshot(temporary) - before
-    inodes = {abstract_sockets().get(name): name for name in new if name.startswith("@")}
-    for entry in os.listdir("/proc") if inodes else []:
-        try:
-            links = [os.readlink(f"/proc/{entry}/fd/{fd}") for fd in os.listdir(f"/proc/{entry}/fd")]
-        except OSError:
-            continue  # no process, or ended
-        for inode in [link[8:-1] for link in links if link.startswith("socket:[")]:
-            new.discard(inodes.get(inode))
-    return sorted(name for name in new if not name.startswith("@") or name in abstract_sockets())
+    sockets = {name: inode for name, inode in abstract_sockets().items() if name in new}
+    for _ in range(LOOKS if sockets else 0):
+        owned, there = owned_sockets(), abstract_sockets()
+        sockets = {name: inode for name, inode in sockets.items()
+                   if inode not in owned and there.get(name) == inode}
+    return sorted([name for name in new if not name.startswith("@")] + list(sockets))
 
 
 def cache_directory():
