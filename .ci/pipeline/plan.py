@@ -36,8 +36,10 @@ class Plan:
         self.parts = []  # (unit, content, steps): the ledger is told of it where these pass
 
     def steps(self):
-        return [*self.made(), *self.over_hosts(), *self.checked(), *self.seeds(),
-                *self.over_wheels(), *self.over_mpis(), *self.counts(), self.slices()]
+        """The longest chains first, so that none of them is what all else waits for at the end."""
+        return [*self.made(), *self.over_hosts(), *self.checked(), *self.over_mpis(),
+                self.slices(), *self.seeds(), *self.over_wheels(), *self.sometimes(),
+                *self.counts()]
 
     def is_recalled(self, step):
         """Whether it passed with this tree, in these surroundings, within a day."""
@@ -74,6 +76,8 @@ class Plan:
                    needs=("build",))
         yield Step("mpich", "MPICH 4.0.2 with FCI as its device", [".ci/mpich", self.mpich],
                    cores=1, needs=("build",))
+        yield Step("wheels", "Open MPI 5, MPICH 5, Intel MPI from wheels",
+                   ["test/programs/mpis", "install"], cores=0, needs=("build",))
         yield Step("asan-made", "random programs, sanitized",
                    [".ci/sanitized", "asan", "simulation", "job_simulation"], cores=1,
                    needs=("build",))
@@ -92,6 +96,8 @@ class Plan:
                     "--prefix", self.mpich], cores=1, needs=("mpich",))
         yield Step("asan", "address and undefined-behaviour sanitizers",
                    [".ci/sanitized", "asan", "check-sanitized"], cores=1, needs=("asan-made",))
+
+    def sometimes(self):
         if self.is_full or self.concerns("threads") or self.is_due("tsan"):
             self.parts.append(("tsan", "", ["tsan"]))
             yield Step("tsan", "thread sanitizer", [".ci/sanitized", "tsan", "check-threads"],
@@ -133,8 +139,6 @@ class Plan:
     # --- whole programs ---
 
     def over_wheels(self):
-        yield Step("wheels", "Open MPI 5, MPICH 5, Intel MPI from wheels",
-                   ["test/programs/mpis", "install"], cores=1, needs=("build",))
         names = ("openmpi5", "mpich5", "intel")
         if not self.is_changed("programs", ["netmod/libfabric"], [f"programs-{n}" for n in names]):
             names = (self.turn("programs", names),)
