@@ -10,7 +10,7 @@ WAITING_MOST = 3  # that wait for most of their time, at once
 class Lanes:
     def __init__(self, steps, cores=None):
         self.cores = cores or len(os.sched_getaffinity(0))
-        self.left, self.now, self.ended = list(steps), [], {}
+        self.left, self.now = list(steps), []
 
     def uses(self, step):
         return min(step.cores, self.cores)

@@ -32,7 +32,6 @@ class Step:
     needs: tuple = ()  # names of steps that make what it uses
     has_chance: bool = False  # runs again, with other dice, where the rest of the tree is recalled
     is_alone: bool = False  # nothing runs beside it
-    env: dict = field(default_factory=dict)
 
 
 @dataclass
@@ -63,13 +62,13 @@ class Running:
         name = os.environ.setdefault("CI_RUN", f"{os.getpid()}-{time.time_ns()}")
         self.mark = f"CI_RUN={name}".encode()
 
-    def start(self, command, log, env):
+    def start(self, command, log):
         with self.lock:
             if self.is_ended:
                 raise RuntimeError("ended")
             child = subprocess.Popen(
                 [str(word) for word in command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log,
-                stderr=subprocess.STDOUT, env={**os.environ, **env}, start_new_session=True)
+                stderr=subprocess.STDOUT, start_new_session=True)
             self.groups.add(child.pid)
         return child
 
@@ -119,7 +118,7 @@ def run(step):
     LOGS.mkdir(parents=True, exist_ok=True)
     path, began = LOGS / f"{step.name}.log", time.monotonic()
     with open(path, "wb") as log:
-        child = running.start(step.command, log, step.env)
+        child = running.start(step.command, log)
         clock = threading.Timer(LIMIT, os.killpg, (child.pid, signal.SIGKILL))
         clock.start()
         # Processor time of all that it started and waited for; other work does not add to it.

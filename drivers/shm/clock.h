@@ -1,4 +1,4 @@
-// Clock: the time by which a device acts, and what calls back whoever sleeps. The kernel has one;
+// Clock: the time by which a device acts, and what wakes its process at one. The kernel has one;
 // a test has another, which goes on only where the test says so. Nothing else in this driver reads
 // a clock.
 #pragma once
@@ -17,10 +17,10 @@ public:
     virtual ~Clock() = default;
     [[nodiscard]] virtual Nanoseconds now() noexcept = 0;
     virtual void pause(Nanoseconds time) noexcept = 0;
-    /// Whoever sleeps must come back at that time: fd() is readable from then on, until the next
-    /// call of this. kNever: no more.
+    /// A sleeping process must come back at that time: fd() is readable from then on, until this is
+    /// called again. kNever: no more.
     virtual void ring_at(Nanoseconds when) noexcept = 0;
-    /// -1: this clock wakes nobody who sleeps in the kernel.
+    /// -1: this clock wakes no process that sleeps in the kernel.
     [[nodiscard]] virtual int fd() const noexcept = 0;
 };
 

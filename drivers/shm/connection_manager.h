@@ -208,7 +208,7 @@ private:
     ddi::Notices notices_;
     std::deque<int> invited_;          // links that wait for a place among awaited_
     std::map<int, Answered> answered_; // by link
-    Nanoseconds rings_at_ = 0;         // for whatever comes next of all that; 0: not known
+    Nanoseconds rings_at_ = 0;         // for the next of all these; 0: not known
     Door door_;
     Prng prng_;
     pid_t owner_;

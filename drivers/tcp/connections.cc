@@ -12,8 +12,8 @@ namespace fci::tcp {
 namespace {
 
 constexpr Nanoseconds kSecond = 1'000'000'000;
-// Who closes waits so long for hosts that answer and processes that take nothing; a host that is
-// silent ends it earlier, or it lasts that much longer.
+// A closing process waits so long for hosts that answer and processes that take nothing; a silent
+// host ends it earlier, or it lasts that much longer.
 constexpr Nanoseconds kFarewell = 60 * kSecond;
 // Who computes between two messages, and does not poll, sends no burst.
 constexpr Nanoseconds kBurst = 20'000;

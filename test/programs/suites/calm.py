@@ -17,8 +17,8 @@ USED_MOST = 3.0   # percent of a core, by each rank that waits, from its second 
 # each look for a message is taken for waiting, that is one.
 STEPS = {4: (100000, 50), 8: (40000, 20)}
 STEPS_ALONE = 3000000  # with a core for each rank
-# A daemon takes a twentieth of a core, or a little more. Who loses more of it shares it with others,
-# and may sleep; so may who has lost a part of the time, for as long as it takes to try again.
+# A daemon takes a twentieth of a core, or a little more. A rank that loses more of it shares it with
+# others, and may sleep; so may one that has lost a part of the time, while it tries again.
 LOST_MOST = 1 / 6
 SLEPT_MOST = 40  # seconds for each that a rank has waited for a core; 600 where it shares with a daemon
 

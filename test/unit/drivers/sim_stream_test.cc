@@ -139,8 +139,8 @@ TEST(SimStream, part__breaks_it_or_leaves_it_silent) {
     }
 }
 
-// Whoever answered a call has the caller for a peer, though that has not heard the answer yet. By
-// seeds that stay: of 9000 others 5 have it for dead, among them 59521159415960.
+// A process that answered a call has the caller for a peer, though that has not heard the answer
+// yet. By seeds that stay: of 9000 others 5 have it for dead, among them 59521159415960.
 TEST(SimStream, tcp__who_closes_while_it_calls_is_not_taken_for_dead) {
     unsigned attached = 0;
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
