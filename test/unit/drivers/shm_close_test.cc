@@ -269,8 +269,7 @@ Status why_lost_of_one_that_is_killed() {
     self.meet(card);
     self.turn();
     steps.go_on();
-    siginfo_t ended{};
-    EXPECT_EQ(waitid(P_PID, static_cast<id_t>(child.pid()), &ended, WEXITED | WNOWAIT), 0);
+    child.await_end();
     EXPECT_TRUE(self.until([&] { return !self.lost.empty(); }));
     EXPECT_TRUE(self.attached.empty());
     return self.lost.at(0).why;
@@ -301,6 +300,7 @@ Nanoseconds closing_lasts(const Steps& steps, bool lives) {
     if (!lives) {
         child.signal(SIGKILL);
         EXPECT_TRUE(owner.until([&] { return !owner.lost.empty(); }));
+        child.await_end();  // its sockets close before the kernel calls it dead
     }
     const Nanoseconds before = clock.time;
     owner.device.reset();

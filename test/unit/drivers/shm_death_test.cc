@@ -8,12 +8,6 @@
 namespace fci::shm {
 namespace {
 
-/// It is gone for the kernel, too, which has told all who wait for that.
-void await_end(const Child& child) {
-    siginfo_t ended{};
-    EXPECT_EQ(waitid(P_PID, static_cast<id_t>(child.pid()), &ended, WEXITED | WNOWAIT), 0);
-}
-
 /// A sleep that ended by itself, and one turn; or one more, as the sockets close one by one.
 bool hears_by_sleeping(Party& self) {
     for (unsigned i = 0; i < 2 && self.lost.empty(); ++i) {
@@ -33,7 +27,7 @@ TEST(ShmDeath, kill__noticed_by_turns_and_what_was_written_stays) {
     ASSERT_TRUE(self.until([&] { return self.word(id, 0) == 77; }));
     EXPECT_NE(self.device->describe(id).find(std::to_string(child.pid())), std::string::npos);
     child.signal(SIGKILL);
-    await_end(child);
+    child.await_end();
     for (unsigned turns = 0; turns < 32 && self.lost.empty(); ++turns) self.turn();
     ASSERT_FALSE(self.lost.empty()) << "of 16 turns one asks the kernel";
     EXPECT_EQ(self.lost[0].id, id);
@@ -48,7 +42,7 @@ TEST(ShmDeath, kill__wakes_a_sleeper) {
     Child child([&] { return visit(self.device->card(), 77); });
     ASSERT_TRUE(self.sleep_until([&] { return !self.attached.empty(); }));
     child.signal(SIGKILL);
-    await_end(child);
+    child.await_end();
     ASSERT_TRUE(hears_by_sleeping(self));
     EXPECT_EQ(self.lost[0].why, Status::lost);
 }
@@ -78,7 +72,7 @@ TEST(ShmDeath, kill__noticed_though_a_grandchild_lives) {
     ASSERT_EQ(read(pipes[0], &grandchild, sizeof grandchild), ssize_t{sizeof grandchild});
     ASSERT_EQ(read(pipes[0], &card, sizeof card), ssize_t{sizeof card});
     child.signal(SIGKILL);
-    await_end(child);
+    child.await_end();
     ASSERT_TRUE(hears_by_sleeping(self));
     EXPECT_TRUE(sleeps_well(self));
     // Nor does anybody wait for an answer from the name that the grandchild holds, whether the
@@ -140,7 +134,7 @@ TEST(ShmDeath, kill__of_a_stranger_whose_sockets_close_first) {
     pass(kPatience / 2);
     EXPECT_TRUE(self.lost.empty()) << "it is not dead yet";
     steps.go_on();
-    await_end(child);
+    child.await_end();
     pass(kPatience / 4);
     ASSERT_FALSE(self.lost.empty());
     EXPECT_EQ(self.lost[0].why, Status::lost);

@@ -115,6 +115,11 @@ public:
     }
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
     void signal(int number) const { kill(pid_, number); }
+    /// It is gone for the kernel, too, which has told all who wait for that; its result stays.
+    void await_end() const {
+        siginfo_t ended{};
+        EXPECT_EQ(waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOWAIT), 0);
+    }
     int result() {
         int status = -1;
         waitpid(pid_, &status, 0);
