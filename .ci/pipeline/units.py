@@ -19,7 +19,8 @@ from ledger import KEPT, ROOT, Commit, Ledger  # noqa: E402
 from plan import OVER_MPICH  # noqa: E402
 
 MPICH = Path(os.environ.get("CI_MPICH") or KEPT / "mpich")
-LARGE = ("coll", "pt2pt")
+LARGE = ("coll", "pt2pt", "threads")
+OVER_HOSTS = ("coll", "pt2pt")
 
 
 def listed(*words):
@@ -51,7 +52,7 @@ def programs():
 
 
 def mpich_lists():
-    """Each folder, the two large ones by the first letters of their tests."""
+    """Each folder, the large ones by the first letters of their tests."""
     words = ["test/mpich/run", "--prefix", MPICH]
     said = subprocess.run([*words, "--list"], cwd=ROOT, capture_output=True, text=True,
                           check=False).stdout
@@ -60,7 +61,7 @@ def mpich_lists():
                 for folder, letter in names}
     for pattern in sorted(patterns):
         yield f"mpich {pattern}", [*words, "--lines=20", "--only", pattern]
-        if pattern.split("/")[0] in LARGE:
+        if pattern.split("/")[0] in OVER_HOSTS:
             yield f"mpich 2 hosts {pattern}", [*words, "--lines=20", "--hosts", "2", "--only",
                                                pattern]
 

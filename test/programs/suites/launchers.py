@@ -110,18 +110,21 @@ def all_of_mpi4py(settings, launcher):
     return mpi4py.one(settings, RANKS, (*mpi4py.left_out(settings), *more))
 
 
-def all_of_scalapack(settings, _):
-    return each_of(scalapack.programs(settings.mpi),
-                   lambda program: scalapack.one(settings, program), 2)
+def part_of_scalapack(part):
+    """Every fourth, so that a case takes a minute or two."""
+    return lambda settings, _: each_of(scalapack.programs(settings.mpi)[part::PARTS],
+                                       lambda program: scalapack.one(settings, program), 2)
 
 
 def all_of_imb(settings, _):
     return each_of(imb.PROGRAMS, lambda name: imb.one(settings, name, RANKS), 1)
 
 
-PROGRAMS = {"mpi4py": all_of_mpi4py, "scalapack": all_of_scalapack, "imb": all_of_imb}
+PARTS = 4
+SCALAPACK = {f"scalapack-{part + 1}": part_of_scalapack(part) for part in range(PARTS)}
+PROGRAMS = {"mpi4py": all_of_mpi4py, "imb": all_of_imb, **SCALAPACK}
 # By which launchers what is run, where the suites have it for this MPI.
-BUILT_HERE = (("ssh", "slurm", "fci-run"), ("mpi4py", "scalapack"))
+BUILT_HERE = (("ssh", "slurm", "fci-run"), ("mpi4py", *SCALAPACK))
 FROM_WHEELS = {"openmpi5": (("fci-run",), ("mpi4py",)), "mpich5": (("fci-run",), ("mpi4py",)),
                "intel": (("fci-run",), ("imb",))}
 
