@@ -209,6 +209,12 @@ test_mp_SOURCES = \
 	test/unit/mp/fast_path_test.cc
 test_mp_LDADD = libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la $(GTEST_LIBS)
 
+unit_tests += test_group
+test_group_SOURCES = \
+	test/unit/group/parts_test.cc
+test_group_LDADD = libfci_group.la libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la \
+	$(GTEST_LIBS)
+
 # Every driver keeps the contract of the network interface.
 unit_tests += test_conformance
 test_conformance_SOURCES = \
