@@ -43,6 +43,7 @@ TEST_F(Processes, ping_pong__all_sizes_verified) {
 // Trap: what was injected before the sender closed arrives, though nobody received in time.
 TEST_F(Processes, exit__nothing_is_lost) {
     constexpr unsigned kCount = 100;
+    setenv("FCI_LINGER_MS", "200000", 1);  // on a busy machine a second of this process is long
     spawn([](Side& side, fi_addr_t parent) {
         for (unsigned i = 0; i < kCount; ++i) {
             char data[512];
@@ -50,8 +51,9 @@ TEST_F(Processes, exit__nothing_is_lost) {
             insist(side, [&] { return fi_tinject(side.ep, data, sizeof data, parent, i); });
         }
     });
+    unsetenv("FCI_LINGER_MS");
     // While the child closes, its connection may still want our progress. Where it keeps its
-    // messages until they are asked for, it waits for that, though not for ever (FCI_LINGER_MS).
+    // messages until they are asked for, it waits for that, though not for ever.
     int status = -1;
     const auto ended = [&] {
         side_->progress();
