@@ -374,12 +374,19 @@ EXTRA_DIST += \
 	test/fuzz/door.cc \
 	test/fuzz/frames.cc
 
-# Whether the tests of mp are worth something (docs/hacking.md).
+# What the tests see (docs/hacking.md).
 EXTRA_DIST += \
 	test/mutants/equivalent.txt \
-	test/mutants/makefiles.py \
-	test/mutants/mutants.py \
-	test/mutants/run
+	test/mutants/lists.py \
+	test/mutants/rooms.py \
+	test/mutants/rules.py \
+	test/mutants/run \
+	test/mutants/source.py \
+	test/mutants/switch.h \
+	test/mutants/switches.py \
+	test/mutants/tree.py \
+	test/mutants/trials.py \
+	test/mutants/written.txt
 
 # The tests that run what is built, for the sanitizers: what the tree looks like is the same there, and
 # the random programs have seeds of each commit (.ci/run) instead of those that are always the same.
