@@ -124,7 +124,7 @@ def place():
 
 def prepare(plan, options):
     os.environ.update(CI="true", CI_MPICH=str(plan.mpich), CI_MEMORY=str(KEPT / "passed"),
-                      FCI_TEST_SEED=str(plan.seed))
+                      CI_THIRD=plan.third, FCI_TEST_SEED=str(plan.seed))
     if options.full:
         os.environ["CI_AGAIN"] = "yes"
     LOGS.mkdir(parents=True, exist_ok=True)

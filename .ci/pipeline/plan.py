@@ -34,12 +34,14 @@ class Plan:
         # Each run of a tree rolls dice of its own.
         self.seed = ledger.commit.seed + 10 * SEEDS * ledger.runs
         self.parts = []  # (unit, content, steps): the ledger is told of it where these pass
+        # Of the programs that are judged by what they print, where the plug is the same.
+        self.third = self.third_of("compared", ["netmod/openmpi", "test/programs/suites"], "check")
 
     def steps(self):
         """The longest chains first, so that none of them is what all else waits for at the end."""
         return [*self.made(), *self.over_hosts(), *self.checked(), *self.over_mpis(),
                 self.slices(), *self.seeds(), *self.over_wheels(), *self.sometimes(),
-                *self.counts()]
+                *self.mutants(), *self.counts()]
 
     def is_recalled(self, step):
         """Whether it passed with this tree, in these surroundings, within a day."""
@@ -60,6 +62,12 @@ class Plan:
         if is_changed:
             self.parts.append((unit, content, steps))
         return is_changed
+
+    def third_of(self, name, paths, step):
+        """Which, as text; empty where all has to run."""
+        if self.is_changed(name, paths, [step]):
+            return ""
+        return self.turn(name, [f"third {each}" for each in range(TURNS)], [step])[-1]
 
     def concerns(self, what):
         """Whether the commits since all passed here touch it; where none did, they may."""
@@ -107,6 +115,13 @@ class Plan:
                    ["make", "-C", "build", "check-tarball" if whole else "check-tarball-list"],
                    cores=1, needs=("check",))
 
+    def mutants(self):
+        """What the tests see of the lines that changed since all passed here."""
+        yield Step("mutants", "ten wrong lines among the changed ones",
+                   ["test/mutants/run", "--since", self.ledger.green or "HEAD~1", "--count", 10,
+                    "--seed", self.seed, "--least", 60, "--jobs", 1], cores=1, needs=("made",),
+                   has_chance=True)
+
     def is_due(self, unit):
         since = self.ledger.runs_since(unit)
         return since is None or since >= TURNS
@@ -114,27 +129,34 @@ class Plan:
     # --- random programs, and what comes over the wire ---
 
     def seeds(self):
-        few, many = SEEDS // 20 * (10 if self.is_full else 1), SEEDS * (10 if self.is_full else 1)
-        yield self.seeded("seeds", "simulation", "simulation", many)
-        yield self.seeded("seeds-jobs", "job_simulation", "whole jobs", many)
-        yield self.seeded("seeds-shared", "simulation", "over shared memory", few, "--shared")
-        yield self.seeded("seeds-streams-asan", "simulation", "over streams, sanitized", few,
-                          "--streams")
-        yield self.seeded("seeds-streams", "simulation", "over streams", many, "--streams",
-                          sanitized=False)
-        yield self.seeded("seeds-mixed", "simulation", "half over shared memory", many, "--mixed",
-                          sanitized=False)
+        """Some of them sanitized, most as everybody has it."""
+        times = 10 if self.is_full else 1
+        for name, program, title, *options in (
+                ("seeds", "simulation", "simulation"),
+                ("seeds-jobs", "job_simulation", "whole jobs"),
+                ("seeds-streams", "simulation", "over streams", "--streams"),
+                ("seeds-mixed", "simulation", "half over shared memory", "--mixed")):
+            yield self.seeded("build", name, program, title, SEEDS * times, *options)
+        for name, program, title, count, *options in (
+                ("seeds-asan", "simulation", "simulation, sanitized", 200),
+                ("seeds-jobs-asan", "job_simulation", "whole jobs, sanitized", 200),
+                ("seeds-streams-asan", "simulation", "over streams, sanitized", 200,
+                 "--streams"),
+                ("seeds-shared-asan", "simulation", "over shared memory, sanitized", 100,
+                 "--shared")):
+            yield self.seeded("build-asan", name, program, title, count * times, *options)
         if shutil.which("clang++"):
-            yield Step("fuzz", "what comes over the wire, fuzzed", ["test/fuzz/run"], cores=1,
-                       needs=("build",), has_chance=True)
+            targets = ("frames", "door", "datagrams")
+            of_wire = ["drivers/tcp", "drivers/multicast", "drivers/host", "test/fuzz"]
+            if not self.is_changed("fuzz", of_wire, ["fuzz"]):
+                targets = (self.turn("fuzz", targets, ["fuzz"]),)
+            yield Step("fuzz", "what comes over the wire, fuzzed", ["test/fuzz/run", *targets],
+                       cores=1, needs=("build",), has_chance=True)
 
-    def seeded(self, name, program, title, count, *options, sanitized=True):
-        """The sanitizers see them once in a day."""
-        sanitized = sanitized and (self.is_full or "asan" not in self.ledger.steps)
+    def seeded(self, build, name, program, title, count, *options):
         return Step(name, f"{title}, {count} seeds from {self.seed}",
-                    [f"build{'-asan' if sanitized else ''}/{program}", *options,
-                     "--seeds", count, "--from", self.seed], cores=1,
-                    needs=("asan-made",) if sanitized else ("made",), has_chance=True)
+                    [f"{build}/{program}", *options, "--seeds", count, "--from", self.seed],
+                    cores=1, needs=("made" if build == "build" else "asan-made",), has_chance=True)
 
     # --- whole programs ---
 
@@ -175,14 +197,13 @@ class Plan:
                           needs=("mpich-tests",))
 
     def listed(self, name, title, words, *plug, cores=1, needs=("mpich",)):
-        """Tests of one of MPICH's lists: all of them where the plug or the protocols have changed
-        since all passed, else a third."""
-        part = []
-        if not self.is_changed(name, [*plug, "fci_core/mp", "test/mpich"], [name]):
-            third = self.turn(name, [f"third {each}" for each in range(TURNS)], [name])
-            part, title = ["--third", third[-1]], f"{title}, {third}"
-        return Step(name, title, ["test/harness/remember", "-".join([name, *part[1:]]), "@core",
-                                  *plug, "test/mpich", "--", "test/mpich/run", *words, *part],
+        """Tests of one of MPICH's lists: all of them where the plug or the lists have changed since
+        all passed, else a third."""
+        third = self.third_of(name, [*plug, "test/mpich"], name)
+        part = ["--third", third] if third else []
+        return Step(name, title + (f", third {third}" if third else ""),
+                    ["test/harness/remember", "-".join([name, *part[1:]]), "@core",
+                     *plug, "test/mpich", "--", "test/mpich/run", *words, *part],
                     cores=cores, needs=needs)
 
     # --- alone: what looks at the clock does more where the machine is slow, and is counted, too ---

@@ -13,10 +13,12 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(1, str(Path(__file__).resolve().parents[2] / "test/mutants"))
 
 import step  # noqa: E402
 from ledger import KEPT, ROOT, Commit, Ledger  # noqa: E402
 from plan import OVER_MPICH  # noqa: E402
+from rooms import ROOMS  # noqa: E402
 
 MPICH = Path(os.environ.get("CI_MPICH") or KEPT / "mpich")
 LARGE = ("coll", "pt2pt", "threads")
@@ -72,6 +74,9 @@ def others():
         yield f"mpich-headers {release}", [
             "sh", "-c", '"$@"; [ $? -ne 1 ]', "sh", "test/mpich/mpich-headers", "fetch", release,
             "--fci", "build/prefix"]
+    for room in ROOMS:
+        yield f"mutants of {room.name}", ["test/mutants/run", "--room", room.name, "--count", 20,
+                                          "--seed", Commit().seed, "--least", 75, "--jobs", 1]
     yield "README.md, on several hosts", ["test/tools/journeys"]
     yield "MPICH 5", [".ci/mpich-5"]
 
