@@ -28,7 +28,7 @@ class Copy:
 
     def make(self, programs):
         shutil.copytree(self.root, self.tree, symlinks=True, ignore=shutil.ignore_patterns(
-            "build*", ".git", "*.pyc", "autom4te.cache"))
+            "build", "build-asan", "build-tsan", ".git", "*.pyc", "autom4te.cache"))
         self.build.mkdir()
         self.write(set(self.mutants))
         if not (self.tree / "configure").exists():
