@@ -192,6 +192,20 @@ TEST(cells_hostile, piece) {
         say_piece(f, 20'000, Cells::kIsCell, 10);
         say_send(f, Cells::kIsCell, 4096);
     });
+    expect(true, "in two cells", [](Forger& f) {
+        const iovec from{f.data.data(), 4096}, to{f.to.data(), 20'000};
+        EXPECT_EQ(f.mp.send({f.there, 0, 0, 9, 0, {&from, 1}}, {}, nullptr), kDone);
+        const std::uint64_t its = f.hear().word[1] | Cells::kOfReader;
+        EXPECT_NE(its & Cells::kIsCell, 0u);
+        const std::uint32_t receive = f.asked(20'000);
+        f.mp.receive({kAnySource, 0, 8, 0}, {&to, 1}, f.recorder.on(3), nullptr, nullptr);
+        f.say(Kind::announce, AnnounceRecord{8, 0, 20'000, 0, 4, 0, 0});
+        const std::uint32_t other = unpack<ClearToSendRecord>(f.hear()).receive;
+        f.say(Kind::piece, PieceRecord{receive, Cells::kIsCell}, kInPool, 10);
+        f.say(Kind::piece, PieceRecord{other, its}, kInPool, 10);
+        EXPECT_FALSE(f.gave_up()) << "each message is in a cell of its own";
+        f.say(Kind::piece, PieceRecord{receive, its}, kInPool, 10);
+    });
 }
 
 TEST(cells_hostile, send) {
