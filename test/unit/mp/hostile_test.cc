@@ -331,6 +331,26 @@ TEST(hostile, sent__by_who_is_refused) {
     sent(true, {kRefused, kAll}, kPeerLost);
 }
 
+// It has said that it copies nothing of the message, and all of it is copied here.
+TEST(hostile, sent__by_who_copies_nothing) {
+    for (const std::uint8_t flags : {std::uint8_t{0}, kAll, kRefused}) {
+        Forger f(kEnhancedMixed, {.mapped = true, .kernel_copy = true});
+        f.mp.engine().peers[f.there].path.set_policy(CopyPath::Policy::shared);
+        const HandleRecord receive{f.posted(7, 100'000, kAnySource)};
+        const auto address = reinterpret_cast<std::uint64_t>(f.data.data());
+        for (const gcs::Line& line :
+             {pack(Control{Kind::announce, 0, 0}, AnnounceRecord{7, 0, 100'000, address, 3, 0, 0}),
+              pack(Control{Kind::sent, kRefused, 0}, receive),
+              pack(Control{Kind::sent, flags, 0}, receive)}) {
+            EXPECT_EQ(f.out.put(f.bad->network(), line), Status::ok);
+        }
+        while (!f.world.idle()) f.device->network().poll(0);  // so that it hears all at once
+        f.turns();
+        EXPECT_TRUE(f.gave_up()) << unsigned{flags};
+        EXPECT_EQ(f.recorder.error(2), kPeerLost) << unsigned{flags};
+    }
+}
+
 // It writes one more request while each is handled, past all credit; it is not heard for ever.
 TEST(hostile, goodbye__of_one_who_goes_on_writing) {
     struct Endless : Forger {
