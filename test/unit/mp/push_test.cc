@@ -1,6 +1,7 @@
 // Pushes: data that follow their announcement unasked.
 #include <cstring>
 
+#include "test/unit/mp/forger.h"
 #include "test/unit/mp/pair.h"
 
 namespace fci::mp::test {
@@ -183,6 +184,96 @@ TEST_F(Pushed, kill__of_the_sender_before_its_data_are_here) {
         ASSERT_TRUE(fresh.recorder.has(1));
         EXPECT_EQ(fresh.recorder.error(1), kPeerLost);
     }
+}
+
+/// Announces so many bytes of data and sends what it likes.
+struct ForgedPush : Forger {
+    explicit ForgedPush() : Forger(kEnhancedMixed, direct_options()) {}
+    void announce(std::uint64_t bytes, std::uint32_t receive = 0, std::uint16_t attached = 0) {
+        say(Kind::announce, AnnounceRecord{7, 0, bytes, 0, kSend, receive, 0}, kFollows, attached);
+    }
+    /// False: nobody here waits for them.
+    bool brings(std::uint64_t name, std::uint64_t offset, std::uint64_t bytes) {
+        const std::uint64_t before = world.statistics().dropped;
+        EXPECT_EQ(bad->network().data()->send(here, {name, offset, bytes}, data.data(), 0),
+                  Status::ok);
+        turns();
+        return world.statistics().dropped == before;
+    }
+    static constexpr std::uint32_t kSend = 3;
+    static constexpr std::uint64_t kName = kSend | nhi::Data::kPushed;
+};
+
+TEST(push, data__that_are_not_those_announced_are_taken_nowhere) {
+    for (const bool posted : {true, false}) {
+        SCOPED_TRACE(posted);
+        ForgedPush f;
+        EXPECT_FALSE(f.brings(f.kName, 0, kBytes)) << "nothing was announced";
+        if (posted) f.posted(7, kBytes + 8, f.there);
+        f.announce(kBytes);
+        EXPECT_FALSE(f.brings(f.kName, 8, kBytes)) << "not from its begin";
+        EXPECT_FALSE(f.brings(f.kName, 0, kBytes - 1));
+        EXPECT_FALSE(f.brings(f.kName, 0, kBytes + 1));
+        EXPECT_FALSE(f.brings(f.kName + 1, 0, kBytes)) << "of another send";
+        EXPECT_FALSE(f.brings(f.kSend, 0, kBytes)) << "for a receive that asked";
+        EXPECT_EQ(std::ranges::count(f.to, std::byte{0}), std::ssize(f.to));
+        EXPECT_FALSE(f.recorder.has(2));
+        EXPECT_TRUE(f.brings(f.kName, 0, kBytes));
+        EXPECT_FALSE(f.brings(f.kName, 0, kBytes)) << "twice";
+        if (!posted) {
+            const iovec range{f.to.data(), kBytes};
+            Outcome outcome{};
+            EXPECT_EQ(f.mp.receive({f.there, 0, 7, 0}, {&range, 1}, f.recorder.on(2), nullptr,
+                                   &outcome),
+                      kDone);
+        }
+        EXPECT_EQ(std::memcmp(f.to.data(), f.data.data(), kBytes), 0);
+        EXPECT_EQ(f.to[kBytes], std::byte{0});
+        EXPECT_FALSE(f.gave_up());
+    }
+}
+
+TEST(push, data__of_one_that_was_given_up_wait_for_nothing) {
+    ForgedPush f;
+    f.say(Kind::none, HandleRecord{1});
+    EXPECT_TRUE(f.gave_up());
+    f.say(Kind::send, HandleRecord{7});  // which stays where it is
+    EXPECT_FALSE(f.brings(f.kName, 0, 100));
+}
+
+TEST(push, announce__at_the_edges) {
+    const auto given_up = [](std::uint64_t bytes, std::uint32_t receive = 0,
+                             std::uint16_t attached = 0) {
+        ForgedPush f;
+        f.announce(bytes, receive, attached);
+        return f.gave_up();
+    };
+    EXPECT_TRUE(given_up(0));
+    EXPECT_FALSE(given_up(1));
+    EXPECT_FALSE(given_up(kPushMost));
+    EXPECT_TRUE(given_up(kPushMost + 1));
+    EXPECT_TRUE(given_up(kBytes, 77)) << "into an offer";
+    EXPECT_TRUE(given_up(kBytes, 0, 8)) << "with a header";
+}
+
+TEST_F(Pushed, lengths__that_are_pushed) {
+    const auto is_pushed = [&](std::size_t bytes, std::uint32_t flags = 0) {
+        const std::uint64_t before = counters(0).sent_pushed;
+        std::vector<std::byte> in(bytes), out = pattern(bytes);
+        pair.receive(1, 5, in, 1);
+        pair.send(0, flags, 5, out, 2);
+        pair.settle();
+        EXPECT_EQ(pair.recorder.error(1), kSuccess) << bytes;
+        EXPECT_EQ(in, out) << bytes;
+        pair.recorder.outcomes.clear();
+        return counters(0).sent_pushed != before;
+    };
+    EXPECT_FALSE(is_pushed(kPushLeast));
+    EXPECT_TRUE(is_pushed(kPushLeast + 1));
+    EXPECT_TRUE(is_pushed(kPushMost));
+    EXPECT_FALSE(is_pushed(kPushMost + 1));
+    EXPECT_FALSE(is_pushed(kPushMost, kSendSynchronous));
+    expect_all_disposed();
 }
 
 TEST_F(Pushed, destruct__while_some_are_not_all_here) {
