@@ -195,6 +195,7 @@ test_mp_SOURCES = \
 	test/unit/mp/landing_test.cc \
 	test/unit/mp/matching_young_test.cc \
 	test/unit/mp/message_passing_test.cc \
+	test/unit/mp/offers_edges_test.cc \
 	test/unit/mp/offers_test.cc \
 	test/unit/mp/one_sided_test.cc \
 	test/unit/mp/pair.h \
