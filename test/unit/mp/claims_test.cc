@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "fci_core/gcs/layout.h"
+#include "fci_core/mp/claim_table.h"
 
+using fci::mp::ClaimTable;
 using fci::mp::ClaimWord;
 
 TEST(claim_word, name__keeps_index_and_generation) {
@@ -67,4 +69,28 @@ TEST(claim_word, take__gives_every_piece_once_under_contention) {
     work(false);
     other.join();
     for (const auto& count : taken) ASSERT_EQ(count.load(), 1);
+}
+
+TEST(claim_table, take__each_word_once_and_again_when_it_is_given_back) {
+    const fci::gcs::Layout layout{4, 4096};
+    alignas(64) static std::byte block[16 * 1024];
+    ASSERT_LE(layout.block_bytes(), sizeof block);
+    ClaimTable table;
+    EXPECT_EQ(table.take(), -1) << "there is no block";
+    table.open(block, layout);
+    for (int index = 0; index < static_cast<int>(fci::gcs::Layout::kClaims); ++index) {
+        EXPECT_EQ(table.take(), index);
+        EXPECT_EQ(table.word(index),
+                  reinterpret_cast<std::uint64_t*>(
+                      block + static_cast<std::uint64_t>(
+                                  layout.claim(static_cast<unsigned>(index)))));
+    }
+    EXPECT_EQ(table.take(), -1);
+    const std::uint16_t generation = ClaimWord::renew(*table.word(5));
+    EXPECT_EQ(ClaimWord::take(*table.word(5), generation, 9, true), 0u);
+    table.give(5);
+    EXPECT_EQ(ClaimWord::take(*table.word(5), generation, 9, true), ClaimWord::kNone)
+        << "whoever comes late";
+    EXPECT_EQ(table.take(), 5);
+    EXPECT_EQ(table.take(), -1);
 }
