@@ -207,6 +207,7 @@ test_mp_SOURCES = \
 	test/unit/mp/wide_copy_test.cc \
 	test/unit/mp/starved_test.cc \
 	test/unit/mp/steps_test.cc \
+	test/unit/mp/streams_test.cc \
 	test/unit/mp/fast_path_test.cc
 test_mp_LDADD = libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la $(GTEST_LIBS)
 
