@@ -202,6 +202,7 @@ test_mp_SOURCES = \
 	test/unit/mp/pool_test.cc \
 	test/unit/mp/records_test.cc \
 	test/unit/mp/refused_copies_test.cc \
+	test/unit/mp/sends_test.cc \
 	test/unit/mp/shortage.h \
 	test/unit/mp/sizes_test.cc \
 	test/unit/mp/wide_copy_test.cc \
