@@ -200,6 +200,7 @@ test_mp_SOURCES = \
 	test/unit/mp/one_sided_test.cc \
 	test/unit/mp/pair.h \
 	test/unit/mp/pool_test.cc \
+	test/unit/mp/receives_test.cc \
 	test/unit/mp/records_test.cc \
 	test/unit/mp/refused_copies_test.cc \
 	test/unit/mp/sends_test.cc \
