@@ -203,6 +203,7 @@ test_mp_SOURCES = \
 	test/unit/mp/receives_test.cc \
 	test/unit/mp/records_test.cc \
 	test/unit/mp/refused_copies_test.cc \
+	test/unit/mp/rendezvous_test.cc \
 	test/unit/mp/sends_test.cc \
 	test/unit/mp/shortage.h \
 	test/unit/mp/sizes_test.cc \
