@@ -194,6 +194,7 @@ test_mp_SOURCES = \
 	test/unit/mp/key_index_test.cc \
 	test/unit/mp/landing_test.cc \
 	test/unit/mp/matching_young_test.cc \
+	test/unit/mp/meetings_test.cc \
 	test/unit/mp/message_passing_test.cc \
 	test/unit/mp/offers_edges_test.cc \
 	test/unit/mp/offers_test.cc \
