@@ -199,6 +199,7 @@ test_mp_SOURCES = \
 	test/unit/mp/offers_edges_test.cc \
 	test/unit/mp/offers_test.cc \
 	test/unit/mp/one_sided_test.cc \
+	test/unit/mp/outbox_test.cc \
 	test/unit/mp/pair.h \
 	test/unit/mp/pool_test.cc \
 	test/unit/mp/receives_test.cc \
