@@ -181,6 +181,7 @@ test_mp_SOURCES = \
 	test/unit/mp/shortage_test.cc \
 	test/unit/mp/accounts_test.cc \
 	test/unit/mp/arrived_pool_test.cc \
+	test/unit/mp/asks_test.cc \
 	test/unit/mp/cells_test.cc \
 	test/unit/mp/claims_test.cc \
 	test/unit/mp/copy_path_test.cc \
