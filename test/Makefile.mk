@@ -202,6 +202,7 @@ test_mp_SOURCES = \
 	test/unit/mp/one_sided_test.cc \
 	test/unit/mp/outbox_test.cc \
 	test/unit/mp/pair.h \
+	test/unit/mp/parts_test.cc \
 	test/unit/mp/pool_test.cc \
 	test/unit/mp/receives_test.cc \
 	test/unit/mp/records_test.cc \
