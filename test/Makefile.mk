@@ -221,6 +221,9 @@ test_mp_LDADD = libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la $(G
 unit_tests += test_group
 test_group_SOURCES = \
 	test/unit/group/bulk.h \
+	test/unit/group/bulk_root.h \
+	test/unit/group/bulk_root_late_test.cc \
+	test/unit/group/bulk_root_test.cc \
 	test/unit/group/early_test.cc \
 	test/unit/group/early_wait_test.cc \
 	test/unit/group/handover_test.cc \
