@@ -221,6 +221,8 @@ test_mp_LDADD = libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la $(G
 unit_tests += test_group
 test_group_SOURCES = \
 	test/unit/group/bulk.h \
+	test/unit/group/bulk_member.h \
+	test/unit/group/bulk_member_test.cc \
 	test/unit/group/bulk_root.h \
 	test/unit/group/bulk_root_late_test.cc \
 	test/unit/group/bulk_root_test.cc \
