@@ -32,10 +32,9 @@ int BulkRoot::advance() {
     answer();
     leave_behind();
     send_hints();
-    answer();
     const bool is_over =
         std::all_of(members_.begin(), members_.end(), [](const Member& it) { return it.is_over; });
-    if (!is_over || is_busy() || next_wanted() != wanted_.end()) return FCI_ICL_EAGAIN;
+    if (!is_over || is_busy()) return FCI_ICL_EAGAIN;
     judge();
     data_ = {};
     return code_;
