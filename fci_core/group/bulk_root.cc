@@ -97,15 +97,22 @@ void BulkRoot::hear(nhi::PeerId source, const Said& said) {
     if (is_unheard && ++found->unheard > 1) found->behind_until = number_ + kBehindFor;
 }
 
-/// Of this broadcast; a member that is through may ask for the next one already.
-std::vector<BulkRoot::Wanted>::iterator BulkRoot::next_wanted() noexcept {
+/// A member that is through may ask for the next broadcast already.
+std::vector<BulkRoot::Wanted>::iterator BulkRoot::next_wanted(std::uint64_t number) noexcept {
     return std::find_if(wanted_.begin(), wanted_.end(),
-                        [&](const Wanted& one) { return one.number == number_; });
+                        [&](const Wanted& one) { return one.number == number; });
 }
 
 void BulkRoot::answer() {
-    for (auto one = next_wanted(); one != wanted_.end(); one = next_wanted()) {
+    for (auto one = next_wanted(number_); one != wanted_.end(); one = next_wanted(number_)) {
         answer(*one);
+        wanted_.erase(one);
+    }
+}
+
+void BulkRoot::refuse(std::uint64_t number, std::uint64_t match) {
+    for (auto one = next_wanted(number); one != wanted_.end(); one = next_wanted(number)) {
+        send_nothing(messages_, members_[one->host].peer, match);
         wanted_.erase(one);
     }
 }

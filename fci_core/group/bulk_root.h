@@ -38,6 +38,9 @@ public:
     [[nodiscard]] unsigned lost() const noexcept { return lost_; }
     /// After the end: of the last ones so much was lost that a tree of messages is better.
     [[nodiscard]] bool is_lossy() const noexcept { return std::popcount(losses_.lossy & 0xf) > 2; }
+    /// There will be nothing of that broadcast: members that have asked for it hear so. May throw
+    /// bad_alloc, and goes on from there when it is called again.
+    void refuse(std::uint64_t number, std::uint64_t match);
     /// What a member says. May throw bad_alloc.
     void hear(nhi::PeerId source, const Said& said);
     [[nodiscard]] bool is_busy() const noexcept { return sending_ != 0; }
@@ -77,7 +80,7 @@ private:
     [[nodiscard]] bool refuses(const Member& member);
     void answer();
     void answer(const Wanted& one);
-    [[nodiscard]] std::vector<Wanted>::iterator next_wanted() noexcept;
+    [[nodiscard]] std::vector<Wanted>::iterator next_wanted(std::uint64_t number) noexcept;
     void leave_behind() noexcept;
     [[nodiscard]] std::size_t window_end() const noexcept;
     [[nodiscard]] bool may_send() const noexcept {

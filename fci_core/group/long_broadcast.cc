@@ -153,8 +153,10 @@ void LongBroadcast::begin_between() {
     phase_ = Phase::between;
 }
 
-/// To the others of this host, or word that there is nothing.
+/// To the others of this host, or word that there is nothing. Other hosts may have asked for that
+/// already.
 void LongBroadcast::begin_down() {
+    if (!is_here_ && is_roots_part()) out_->refuse(number_, match_of(key_, number_, true));
     const auto& ranks = parts_.ranks[part_];
     for (; handed_ < ranks.size(); ++handed_) {
         const unsigned rank = ranks[handed_];
