@@ -230,6 +230,7 @@ test_group_SOURCES = \
 	test/unit/group/early_wait_test.cc \
 	test/unit/group/handover_test.cc \
 	test/unit/group/hinting_test.cc \
+	test/unit/group/long_broadcast_test.cc \
 	test/unit/group/parts_test.cc \
 	test/unit/group/pieces_test.cc
 test_group_LDADD = libfci_group.la libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la \
