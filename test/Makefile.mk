@@ -108,6 +108,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/sim_hints_test.cc \
 	test/unit/drivers/tcp_frame_test.cc \
 	test/unit/drivers/shm_close_test.cc \
+	test/unit/drivers/shm_going_out_test.cc \
 	test/unit/drivers/shm_handshake_test.cc \
 	test/unit/drivers/calls.cc \
 	test/unit/drivers/calls.h \
@@ -126,6 +127,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/shm_door_test.cc \
 	test/unit/drivers/shm_meeting_rules_test.cc \
 	test/unit/drivers/shm_hostile_test.cc \
+	test/unit/drivers/shm_odd_host.h \
 	test/unit/drivers/shm_shortage_test.cc \
 	test/unit/drivers/shm_party.h \
 	test/unit/drivers/shm_places_test.cc \

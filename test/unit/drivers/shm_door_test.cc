@@ -11,12 +11,11 @@
 #include "drivers/shm/socket.h"
 #include "test/unit/drivers/calls.h"
 #include "test/unit/drivers/hand_clock.h"
+#include "test/unit/drivers/shm_odd_host.h"
 #include "test/unit/drivers/shm_party.h"
 
 namespace fci::shm {
 namespace {
-
-constexpr Nanoseconds kMs = 1'000'000;
 
 /// As a process that has nothing to do, for some seconds at most.
 bool sleeps_until(Party& self, const std::function<bool()>& reached) {
@@ -40,18 +39,6 @@ bool sleeps_until(Party& self, const std::function<bool()>& reached) {
         (void)!connect(one.get(), reinterpret_cast<const sockaddr*>(&address), bytes);
     }
 }
-
-/// A door that is opened, and at which nobody behaves as it should.
-struct OddHost {
-    OddHost() {
-        card.host = htonl(INADDR_LOOPBACK);
-        card.port = htons(1);
-        card.incarnation = 4711;
-        while (!(listening = listen_at(card)) && errno == EADDRINUSE) ++card.port;
-    }
-    ddi::Card card;
-    host::Descriptor listening;
-};
 
 // A job goes on, and others may still join it, while somebody else does nothing but knock.
 TEST(ShmDoor, strangers__cost_little_and_keep_nobody_out) {
