@@ -108,6 +108,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/sim_hints_test.cc \
 	test/unit/drivers/tcp_frame_test.cc \
 	test/unit/drivers/shm_close_test.cc \
+	test/unit/drivers/shm_coming_in_test.cc \
 	test/unit/drivers/shm_going_out_test.cc \
 	test/unit/drivers/shm_handshake_test.cc \
 	test/unit/drivers/calls.cc \
