@@ -136,6 +136,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/shm_refused_test.cc \
 	test/unit/drivers/shm_region_test.cc \
 	test/unit/drivers/shm_store_test.cc \
+	test/unit/drivers/shm_turn_test.cc \
 	test/unit/drivers/shm_wake_test.cc \
 	test/unit/drivers/sim_ideal_test.cc \
 	test/unit/drivers/sim_stream_test.cc \

@@ -1,0 +1,182 @@
+// Turns: how often the sockets are looked at, and for when a sleeper is called.
+#include <limits>
+#include <memory>
+
+#include "drivers/shm/meeting_rules.h"
+#include "test/unit/drivers/calls.h"
+#include "test/unit/drivers/hand_clock.h"
+#include "test/unit/drivers/shm_odd_host.h"
+#include "test/unit/drivers/shm_party.h"
+
+namespace fci::shm {
+namespace {
+
+constexpr Nanoseconds kNever = Clock::kNever;
+
+/// As a HandClock; and remembers when it is to ring.
+class AlarmClock final : public Clock {
+public:
+    [[nodiscard]] Nanoseconds now() noexcept override { return time; }
+    void pause(Nanoseconds pause) noexcept override { time += pause; }
+    void ring_at(Nanoseconds when) noexcept override { rings_at = when; }
+    [[nodiscard]] int fd() const noexcept override { return -1; }
+
+    Nanoseconds time = 1;
+    Nanoseconds rings_at = kNever;
+};
+
+struct ShmTurn : testing::Test {
+    void SetUp() override { calls = {}; }
+    void TearDown() override { calls = {}; }
+    void act() {
+        for (unsigned i = 0; i < 40; ++i) self.turn();
+    }
+    AlarmClock clock;
+    Party self{party_settings(), {.descriptors = 1, .clock = &clock}};
+};
+
+// A turn costs a system call: of those that are offered at one time every sixteenth is taken.
+TEST_F(ShmTurn, turn__is_taken_now_and_then) {
+    act();
+    unsigned offered = 0;
+    for (unsigned round = 0; round < 3; ++round) {
+        const host::Descriptor link = connect_to(self.device->card());
+        ASSERT_TRUE(say(link, make_word(Kind::bye)));
+        const unsigned before = calls.accepted;
+        for (offered = 0; calls.accepted == before && offered < 100; ++offered) self.turn();
+        if (round > 0) EXPECT_LE(offered, 16u);
+        act();
+    }
+}
+
+TEST_F(ShmTurn, turn__is_taken_when_so_much_time_has_passed) {
+    for (const Nanoseconds passed : {19'999, 20'000, -1}) {
+        SCOPED_TRACE(passed);
+        act();
+        clock.time += 1000 * kMs;
+        self.turn();  // is taken, and nothing was there
+        const host::Descriptor link = connect_to(self.device->card());
+        const unsigned before = calls.accepted;
+        clock.time += passed;
+        self.turn();
+        EXPECT_EQ(calls.accepted - before, passed == 19'999 ? 0u : 1u);
+        act();
+        clock.time += 100 * kMs;
+        act();
+    }
+}
+
+TEST_F(ShmTurn, poll__is_wanted_often_while_somebody_is_being_met) {
+    const nhi::NetworkInterface& network = self.device->network();
+    act();
+    EXPECT_EQ(network.idle_poll_every(), 128u);
+    OddHost host;
+    self.meet(host.card);
+    clock.time += kMs;
+    self.turn();
+    const host::Descriptor link = host.accept();
+    ASSERT_TRUE(say(link, make_word(Kind::welcome)));
+    act();
+    EXPECT_EQ(network.idle_poll_every(), 1u) << "going out";
+    const Shown shown(host.card);
+    ASSERT_TRUE(say(link, shown.hello, shown.files()));
+    act();
+    ASSERT_EQ(self.attached.size(), 1u);
+    EXPECT_EQ(network.idle_poll_every(), 128u);
+    host::Descriptor guest = connect_to(self.device->card());
+    clock.time += kMs;
+    act();
+    EXPECT_EQ(network.idle_poll_every(), 1u) << "coming in";
+    guest.close();
+    act();
+    clock.time += kMs;
+    act();
+    EXPECT_EQ(network.idle_poll_every(), 128u);
+}
+
+TEST_F(ShmTurn, timer__for_a_guest_who_says_nothing) {
+    act();
+    EXPECT_EQ(clock.rings_at, kNever);
+    const Nanoseconds came = clock.time += kMs;
+    const host::Descriptor link = connect_to(self.device->card());
+    act();
+    EXPECT_EQ(clock.rings_at, came + patience_with(0));
+    clock.time = clock.rings_at;
+    act();
+    EXPECT_TRUE(is_hung_up(link.get()));
+    EXPECT_EQ(clock.rings_at, kNever);
+}
+
+// Who has knocked makes room only when another one comes, who cannot be seen while the door is
+// closed: so it is opened then.
+TEST_F(ShmTurn, timer__for_a_door_that_is_full) {
+    const Nanoseconds came = clock.time += kMs;
+    const host::Descriptor link = connect_to(self.device->card());
+    ddi::Card card = self.device->card();
+    ++card.port;
+    ++card.incarnation;
+    ASSERT_TRUE(say(link, make_hello(party_settings(), card, 0, &card, 2)));
+    act();
+    EXPECT_EQ(clock.rings_at, came + patience_with(2));
+    clock.time = clock.rings_at;
+    act();
+    EXPECT_FALSE(is_hung_up(link.get()));
+    EXPECT_EQ(clock.rings_at, kNever) << "the door is open again";
+}
+
+TEST_F(ShmTurn, timer__for_a_door_that_rests) {
+    const Nanoseconds came = clock.time += kMs;
+    for (unsigned i = 0; i < 8; ++i) {
+        const host::Descriptor link = connect_to(self.device->card());
+        ASSERT_TRUE(say(link, make_word(Kind::met)));
+        act();
+    }
+    EXPECT_EQ(self.strangers, 8u);
+    EXPECT_EQ(clock.rings_at, came + kMs);
+    clock.time = clock.rings_at;
+    act();
+    EXPECT_EQ(clock.rings_at, kNever);
+}
+
+TEST_F(ShmTurn, timer__for_who_is_to_be_tried_again) {
+    ddi::Card card;
+    card.host = self.device->card().host;
+    card.port = 1;  // nobody
+    card.incarnation = 4711;
+    const Nanoseconds asked = clock.time += kMs;
+    self.meet(card);
+    EXPECT_GE(clock.rings_at, asked + kMs / 2);
+    EXPECT_LE(clock.rings_at, asked + 3 * kMs / 2);
+    for (unsigned i = 0; self.lost.empty() && i < 1000; ++i) {
+        ASSERT_LT(clock.rings_at, kNever) << "nobody would call a sleeper";
+        ASSERT_GE(clock.rings_at, clock.time);
+        clock.time = clock.rings_at;
+        self.turn();
+    }
+    EXPECT_EQ(self.lost.size(), 1u);
+    self.turn();
+    EXPECT_EQ(clock.rings_at, kNever);
+}
+
+TEST_F(ShmTurn, timer__for_a_look_at_those_who_do_not_answer) {
+    OddHost host;
+    const Nanoseconds asked = clock.time += kMs;
+    self.meet(host.card);
+    const Nanoseconds quarter = Tuning{}.answer_limit / 4;
+    EXPECT_EQ(clock.rings_at, asked + quarter);
+    clock.time = clock.rings_at;
+    act();
+    EXPECT_EQ(clock.rings_at, asked + 2 * quarter);
+}
+
+TEST_F(ShmTurn, describe__whoever_it_is) {
+    EXPECT_EQ(self.device->describe(99), "no known process");
+    OddHost host;
+    nhi::PeerId id = 0;
+    ASSERT_EQ(self.device->add_peer(host.card, &id), Status::ok);
+    EXPECT_EQ(self.device->describe(id).find("the process at 127.0.0.1:"), 0u);
+    EXPECT_EQ(self.device->describe(nhi::kSelf).find("pid " + std::to_string(getpid())), 0u);
+}
+
+}  // namespace
+}  // namespace fci::shm
