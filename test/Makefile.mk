@@ -128,6 +128,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/shm_door_test.cc \
 	test/unit/drivers/shm_meeting_rules_test.cc \
 	test/unit/drivers/shm_hostile_test.cc \
+	test/unit/drivers/shm_interface_test.cc \
 	test/unit/drivers/shm_odd_host.h \
 	test/unit/drivers/shm_shortage_test.cc \
 	test/unit/drivers/shm_party.h \
