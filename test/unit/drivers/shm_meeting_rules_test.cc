@@ -65,6 +65,41 @@ TEST(ShmShortageState, lasts__only_what_was_felt_all_the_time) {
     EXPECT_FALSE(shortage.is_news());
 }
 
+TEST(ShmMeetingRules, share_of__figures) {
+    const auto is = [](std::size_t limit, std::size_t processes, std::size_t guests,
+                       std::size_t awaited) {
+        const MeetingShare share = share_of(limit, processes);
+        return share.guests == guests && share.awaited == awaited;
+    };
+    EXPECT_TRUE(is(0, 1, 1, 1));
+    EXPECT_TRUE(is(8, 1, 1, 1));
+    EXPECT_TRUE(is(9, 1, 2, 1));
+    EXPECT_TRUE(is(9, 0, 2, 1));
+    EXPECT_TRUE(is(kHelloFiles * 5 * 10, 10, 3, 2));
+    EXPECT_TRUE(is(kHelloFiles * 32, 1, 16, 16));
+    EXPECT_TRUE(is(1 << 20, 1, 16, 16));
+}
+
+TEST(ShmMeetingRules, patience_with__doubles_six_times) {
+    constexpr Nanoseconds kMs = 1'000'000;
+    EXPECT_EQ(patience_with(0), 20 * kMs);
+    EXPECT_EQ(patience_with(1), 40 * kMs);
+    EXPECT_EQ(patience_with(6), 1280 * kMs);
+    EXPECT_EQ(patience_with(7), 1280 * kMs);
+    EXPECT_EQ(patience_with(~std::uint64_t{0}), 1280 * kMs);
+}
+
+TEST(ShmShortageState, lasts__at_its_edges) {
+    constexpr Nanoseconds kSecond = 1'000'000'000, kLimit = kSecond / 2;
+    Shortage shortage(kLimit);
+    EXPECT_FALSE(shortage.lasts(5));
+    EXPECT_FALSE(shortage.lasts(5 + kLimit));
+    EXPECT_TRUE(shortage.lasts(5 + kLimit + 1));
+    EXPECT_TRUE(shortage.lasts(5 + kLimit + 1 + kSecond)) << "felt all the time";
+    EXPECT_FALSE(shortage.lasts(5 + kLimit + 1 + kSecond + kSecond + 1)) << "a new one";
+    EXPECT_TRUE(shortage.lasts(5 + kLimit + 1 + kSecond + kSecond + 1 + kLimit + 1));
+}
+
 // Everybody asks for everybody at once, and may take in one at a time only.
 TEST(ShmMeeting, crossing__takes_at_most_two_calls_of_each_pair) {
     constexpr unsigned kCrowd = 12, kPairs = kCrowd * (kCrowd - 1) / 2;
