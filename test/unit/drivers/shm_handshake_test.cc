@@ -114,12 +114,70 @@ TEST_F(Handshake, objection_text__names_both_values_and_a_remedy) {
     }
 }
 
+TEST_F(Handshake, make_hello__says_all_of_its_sender) {
+    settings.sizes = 0x1234;
+    settings.rank = 7;
+    hello = make_hello(settings, other, 100, &settings, 9);
+    EXPECT_EQ(hello.prologue.magic, kHandshakeMagic);
+    EXPECT_EQ(hello.prologue.version, kVersion);
+    EXPECT_EQ(hello.prologue.kind, Kind::hello);
+    EXPECT_EQ(hello.prologue.bytes, sizeof hello);
+    EXPECT_EQ(hello.card.incarnation, other.incarnation);
+    EXPECT_EQ(hello.expects, 100u);
+    EXPECT_EQ(hello.block_bytes, 4096u);
+    EXPECT_EQ(hello.sizes, 0x1234u);
+    EXPECT_EQ(hello.guard_address, reinterpret_cast<std::uint64_t>(&settings));
+    EXPECT_EQ(hello.tries, 9u);
+    EXPECT_EQ(hello.rank, 7);
+}
+
+TEST_F(Handshake, check_hello__card_without_a_port_or_another_record) {
+    hello.card.port = 0;
+    EXPECT_EQ(check(), Objection::malformed);
+    hello.card.port = 1;
+    hello.prologue.kind = Kind::bye;
+    EXPECT_EQ(check(), Objection::malformed);
+    hello.prologue.kind = Kind::hello;
+    hello.prologue.magic ^= 1;
+    EXPECT_EQ(check(), Objection::malformed);
+}
+
+TEST_F(Handshake, check_hello__longer_than_it_is) {
+    std::vector<std::byte> longer(sizeof hello + 8);
+    hello.prologue.bytes = static_cast<std::uint16_t>(longer.size());
+    std::memcpy(longer.data(), &hello, sizeof hello);
+    EXPECT_EQ(check_hello(longer.data(), longer.size(), settings, own, &copy),
+              Objection::malformed);
+}
+
+TEST_F(Handshake, make_refusal__tells_a_stranger_nothing) {
+    for (const Objection objection : {Objection::job, Objection::layout, Objection::user}) {
+        const Refusal refusal = make_refusal(settings, objection);
+        EXPECT_EQ(refusal.objection, objection);
+        EXPECT_EQ(refusal.version, kVersion);
+        EXPECT_EQ(refusal.layout_digest, objection == Objection::user ? 0u : 0xabcu);
+    }
+}
+
+TEST_F(Handshake, objection_status__of_each) {
+    EXPECT_EQ(objection_status(Objection::replaced), Status::unreachable);
+    EXPECT_EQ(objection_status(Objection::resources), Status::exhausted);
+    for (const Objection objection : {Objection::malformed, Objection::version, Objection::job,
+                                      Objection::layout, Objection::user}) {
+        EXPECT_EQ(objection_status(objection), Status::mismatch);
+    }
+}
+
 TEST_F(Handshake, read_refusal__tolerates_more_and_not_less) {
     Refusal refusal = make_refusal(settings, Objection::job), read{};
     EXPECT_TRUE(read_refusal(&refusal, sizeof refusal, &read));
     EXPECT_EQ(read.objection, Objection::job);
     EXPECT_FALSE(read_refusal(&refusal, sizeof refusal - 1, &read));
     EXPECT_FALSE(read_refusal(&hello, sizeof hello, &read));
+    std::vector<std::byte> longer(sizeof refusal + 8);
+    refusal.prologue.bytes = static_cast<std::uint16_t>(longer.size());
+    std::memcpy(longer.data(), &refusal, sizeof refusal);
+    EXPECT_TRUE(read_refusal(longer.data(), longer.size(), &read));
 }
 
 }  // namespace
