@@ -174,6 +174,7 @@ test_progress_LDADD = libfci_progress.la libfci_base.la $(GTEST_LIBS)
 unit_tests += test_gcs
 test_gcs_SOURCES = \
 	test/unit/gcs/cells_test.cc \
+	test/unit/gcs/line_stores_test.cc \
 	test/unit/gcs/piece_pool_test.cc \
 	test/unit/gcs/request_block_test.cc
 test_gcs_LDADD = libfci_sim.la libfci_base.la $(GTEST_LIBS)

@@ -1,0 +1,310 @@
+// Lines to a peer whose block is written by stores: what it finds there, when it is woken; and what
+// the reader of lines counts.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "fci_core/gcs/request_block.h"
+
+namespace fci::gcs {
+namespace {
+
+constexpr Layout kLayout{8, 4096};
+constexpr std::uint64_t kUnexpected = 8192;
+constexpr std::uint64_t kWakes = 1u << kWakeEvent;
+
+/// What goes by the network beside the stores: calls of a sleeper, and credit.
+class Wire final : public nhi::NetworkInterface {
+public:
+    explicit Wire(std::vector<std::byte>& far) : far_(far) {}
+
+    Status initiate_transfer(const nhi::Transfer& transfer) noexcept override {
+        if (refuse) return Status::again;
+        ++transfers;
+        parts += transfer.parts();
+        events |= transfer.events();
+        for (unsigned i = 0; i < transfer.parts(); ++i) {
+            const nhi::Transfer::Part& part = transfer.part(i);
+            std::memcpy(far_.data() + part.address, part.from, part.bytes);
+        }
+        return Status::ok;
+    }
+    nhi::Link link(nhi::PeerId) noexcept override { return current; }
+    Status open_window(nhi::WindowNumber, nhi::LcsAddress, std::span<std::byte>) noexcept override {
+        return Status::unsupported;
+    }
+    Status close_window(nhi::WindowNumber) noexcept override { return Status::unsupported; }
+    Status configure_event(nhi::EventId, nhi::EventSignal) noexcept override {
+        return Status::unsupported;
+    }
+    Status mask_event_interrupt(nhi::EventId, bool) noexcept override {
+        return Status::unsupported;
+    }
+    unsigned poll(Nanoseconds) noexcept override { return 0; }
+    std::uint32_t event_count(nhi::EventId) const noexcept override { return 0; }
+    std::byte* map(nhi::PeerId, nhi::LcsAddress, std::size_t) noexcept override { return nullptr; }
+    Status copy(nhi::PeerId, Direction, std::uint64_t, void*, std::size_t) noexcept override {
+        return Status::unsupported;
+    }
+    Status provide(nhi::PeerId, nhi::LcsAddress, std::size_t) noexcept override {
+        return Status::ok;
+    }
+
+    nhi::Link current{};
+    bool refuse = false;
+    unsigned transfers = 0, parts = 0;
+    std::uint32_t events = 0;
+
+private:
+    std::vector<std::byte>& far_;
+};
+
+struct Stores : testing::Test {
+    Stores() {
+        attach(wanted);
+        in.attach(1, kLayout, at_receiver, kUnexpected, true);
+    }
+    void attach(const std::uint64_t& events) {
+        const nhi::Link link{.block = at_receiver.data(),
+                             .block_bytes = at_receiver.size(),
+                             .wanted_events = &events};
+        out.attach(1, kLayout, at_sender, link);
+    }
+    void put(std::uint64_t tag) {
+        ASSERT_TRUE(out.slot_free());
+        out.prepare().word[0] = tag;
+        ASSERT_EQ(out.put(to_receiver, 7), Status::ok);
+    }
+    std::vector<std::byte> at_sender = std::vector<std::byte>(kLayout.block_bytes());
+    std::vector<std::byte> at_receiver = std::vector<std::byte>(kLayout.block_bytes());
+    Wire to_receiver{at_receiver}, to_sender{at_sender};
+    std::uint64_t wanted = 0;
+    LineWriter out;
+    LineReader in;
+};
+
+TEST_F(Stores, put__is_there_in_each_slot_of_each_lap) {
+    EXPECT_TRUE(out.reachable());
+    for (std::uint64_t i = 0; i < 3 * kLayout.slots; ++i) {
+        put(100 + i);
+        EXPECT_EQ(out.sent(), i + 1);
+        ASSERT_TRUE(in.ready()) << i;
+        const Line line = in.take();
+        EXPECT_EQ(line.word[0], 100 + i);
+        EXPECT_EQ(line.control, 7 | (i + 1) << 32);
+        EXPECT_FALSE(in.ready());
+        if (in.credit_due()) {
+            ASSERT_EQ(in.return_credit(to_sender), Status::ok);
+        }
+    }
+    EXPECT_EQ(to_receiver.transfers, 0u);
+}
+
+TEST_F(Stores, slots__are_known_without_a_look_until_they_end) {
+    for (unsigned i = 0; i < kLayout.slots; ++i) {
+        EXPECT_TRUE(out.slot_known());
+        put(i);
+    }
+    EXPECT_FALSE(out.slot_known() || out.slot_free());
+    for (unsigned i = 0; i < kLayout.slots / 2; ++i) (void)in.take();
+    ASSERT_EQ(in.return_credit(to_sender), Status::ok);
+    EXPECT_FALSE(out.slot_known());
+    EXPECT_TRUE(out.slot_free());
+    EXPECT_TRUE(out.slot_known());
+    for (unsigned i = 0; i < kLayout.slots / 2; ++i) put(i);
+    EXPECT_FALSE(out.slot_free());
+}
+
+// A peer that says it has taken more than it was sent loses requests, and nobody else does.
+TEST_F(Stores, slots__by_the_word_of_one_who_has_taken_nothing) {
+    auto& credit = *reinterpret_cast<Credit*>(at_sender.data());
+    for (unsigned i = 0; i < kLayout.slots; ++i) put(i);
+    for (const std::uint64_t nonsense :
+         {std::uint64_t{9}, ~std::uint64_t{0}, std::uint64_t{1} << 40}) {
+        credit.slots = nonsense;
+        EXPECT_FALSE(out.slot_free()) << nonsense;
+    }
+    credit.slots = 1;
+    EXPECT_TRUE(out.slot_free());
+    put(1);
+    EXPECT_FALSE(out.slot_free());
+}
+
+TEST_F(Stores, wake__where_the_peer_wants_it_and_nowhere_else) {
+    put(1);
+    wanted = ~kWakes;  // something else
+    put(2);
+    EXPECT_EQ(to_receiver.transfers, 0u);
+    EXPECT_FALSE(out.asleep());
+    wanted = kWakes;
+    EXPECT_TRUE(out.asleep());
+    put(3);
+    EXPECT_EQ(to_receiver.transfers, 1u);
+    EXPECT_EQ(to_receiver.parts, 0u) << "the line is there already";
+    EXPECT_EQ(to_receiver.events, kWakes);
+    wanted = 0;
+    put(4);
+    EXPECT_EQ(to_receiver.transfers, 1u);
+}
+
+// It must be asked always, until the network has found a word that says when.
+TEST(StoresAlways, wake__until_the_network_knows_better) {
+    static constexpr std::uint64_t always = nhi::Link::kAlways;
+    std::vector<std::byte> near(kLayout.block_bytes()), far(kLayout.block_bytes());
+    Wire wire(far);
+    LineWriter out;
+    std::uint64_t wanted = 0;
+    out.attach(1, kLayout, near,
+               {.block = far.data(), .block_bytes = far.size(), .wanted_events = &always});
+    const auto put = [&] { ASSERT_EQ(out.put(wire, 7), Status::ok); };
+    EXPECT_FALSE(out.asleep()) << "that cannot be seen";
+    put();
+    put();
+    EXPECT_EQ(wire.transfers, 2u);
+    wire.current.wanted_events = &wanted;
+    put();
+    EXPECT_EQ(wire.transfers, 3u);
+    put();
+    EXPECT_EQ(wire.transfers, 3u) << "it does not sleep";
+    wanted = kWakes;
+    put();
+    EXPECT_EQ(wire.transfers, 4u);
+    EXPECT_TRUE(out.asleep());
+}
+
+TEST_F(Stores, write_ring__and_a_line_that_says_where) {
+    std::vector<std::byte> data(900);
+    for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i * 7);
+    for (unsigned i = 0; i < 40; ++i) {
+        ASSERT_TRUE(out.slot_free() && out.ring_free(to_receiver, data.size())) << i;
+        out.write_ring(data.data(), data.size());
+        out.send(to_receiver, out.slot(), 7);
+        ASSERT_TRUE(in.ready());
+        const std::byte* const at = in.ring(in.take(), data.size());
+        ASSERT_NE(at, nullptr);
+        EXPECT_EQ(std::memcmp(at, data.data(), data.size()), 0) << i;
+        if (in.credit_due()) {
+            ASSERT_EQ(in.return_credit(to_sender), Status::ok);
+        }
+    }
+}
+
+TEST_F(Stores, put__data_of_several_parts) {
+    const std::byte one[3] = {std::byte{1}, std::byte{2}, std::byte{3}}, two[2] = {std::byte{4}};
+    const LineWriter::Part parts[] = {{one, 3}, {nullptr, 0}, {two, 2}};
+    for (unsigned i = 0; i < 3; ++i) {
+        ASSERT_TRUE(out.slot_free() && out.ring_free(to_receiver, 5));
+        ASSERT_EQ(out.put(to_receiver, 7, parts, 5), Status::ok);
+        const std::byte* const at = in.ring(in.take(), 5);
+        ASSERT_NE(at, nullptr);
+        EXPECT_EQ(std::memcmp(at, one, 3), 0);
+        EXPECT_EQ(std::memcmp(at + 3, two, 2), 0);
+    }
+    EXPECT_EQ(to_receiver.transfers, 0u);
+}
+
+// --- what is counted ---
+
+TEST_F(Stores, credit__is_due_for_half_of_the_slots) {
+    for (unsigned i = 0; i < kLayout.slots; ++i) put(i);
+    for (unsigned i = 1; i <= kLayout.slots / 2; ++i) {
+        (void)in.take();
+        EXPECT_EQ(in.credit_due(), i == kLayout.slots / 2) << i;
+    }
+    EXPECT_EQ(in.taken(), kLayout.slots / 2);
+}
+
+TEST_F(Stores, credit__is_due_for_half_of_the_ring) {
+    const std::vector<std::byte> data(1024);
+    const LineWriter::Part part{data.data(), data.size()};
+    for (unsigned i = 1; i <= 2; ++i) {
+        ASSERT_TRUE(out.ring_free(to_receiver, 1024));
+        ASSERT_EQ(out.put(to_receiver, 7, {&part, 1}, 1024), Status::ok);
+        ASSERT_NE(in.ring(in.take(), 1024), nullptr);
+        EXPECT_EQ(in.credit_due(), i == 2);
+    }
+}
+
+// A whole message in a line disposes of its line and its bytes; of others that is said later.
+TEST_F(Stores, disposed__of_what_is_not_kept) {
+    for (unsigned i = 0; i < 4; ++i) put(i);
+    (void)in.take();
+    ASSERT_EQ(in.return_credit(to_sender), Status::ok);
+    EXPECT_EQ(out.disposed(), 0u) << "it is kept";
+    in.dispose(kLineBytes + 10);
+    ASSERT_EQ(in.return_credit(to_sender), Status::ok);
+    EXPECT_EQ(out.disposed(), kLineBytes + 10);
+    (void)in.advance_disposing(5);
+    ASSERT_EQ(in.return_credit(to_sender), Status::ok);
+    EXPECT_EQ(out.disposed(), 2 * kLineBytes + 15);
+    (void)in.advance_disposing(0);
+    ASSERT_EQ(in.return_credit(to_sender), Status::ok);
+    EXPECT_EQ(out.disposed(), 3 * kLineBytes + 15);
+    EXPECT_EQ(in.taken(), 3u);
+}
+
+TEST_F(Stores, advance_disposing__says_when_credit_may_be_due) {
+    for (unsigned i = 0; i < kLayout.slots; ++i) put(i);
+    for (unsigned i = 1; i <= kLayout.slots; ++i) {
+        const bool may = in.advance_disposing(1);
+        EXPECT_EQ(may, i % (kLayout.slots / 2) == 0) << i;
+        EXPECT_TRUE(may || !in.credit_due());
+        if (may && in.credit_due()) {
+            ASSERT_EQ(in.return_credit(to_sender), Status::ok);
+        }
+    }
+}
+
+TEST_F(Stores, go_back__the_request_is_the_next_one_again) {
+    const std::vector<std::byte> data(100, std::byte{9});
+    const LineWriter::Part part{data.data(), data.size()};
+    for (unsigned i = 0; i < kLayout.slots - 1; ++i) {
+        put(i);
+        (void)in.take();
+        if (in.credit_due()) {
+            ASSERT_EQ(in.return_credit(to_sender), Status::ok);
+        }
+    }
+    for (unsigned lap = 0; lap < 2; ++lap) {  // at the end of the slots, and at their begin
+        ASSERT_TRUE(out.slot_free() && out.ring_free(to_receiver, 100));
+        out.prepare().word[0] = 4711;
+        ASSERT_EQ(out.put(to_receiver, 7, {&part, 1}, 100), Status::ok);
+        const std::uint64_t taken = in.taken();
+        for (unsigned i = 0; i < 3; ++i) {
+            const LineReader::Place place = in.place();
+            ASSERT_TRUE(in.ready());
+            const Line line = in.take();
+            EXPECT_EQ(line.word[0], 4711u);
+            ASSERT_NE(in.ring(line, 100), nullptr);
+            EXPECT_EQ(in.taken(), taken + 1);
+            if (i == 2) break;
+            in.go_back(place);
+            EXPECT_EQ(in.taken(), taken);
+        }
+        in.dispose(kLineBytes);
+        ASSERT_EQ(in.return_credit(to_sender), Status::ok);
+        EXPECT_EQ(out.disposed(), (lap + 1) * kLineBytes) << "once";
+    }
+}
+
+TEST_F(Stores, return_credit__that_is_refused_stays_due) {
+    for (unsigned i = 0; i < kLayout.slots; ++i) put(i);
+    for (unsigned i = 0; i < kLayout.slots / 2; ++i) (void)in.take();
+    to_sender.refuse = true;
+    EXPECT_EQ(in.return_credit(to_sender), Status::again);
+    EXPECT_TRUE(in.credit_due());
+    EXPECT_FALSE(out.slot_free());
+    for (unsigned i = 0; i < kLayout.slots / 2; ++i) {
+        ASSERT_TRUE(in.ready()) << "more can be taken meanwhile";
+        (void)in.take();
+    }
+    to_sender.refuse = false;
+    EXPECT_EQ(in.return_credit(to_sender), Status::ok);
+    EXPECT_FALSE(in.credit_due());
+    EXPECT_EQ(to_sender.events, kWakes) << "who waits for room may sleep";
+    for (unsigned i = 0; i < kLayout.slots; ++i) put(i);
+}
+
+}  // namespace
+}  // namespace fci::gcs
