@@ -166,6 +166,7 @@ test_progress_SOURCES = \
 	test/unit/progress/placement_test.cc \
 	test/unit/progress/slice_test.cc \
 	test/unit/progress/surroundings_test.cc \
+	test/unit/progress/wait_edges_test.cc \
 	test/unit/progress/wait_policy_test.cc \
 	test/unit/progress/watch_test.cc
 test_progress_LDADD = libfci_progress.la libfci_base.la $(GTEST_LIBS)
