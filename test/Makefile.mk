@@ -114,6 +114,8 @@ test_drivers_SOURCES = \
 	test/unit/drivers/calls.cc \
 	test/unit/drivers/calls.h \
 	test/unit/drivers/frames.h \
+	test/unit/drivers/hand_party.h \
+	test/unit/drivers/hand_streams.h \
 	test/unit/drivers/hand_clock.h \
 	test/unit/drivers/invented_interfaces.h \
 	test/unit/drivers/aead_test.cc \
@@ -152,6 +154,9 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tcp_guesses_test.cc \
 	test/unit/drivers/tcp_kernel_test.cc \
 	test/unit/drivers/tcp_meeting_test.cc \
+	test/unit/drivers/tcp_meeting_answer_test.cc \
+	test/unit/drivers/tcp_meeting_call_test.cc \
+	test/unit/drivers/tcp_meeting_close_test.cc \
 	test/unit/drivers/tcp_request_test.cc \
 	test/unit/drivers/tcp_party.h \
 	test/unit/drivers/tcp_pulse_test.cc \
