@@ -150,6 +150,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tcp_connection_test.cc \
 	test/unit/drivers/tcp_data_test.cc \
 	test/unit/drivers/tcp_door_test.cc \
+	test/unit/drivers/tcp_door_limits_test.cc \
 	test/unit/drivers/tcp_frame_data_test.cc \
 	test/unit/drivers/tcp_guesses_test.cc \
 	test/unit/drivers/tcp_kernel_test.cc \

@@ -29,6 +29,32 @@ TEST(tcp_guesses, many__are_those_of_one_second_and_told_once) {
     EXPECT_FALSE(guesses.are_many(now + kSecond));
 }
 
+TEST(tcp_guesses, many__are_counted_to_the_last_one_and_the_last_nanosecond) {
+    const auto told_of_last = [](Nanoseconds after) {
+        Guesses guesses;
+        const Nanoseconds began = 5 * kSecond;
+        for (unsigned i = 1; i < Guesses::kMost; ++i) EXPECT_FALSE(guesses.add(began));
+        EXPECT_FALSE(guesses.are_many(began));
+        const bool told = guesses.add(began + after);
+        EXPECT_EQ(guesses.are_many(began + after), told);
+        EXPECT_EQ(guesses.are_many(began + after + kSecond - 1), told);
+        EXPECT_FALSE(guesses.are_many(began + after + kSecond));
+        return told;
+    };
+    EXPECT_TRUE(told_of_last(0));
+    EXPECT_TRUE(told_of_last(kSecond - 1));
+    EXPECT_FALSE(told_of_last(kSecond)) << "of another second";
+}
+
+/// Each more of them makes it last.
+TEST(tcp_guesses, many__a_second_after_the_last_one) {
+    Guesses guesses;
+    for (unsigned i = 0; i < Guesses::kMost; ++i) (void)guesses.add(kSecond);
+    EXPECT_FALSE(guesses.add(kSecond + 1));
+    EXPECT_TRUE(guesses.are_many(2 * kSecond));
+    EXPECT_FALSE(guesses.are_many(2 * kSecond + 1));
+}
+
 /// A system whose queue of callers is always full of those that guess.
 struct Flood final : test::NoStreams {
     int listen(ddi::Card* card) noexcept override {
