@@ -148,6 +148,8 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tcp_device_test.cc \
 	test/unit/drivers/tcp_burst_test.cc \
 	test/unit/drivers/tcp_connection_test.cc \
+	test/unit/drivers/tcp_connection_in_test.cc \
+	test/unit/drivers/tcp_connection_out_test.cc \
 	test/unit/drivers/tcp_data_test.cc \
 	test/unit/drivers/tcp_door_test.cc \
 	test/unit/drivers/tcp_door_limits_test.cc \
