@@ -150,9 +150,12 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tcp_connection_test.cc \
 	test/unit/drivers/tcp_connection_in_test.cc \
 	test/unit/drivers/tcp_connection_out_test.cc \
+	test/unit/drivers/tcp_connections.h \
+	test/unit/drivers/tcp_connections_test.cc \
 	test/unit/drivers/tcp_data_test.cc \
 	test/unit/drivers/tcp_door_test.cc \
 	test/unit/drivers/tcp_door_limits_test.cc \
+	test/unit/drivers/tcp_farewell_test.cc \
 	test/unit/drivers/tcp_frame_data_test.cc \
 	test/unit/drivers/tcp_guesses_test.cc \
 	test/unit/drivers/tcp_kernel_test.cc \

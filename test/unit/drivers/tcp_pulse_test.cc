@@ -69,5 +69,24 @@ TEST(pulse, look__after_a_stop_of_the_process_itself_the_kernel_is_believed) {
     EXPECT_TRUE(pulse.look(130 * kSecond + kSecond / 2, {false, kSecond / 10}));
 }
 
+/// It is looked at each half second, and so much is not waited for in vain.
+TEST(pulse, look__to_the_nanosecond) {
+    constexpr Nanoseconds kHalf = kSecond / 2;
+    const auto is_silent = [&](Nanoseconds after) {
+        Pulse pulse(kUsual);
+        EXPECT_TRUE(pulse.look(100 * kSecond, {true, kHalf}));
+        return !pulse.look(100 * kSecond + after, {true, kHalf + after});
+    };
+    EXPECT_FALSE(is_silent(kUsual - kHalf - 1));
+    EXPECT_TRUE(is_silent(kUsual - kHalf));
+    const auto begins_anew = [&](Nanoseconds heard) {
+        Pulse pulse(kUsual);
+        EXPECT_TRUE(pulse.look(100 * kSecond, {true, 0}));
+        return pulse.look(200 * kSecond, {true, 200 * kSecond - heard});
+    };
+    EXPECT_FALSE(begins_anew(100 * kSecond)) << "it said something just then, and nothing since";
+    EXPECT_TRUE(begins_anew(100 * kSecond + 1));
+}
+
 }  // namespace
 }  // namespace fci::tcp
