@@ -155,14 +155,17 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tcp_data_test.cc \
 	test/unit/drivers/tcp_door_test.cc \
 	test/unit/drivers/tcp_door_limits_test.cc \
+	test/unit/drivers/tcp_failure_test.cc \
 	test/unit/drivers/tcp_farewell_test.cc \
 	test/unit/drivers/tcp_frame_data_test.cc \
 	test/unit/drivers/tcp_guesses_test.cc \
+	test/unit/drivers/tcp_hello_test.cc \
 	test/unit/drivers/tcp_kernel_test.cc \
 	test/unit/drivers/tcp_meeting_test.cc \
 	test/unit/drivers/tcp_meeting_answer_test.cc \
 	test/unit/drivers/tcp_meeting_call_test.cc \
 	test/unit/drivers/tcp_meeting_close_test.cc \
+	test/unit/drivers/tcp_network_test.cc \
 	test/unit/drivers/tcp_request_test.cc \
 	test/unit/drivers/tcp_turn_test.cc \
 	test/unit/drivers/tcp_party.h \
