@@ -158,6 +158,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tcp_failure_test.cc \
 	test/unit/drivers/tcp_farewell_test.cc \
 	test/unit/drivers/tcp_frame_data_test.cc \
+	test/unit/drivers/tcp_frame_room_test.cc \
 	test/unit/drivers/tcp_guesses_test.cc \
 	test/unit/drivers/tcp_hello_test.cc \
 	test/unit/drivers/tcp_kernel_test.cc \

@@ -68,6 +68,43 @@ TEST(last_request, is_one__only_what_such_a_frame_can_say) {
     EXPECT_FALSE(LastRequest::is_one(put(none, 64, 64).raise(8)));
 }
 
+/// As far as the head can say how long its data are; they are not looked at.
+TEST(last_request, is_one__data_of_so_many_bytes) {
+    const Line line{};
+    const auto with_data = [&](std::size_t first, std::size_t second) {
+        nhi::Transfer transfer(kWriter);
+        transfer.put(nhi::LcsAddress{4096}, line.data(), first);
+        transfer.put(nhi::LcsAddress{4096 + first}, line.data(), second);
+        return LastRequest::is_one(transfer.put(nhi::LcsAddress{64}, line.data(), sizeof line));
+    };
+    EXPECT_TRUE(with_data(UINT32_MAX, 0));
+    EXPECT_FALSE(with_data(UINT32_MAX + 1ull, 0));
+    EXPECT_TRUE(with_data(UINT32_MAX - 9ull, 9));
+    EXPECT_FALSE(with_data(UINT32_MAX - 9ull, 10));
+}
+
+/// Data follow on at whole lines, and so does one line upon the other.
+TEST(last_request, say__addresses_that_follow_on_are_not_said) {
+    for (const std::size_t bytes : {1, 63, 64, 65, 128, 129}) {
+        const std::uint64_t next = (bytes + 63) / 64 * 64;
+        for (const std::uint64_t to : {next - 64, next, next + 64}) {
+            LastRequest last;
+            Stream stream;
+            const Line line{};
+            const std::array<std::byte, 200> data{};
+            nhi::Transfer first(kWriter), second(kWriter);
+            first.put(nhi::LcsAddress{8192}, data.data(), bytes);
+            first.put(nhi::LcsAddress{64}, line.data(), sizeof line);
+            second.put(nhi::LcsAddress{8192 + to}, data.data(), bytes);
+            second.put(nhi::LcsAddress{128}, line.data(), sizeof line);
+            EXPECT_EQ(request(&stream, &last, first), sizeof(RequestHead) + 16);
+            EXPECT_EQ(request(&stream, &last, second), sizeof(RequestHead) + (to != next ? 8 : 0));
+            EXPECT_EQ(last.data_at(), 8192 + to);
+            EXPECT_EQ(last.line_at(), 128u);
+        }
+    }
+}
+
 TEST(last_request, hear__any_cut_gives_the_same_memory) {
     for (const std::uint64_t seed : seeds(300)) {
         SCOPED_TRACE("seed " + std::to_string(seed));
