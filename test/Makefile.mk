@@ -168,7 +168,9 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tcp_meeting_close_test.cc \
 	test/unit/drivers/tcp_network_test.cc \
 	test/unit/drivers/tcp_request_test.cc \
+	test/unit/drivers/tcp_streams_test.cc \
 	test/unit/drivers/tcp_turn_test.cc \
+	test/unit/drivers/tcp_watch_test.cc \
 	test/unit/drivers/tcp_party.h \
 	test/unit/drivers/tcp_pulse_test.cc \
 	test/unit/steps.h
