@@ -120,6 +120,9 @@ test_drivers_SOURCES = \
 	test/unit/drivers/invented_interfaces.h \
 	test/unit/drivers/aead_test.cc \
 	test/unit/drivers/datagrams.h \
+	test/unit/drivers/multicast_hand.h \
+	test/unit/drivers/multicast_lanes_test.cc \
+	test/unit/drivers/multicast_sockets_test.cc \
 	test/unit/drivers/multicast_test.cc \
 	test/unit/drivers/network_choice_test.cc \
 	test/unit/drivers/network_pattern_test.cc \
@@ -170,6 +173,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tcp_request_test.cc \
 	test/unit/drivers/tcp_streams_test.cc \
 	test/unit/drivers/tcp_turn_test.cc \
+	test/unit/drivers/tcp_turn_hints_test.cc \
 	test/unit/drivers/tcp_watch_test.cc \
 	test/unit/drivers/tcp_party.h \
 	test/unit/drivers/tcp_pulse_test.cc \

@@ -2,12 +2,14 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <netinet/udp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 namespace fci {
@@ -33,6 +35,18 @@ long files_in(const msghdr* message) {
     return count;
 }
 
+/// Of a message that the driver of hints sends: likewise.
+bool fails_as_datagram(int fd, const msghdr* message) {
+    int kind = 0;
+    socklen_t bytes = sizeof kind;
+    if (!calls.fail_datagram || getsockopt(fd, SOL_SOCKET, SO_TYPE, &kind, &bytes) != 0) {
+        return false;
+    }
+    const cmsghdr* const told = CMSG_FIRSTHDR(message);
+    const bool several = told != nullptr && told->cmsg_level == IPPROTO_UDP;
+    return kind == SOCK_DGRAM && fails([&] { return calls.fail_datagram(several); });
+}
+
 }  // namespace
 }  // namespace fci
 
@@ -40,6 +54,7 @@ long files_in(const msghdr* message) {
 extern "C" ssize_t sendmsg(int fd, const msghdr* message, int flags) {
     const long files = fci::files_in(message);
     if (files != 0 && fci::fails(fci::calls.fail)) return -1;
+    if (fci::fails_as_datagram(fd, message)) return -1;
     const ssize_t sent = syscall(SYS_sendmsg, fd, message, flags);
     if (sent >= 0) fci::calls.files_sent += files;
     return sent;
@@ -71,6 +86,9 @@ extern "C" int setsockopt(int fd, int level, int name, const void* value, sockle
     if (failed == 0 && level == IPPROTO_TCP && name == TCP_CORK) {
         fci::calls.corked.erase(fd);
         if (*static_cast<const int*>(value) != 0) fci::calls.corked.insert(fd);
+    }
+    if (failed == 0 && level == IPPROTO_IP && bytes == sizeof(int)) {
+        std::memcpy(&fci::calls.ip_options[name], value, sizeof(int));
     }
     return failed;
 }

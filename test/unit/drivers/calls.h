@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 
 namespace fci {
@@ -11,8 +12,11 @@ struct Calls {
     long files_sent = 0;       // descriptors, by records that were sent
     long files_received = 0;
     std::set<int> corked;      // TCP sockets that wait for more
+    std::map<int, int> ip_options;  // of IPPROTO_IP that were set last, where they are a word
     // Asked before a record with descriptors is sent: 0, or the error with which that fails.
     std::function<int()> fail;
+    // Asked before a datagram is sent, or several in one call: likewise.
+    std::function<int(bool several)> fail_datagram;
     // Asked before a connection is accepted: likewise.
     std::function<int()> fail_accept;
     // Asked before a descriptor is watched by an epoll: likewise.

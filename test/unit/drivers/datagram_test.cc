@@ -121,6 +121,77 @@ TEST_F(datagram, open__only_of_a_member_at_its_place) {
     EXPECT_FALSE(opens(two_, datagram_of(beyond, kCookie, from_beyond, data), 0));
 }
 
+/// A datagram whose heading says what the test wants, sealed as a member would.
+std::vector<std::byte> sealed_with(Heading heading, std::span<const std::byte> data) {
+    host::Aead closer(libcrypto(), member_of(1).group.key, host::Aead::Direction::seals);
+    std::vector<std::byte> bytes(sizeof heading + data.size());
+    EXPECT_TRUE(closer.seal(Seal::nonce_of(heading.rank, heading.serial), heading.words(), data,
+                            bytes.data() + sizeof heading, &heading.tag));
+    std::memcpy(bytes.data(), &heading, sizeof heading);
+    return bytes;
+}
+
+/// That is told from the words themselves, whatever the seal says.
+TEST_F(datagram, read__what_a_member_would_not_say_though_it_is_sealed) {
+    const std::vector<std::byte> data(40, std::byte{7});
+    const auto opens_with = [&](auto change) {
+        Heading heading = heading_of(kCookie, {kName, 17, 60, 100, 1}, 5, 60);
+        change(heading);
+        return opens(two_, sealed_with(heading, data));
+    };
+    EXPECT_TRUE(opens_with([](Heading&) {}));
+    for (unsigned bit = 0; bit < 8; ++bit) {
+        EXPECT_FALSE(opens_with([&](Heading& h) {
+            h.version = static_cast<std::uint8_t>(h.version ^ 1u << bit);
+        }));
+        EXPECT_FALSE(opens_with([&](Heading& h) {
+            h.magic = static_cast<std::uint8_t>(h.magic ^ 1u << bit);
+        }));
+    }
+    EXPECT_FALSE(opens_with([](Heading& h) { h.cookie ^= 1; }));
+    EXPECT_TRUE(opens_with([](Heading& h) { h.offset = 0; }));
+    EXPECT_FALSE(opens_with([](Heading& h) { h.offset = 61; })) << "more bytes than are in all";
+    EXPECT_FALSE(opens_with([](Heading& h) { h.offset = 101; }));
+    EXPECT_FALSE(opens_with([](Heading& h) { h.offset = ~0u; }));
+    EXPECT_FALSE(opens_with([](Heading& h) { h.total = 99; }));
+    EXPECT_TRUE(opens_with([](Heading& h) { h.total = ~0u; }));
+    EXPECT_FALSE(opens_with([](Heading& h) { h.rank = 4; })) << "there is no such member";
+    EXPECT_FALSE(opens_with([](Heading& h) { h.rank = 2; })) << "it is somewhere else";
+}
+
+TEST_F(datagram, read__as_long_as_one_may_be) {
+    std::vector<std::byte> bytes(kDatagramMost + 1);
+    const Heading heading = heading_of(kCookie, {kName, 17, 0, 5000, 1}, 5, 0);
+    std::memcpy(bytes.data(), &heading, sizeof heading);
+    const auto read = [&](std::size_t count) {
+        return read_datagram(kCookie, std::span(bytes).first(count));
+    };
+    EXPECT_FALSE(read(kDatagramMost + 1));
+    ASSERT_TRUE(read(kDatagramMost));
+    EXPECT_EQ(read(kDatagramMost)->data.size(), Hints::kPieceMost);
+    EXPECT_EQ(read(kDatagramMost)->data.data(), bytes.data() + sizeof heading);
+    ASSERT_TRUE(read(sizeof heading));
+    EXPECT_TRUE(read(sizeof heading)->data.empty());
+    EXPECT_FALSE(read(sizeof heading - 1));
+    EXPECT_FALSE(read(0));
+}
+
+TEST_F(datagram, latest__is_the_greatest_that_was_opened) {
+    const std::vector<std::byte> data(40);
+    EXPECT_EQ(two_.latest(), 0u);
+    const auto hear = [&](std::uint64_t number, bool is_good) {
+        auto bytes = datagram_of(one_, kCookie, {kName, number, 0, 40, 1}, data);
+        if (!is_good) bytes.back() ^= std::byte{1};
+        EXPECT_EQ(opens(two_, bytes), is_good);
+        return two_.latest();
+    };
+    EXPECT_EQ(hear(17, true), 17u);
+    EXPECT_EQ(hear(5, true), 17u);
+    EXPECT_EQ(hear(99, false), 17u);
+    EXPECT_EQ(hear(18, true), 18u);
+    EXPECT_EQ(one_.rank(), 1u);
+}
+
 /// All senders, both lanes, repairs, what is sent twice, and the ends of the ranges by arithmetic.
 TEST_F(datagram, nonce__none_comes_twice) {
     std::set<host::Aead::Nonce> seen;
