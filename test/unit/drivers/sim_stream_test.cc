@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -180,6 +181,88 @@ TEST(SimStream, tcp__who_closes_while_it_calls_is_not_taken_for_dead) {
     }
     EXPECT_GT(attached, 30u);
     EXPECT_LT(attached, 300u);
+}
+
+/// Two processes that have met, of which the first one writes.
+struct Met {
+    explicit Met(const StreamOptions& options) : world(options) {
+        std::string error;
+        Status status = Status::ok;
+        for (unsigned i = 0; i < 2; ++i) {
+            ddi::Settings settings;
+            settings.block_bytes = 4096;
+            settings.incarnation = 1 + i;
+            settings.wanted.host = htonl(INADDR_LOOPBACK);
+            devices[i] = tcp::open_over(world.add_process(), settings, &status, &error);
+            EXPECT_EQ(status, Status::ok) << error;
+            devices[i]->set_listener(&ears[i]);
+        }
+        EXPECT_EQ(devices[0]->add_peer(devices[1]->card(), &called), Status::ok);
+        EXPECT_EQ(devices[0]->connect(called), Status::ok);
+        for (unsigned i = 0; i < 10'000 && ears[0].attached.size() + ears[1].attached.size() != 2;
+             ++i) {
+            (void)world.step();
+            turn(0), turn(1);
+        }
+        EXPECT_EQ(ears[1].attached.size(), 1u);
+    }
+    void turn(unsigned i) { devices[i]->network().poll(devices[i]->now()); }
+    /// As often as it is taken; the last one.
+    std::uint64_t write(unsigned most) {
+        std::uint64_t number = 0;
+        for (; number < most; ++number) {
+            std::vector<std::uint64_t> all(512, number + 1);
+            nhi::Transfer transfer(called);
+            transfer.put(nhi::LcsAddress{0}, all.data(), 4096);
+            if (devices[0]->network().initiate_transfer(transfer) != Status::ok) break;
+        }
+        return number;
+    }
+
+    StreamWorld world;
+    std::unique_ptr<ddi::Device> devices[2];
+    conformance::Ear ears[2];
+    nhi::PeerId called = 0;
+};
+
+TEST(SimStream, tcp__closing_waits_for_what_is_under_way) {
+    for (const std::uint64_t seed : seeds(20)) {
+        Met met(awkward(seed));
+        ASSERT_EQ(met.ears[1].attached.size(), 1u) << "seed " << seed;
+        const std::uint64_t last = met.write(20);
+        ASSERT_GT(last, 0u);
+        const Nanoseconds began = met.world.now();
+        met.world.set_meanwhile([&] {
+            if (met.world.now() > began + 1'000 * kMs) met.turn(1);  // it computes till then
+        });
+        met.devices[0].reset();
+        for (unsigned i = 0; i < 10'000 && met.ears[1].lost.empty(); ++i) {
+            (void)met.world.step();
+            met.turn(1);
+        }
+        ASSERT_EQ(met.ears[1].lost.size(), 1u) << "seed " << seed;
+        EXPECT_EQ(met.ears[1].lost[0].why, Status::not_found) << "seed " << seed;
+        const auto block = met.devices[1]->block(met.ears[1].attached[0]);
+        for (std::size_t at = 0; at < 4096; at += 8) {
+            std::uint64_t word = 0;
+            std::memcpy(&word, block.data() + at, sizeof word);
+            ASSERT_EQ(word, last) << "seed " << seed;
+        }
+    }
+}
+
+/// Whatever the system itself would wait.
+TEST(SimStream, tcp__closing_gives_a_silent_host_up_as_ever) {
+    StreamOptions options;
+    options.silence_most = 1'000'000 * kMs;
+    Met met(options);
+    met.world.part(0, 1, true);
+    ASSERT_GT(met.write(3), 0u);
+    const Nanoseconds began = met.world.now();
+    met.devices[0].reset();
+    EXPECT_GE(met.world.now() - began, 9'000 * kMs);
+    EXPECT_LE(met.world.now() - began, 11'000 * kMs);
+    met.devices[1].reset();
 }
 
 }  // namespace
