@@ -64,7 +64,42 @@ EXTRA_DIST += \
 	test/models/tables.pml \
 	test/tools/everyone.c \
 	test/tools/hosts.c \
-	test/tools/journeys
+	test/tools/journeys \
+	test/unit/ch4/am_in_test.c \
+	test/unit/ch4/am_test.c \
+	test/unit/ch4/coll_data_test.c \
+	test/unit/ch4/coll_test.c \
+	test/unit/ch4/counters_test.c \
+	test/unit/ch4/datatypes.c \
+	test/unit/ch4/device.c \
+	test/unit/ch4/epoch_test.c \
+	test/unit/ch4/error_test.c \
+	test/unit/ch4/flush_test.c \
+	test/unit/ch4/forced.c \
+	test/unit/ch4/forced.h \
+	test/unit/ch4/group_test.c \
+	test/unit/ch4/hooks_test.c \
+	test/unit/ch4/init_test.c \
+	test/unit/ch4/job.c \
+	test/unit/ch4/job.h \
+	test/unit/ch4/main.cc \
+	test/unit/ch4/match_test.c \
+	test/unit/ch4/probe_test.c \
+	test/unit/ch4/process_4_test.c \
+	test/unit/ch4/recv_fails_test.c \
+	test/unit/ch4/recv_test.c \
+	test/unit/ch4/rma_test.c \
+	test/unit/ch4/send_test.c \
+	test/unit/ch4/spawn_test.c \
+	test/unit/ch4/tap.c \
+	test/unit/ch4/tap.h \
+	test/unit/ch4/test.h \
+	test/unit/ch4/upper.c \
+	test/unit/ch4/upper.h \
+	test/unit/ch4/win_test.c \
+	test/unit/ch4/window.c \
+	test/unit/ch4/window.h \
+	test/unit/ch4/world_4_test.c
 
 if HAVE_LIBFABRIC
 provider_environment =
@@ -343,6 +378,14 @@ test_provider_LDADD = $(LIBFABRIC_LIBS) $(GTEST_LIBS)
 dist_check_SCRIPTS += test/provider/two-sided
 endif
 
+# The netmod for MPICH, where MPICH's headers are: the script compiles it against them. The target
+# is for test/mutants.
+dist_check_SCRIPTS += test/unit/ch4/test_ch4
+test_ch4: libfci.la
+	$(AM_V_GEN)FCI_TEST_PROVIDER_DIR='$(abs_builddir)/.libs' CC='$(CC)' CXX='$(CXX)' \
+	    $(srcdir)/test/unit/ch4/test_ch4 --gtest_list_tests >/dev/null
+.PHONY: test_ch4
+
 # Compiled often and run once, the tests' own objects are not optimized, and what they include of
 # googletest and of the standard library is compiled once before them. Where the compiler does not
 # take that, it finds the header itself. Those that run for seconds are compiled as the product is,
@@ -469,4 +512,4 @@ check-tarball-list:
 .PHONY: check-sanitized check-threads check-tarball check-tarball-list
 
 mostlyclean-local:
-	rm -rf test/results test/models/models-*
+	rm -rf test/results test/models/models-* test_ch4 test_ch4.objects
