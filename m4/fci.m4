@@ -112,6 +112,7 @@ AS_CASE([$with_openmpi:$with_openmpi_source:$OPENMPI_RELEASE],
   [no:*|check:no:*|*:4.1|*:5.0], [],
   [AC_MSG_ERROR([--with-openmpi: $fci_have_OPENMPI])])
 AM_CONDITIONAL([HAVE_OPENMPI], [test -n "$OPENMPI_RELEASE"])
+AM_CONDITIONAL([HAVE_OPENMPI_4], [test "$OPENMPI_RELEASE" = 4.1])
 AC_SUBST([OPENMPI_RELEASE])
 AC_SUBST([OPENMPI_CPPFLAGS])
 AC_SUBST([OPENMPI_LIBS])

@@ -386,13 +386,51 @@ test_ch4: libfci.la
 	    $(srcdir)/test/unit/ch4/test_ch4 --gtest_list_tests >/dev/null
 .PHONY: test_ch4
 
+# The component, compiled into a program that is a job of one rank by itself. Its headers are those of
+# Open MPI 4.1. What it calls goes through the tests where they have turns, a clock or answers of their
+# own.
+if HAVE_OPENMPI
+if HAVE_OPENMPI_4
+unit_tests += test_openmpi
+test_openmpi_SOURCES = \
+	$(mca_pml_fci_la_SOURCES) \
+	test/unit/openmpi/collectives_gather_test.cc \
+	test/unit/openmpi/collectives_test.cc \
+	test/unit/openmpi/counters_test.cc \
+	test/unit/openmpi/data_test.cc \
+	test/unit/openmpi/ends.cc \
+	test/unit/openmpi/ends.h \
+	test/unit/openmpi/form_test.cc \
+	test/unit/openmpi/looks_test.cc \
+	test/unit/openmpi/members.h \
+	test/unit/openmpi/near.c \
+	test/unit/openmpi/near.h \
+	test/unit/openmpi/nonblocking_test.cc \
+	test/unit/openmpi/probe_test.cc \
+	test/unit/openmpi/receive_test.cc \
+	test/unit/openmpi/request_test.cc \
+	test/unit/openmpi/send_buffered_test.cc \
+	test/unit/openmpi/send_test.cc \
+	test/unit/openmpi/unlike_test.cc \
+	test/unit/openmpi/world_test.cc
+test_openmpi_CPPFLAGS = $(AM_CPPFLAGS) $(OPENMPI_CPPFLAGS)
+test_openmpi_CFLAGS = $(mca_pml_fci_la_CFLAGS)
+test_openmpi_wraps = fci_icl_progress fci_icl_group_form fci_icl_group_call fci_icl_group_start \
+	fci_icl_send fci_icl_send_short fci_icl_set_idle MPI_Wtime ompi_mpi_abort opal_output sleep \
+	usleep
+test_openmpi_LDFLAGS = $(test_openmpi_wraps:%=-Wl,--wrap=%)
+test_openmpi_LDADD = $(libfci_rooms) $(OPENMPI_LIBS) $(GTEST_LIBS)
+endif
+endif
+
 # Compiled often and run once, the tests' own objects are not optimized, and what they include of
 # googletest and of the standard library is compiled once before them. Where the compiler does not
 # take that, it finds the header itself. Those that run for seconds are compiled as the product is,
 # and stand first in their programs: of an inline function the linker takes the first copy.
 slow_tests = drivers/datagram_test drivers/sim_hints_test drivers/tcp_frame_test \
 	mp/differential_test mp/matching_test mp/shortage mp/shortage_test
-unit_objects = $(filter-out $(slow_tests:%=test/unit/%.$(OBJEXT)), \
+c_tests = openmpi/openmpi-near
+unit_objects = $(filter-out $(patsubst %,test/unit/%.$(OBJEXT),$(slow_tests) $(c_tests)), \
 	$(filter test/%,$(foreach test,$(unit_tests),$($(test)_OBJECTS))))
 $(unit_objects): test/common.h.gch
 $(unit_objects): private AM_CPPFLAGS += -include test/common.h
