@@ -400,6 +400,7 @@ test_openmpi_SOURCES = \
 	test/unit/openmpi/data_test.cc \
 	test/unit/openmpi/ends.cc \
 	test/unit/openmpi/ends.h \
+	test/unit/openmpi/fork_test.cc \
 	test/unit/openmpi/form_test.cc \
 	test/unit/openmpi/looks_test.cc \
 	test/unit/openmpi/members.h \

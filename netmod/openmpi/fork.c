@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-static int end_child(void)
+int pml_fci_end_child(void)
 {
     opal_output(0, "fci: process %d came from fork() and uses MPI of its parent, whose shared "
                 "memory it does not have: it can neither send nor receive. Let it call exec() or "
@@ -28,5 +28,5 @@ void pml_fci_become_child(void *unused)
         return;
     pml_fci.context = NULL;  /* no turns either */
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
-        *(int (**)(void)) calls[i] = end_child;
+        *(int (**)(void)) calls[i] = pml_fci_end_child;
 }

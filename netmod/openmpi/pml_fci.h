@@ -315,6 +315,8 @@ int pml_fci_mprobe(int rank, int tag, ompi_communicator_t *comm, struct ompi_mes
 void pml_fci_register_counters(const mca_base_component_t *component);
 /* This is a child of fork(): if it uses MPI it is told that it cannot, and ended. */
 void pml_fci_become_child(void *unused);
+/* For what a child does not call through Open MPI's table. */
+int pml_fci_end_child(void);
 
 #pragma GCC visibility pop
 

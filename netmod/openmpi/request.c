@@ -159,6 +159,8 @@ int pml_fci_progress(void)
 int pml_fci_start(size_t count, ompi_request_t **requests)
 {
     int first = OMPI_SUCCESS;
+    if (OPAL_UNLIKELY(pml_fci.context == NULL))  /* MPI_Start() calls this by the request */
+        return pml_fci_end_child();
     for (size_t i = 0; i < count; i++) {
         pml_fci_request *const request = (pml_fci_request *) requests[i];
         int error = OMPI_ERR_REQUEST;
