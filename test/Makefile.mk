@@ -299,7 +299,8 @@ test_group_SOURCES = \
 	test/unit/group/pieces_test.cc
 	test/unit/group/flag_table_test.cc \
 	test/unit/group/offers_test.cc \
-	test/unit/group/parts_test.cc
+	test/unit/group/parts_test.cc \
+	test/unit/group/steps_test.cc
 test_group_LDADD = libfci_group.la libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la \
 	$(GTEST_LIBS)
 
@@ -338,7 +339,6 @@ test_api_SOURCES = \
 	test/unit/api/host_context.h \
 	test/unit/api/levels_test.cc \
 	test/unit/api/outstanding_test.cc \
-	test/unit/api/steps_test.cc \
 	test/unit/api/network_test.cc \
 	test/unit/api/limits_test.cc \
 	test/unit/api/two_hosts_test.cc \

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -129,8 +130,8 @@ TEST(Steps, tree_and_chain__each_of_both_once) {
     for (unsigned hosts = 2; hosts <= 40; ++hosts) {
         for (unsigned host = 0; host < hosts; ++host) {
             const Steps both = Steps::tree_and_chain(hosts, host, hosts / 2);
-            for (const Steps& one : {Steps::down(hosts, host, hosts / 2),
-                                     Steps::chain(hosts, host, hosts / 2)}) {
+            for (const Steps& one :
+                 {Steps::down(hosts, host, hosts / 2), Steps::chain(hosts, host, hosts / 2)}) {
                 for (unsigned i = 0; i < one.count(); ++i) {
                     unsigned times = 0;
                     for (unsigned j = 0; j < both.count(); ++j) {
@@ -148,6 +149,73 @@ TEST(Steps, all__as_many_as_hosts_have_binary_digits) {
     EXPECT_EQ(Steps::all(8, 5).count(), 3u);
     EXPECT_EQ(Steps::down(kHostsMost, 0, 0).count(), 12u);
     EXPECT_EQ(Steps::all(kHostsMost - 1, 0).count(), 13u);
+}
+
+/// "3>" is told, "<3" is heard, "<3>" both; "=3": what it says counts from there on.
+std::string text(const Steps& steps) {
+    std::string all;
+    for (unsigned i = 0; i < steps.count(); ++i) {
+        const Step& step = steps[i];
+        if (i != 0) all += ' ';
+        if (step.hears) all += step.takes ? '=' : '<';
+        all += std::to_string(step.host);
+        if (step.sends) all += '>';
+    }
+    return all;
+}
+
+TEST(Steps, down__the_one_with_most_below_it_is_told_first) {
+    EXPECT_EQ(text(Steps::down(1, 0, 0)), "");
+    EXPECT_EQ(text(Steps::down(8, 0, 0)), "4> 2> 1>");
+    EXPECT_EQ(text(Steps::down(8, 4, 0)), "=0 6> 5>");
+    EXPECT_EQ(text(Steps::down(8, 6, 0)), "=4 7>");
+    EXPECT_EQ(text(Steps::down(8, 7, 0)), "=6");
+    EXPECT_EQ(text(Steps::down(6, 4, 0)), "=0 5>") << "the others there are not";
+    EXPECT_EQ(text(Steps::down(6, 3, 3)), "1> 5> 4>");
+    EXPECT_EQ(text(Steps::down(6, 1, 3)), "=3 2>");
+}
+
+TEST(Steps, up__the_one_with_least_below_it_is_heard_first) {
+    EXPECT_EQ(text(Steps::up(1, 0, 0)), "");
+    EXPECT_EQ(text(Steps::up(8, 0, 0)), "<1 <2 <4");
+    EXPECT_EQ(text(Steps::up(8, 4, 0)), "<5 <6 0>");
+    EXPECT_EQ(text(Steps::up(8, 7, 0)), "6>");
+    EXPECT_EQ(text(Steps::up(6, 4, 0)), "<5 0>");
+    EXPECT_EQ(text(Steps::up(6, 3, 3)), "<4 <5 <1");
+}
+
+TEST(Steps, all__those_beyond_a_power_of_two_speak_before_and_hear_behind) {
+    EXPECT_EQ(text(Steps::all(1, 0)), "");
+    EXPECT_EQ(text(Steps::all(4, 2)), "<3> <0>");
+    EXPECT_EQ(text(Steps::all(3, 0)), "<1 <2> 1>");
+    EXPECT_EQ(text(Steps::all(3, 1)), "0> =0");
+    EXPECT_EQ(text(Steps::all(3, 2)), "<0>");
+    EXPECT_EQ(text(Steps::all(7, 4)), "<5 <6> <0> 5>");
+    EXPECT_EQ(text(Steps::all(7, 6)), "<4> <2>");
+}
+
+TEST(Steps, chain__round_in_a_ring_from_the_root) {
+    EXPECT_EQ(text(Steps::chain(1, 0, 0)), "");
+    EXPECT_EQ(text(Steps::chain(3, 0, 0)), "1>");
+    EXPECT_EQ(text(Steps::chain(3, 1, 0)), "=0 2>");
+    EXPECT_EQ(text(Steps::chain(3, 2, 0)), "=1");
+    EXPECT_EQ(text(Steps::chain(3, 0, 2)), "=2 1>");
+    EXPECT_EQ(text(Steps::chain(4, 3, 0)), "=1 2>");
+    EXPECT_EQ(text(Steps::chain(4, 2, 0)), "=3");
+    for (unsigned hosts = 1; hosts < 20; ++hosts) {
+        unsigned at = 0;
+        for (unsigned i = 0; i < hosts; ++i) {
+            EXPECT_EQ(Steps::before(hosts, Steps::next(hosts, at)), at);
+            at = Steps::next(hosts, at);
+            EXPECT_EQ(at == 0, i + 1 == hosts) << "all of " << hosts << " are in it";
+        }
+    }
+}
+
+TEST(Steps, tree_and_chain__first_the_tree) {
+    EXPECT_EQ(text(Steps::tree_and_chain(4, 2, 0)), "=0 3> =3");
+    EXPECT_EQ(text(Steps::tree_and_chain(4, 0, 0)), "2> 1>");
+    EXPECT_EQ(text(Steps::tree_and_chain(3, 1, 0)), "=0 2>");
 }
 
 }  // namespace
