@@ -297,10 +297,13 @@ test_group_SOURCES = \
 	test/unit/group/long_broadcast_test.cc \
 	test/unit/group/parts_test.cc \
 	test/unit/group/pieces_test.cc
+	test/unit/group/board_test.cc \
 	test/unit/group/flag_table_test.cc \
 	test/unit/group/offers_test.cc \
 	test/unit/group/parts_test.cc \
-	test/unit/group/steps_test.cc
+	test/unit/group/steps_test.cc \
+	test/unit/mp/shortage.cc \
+	test/unit/mp/shortage.h
 test_group_LDADD = libfci_group.la libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la \
 	$(GTEST_LIBS)
 
