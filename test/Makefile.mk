@@ -299,6 +299,12 @@ test_group_SOURCES = \
 	test/unit/group/pieces_test.cc
 	test/unit/group/board_test.cc \
 	test/unit/group/flag_table_test.cc \
+	test/unit/group/group_broadcast_test.cc \
+	test/unit/group/group_deaths_test.cc \
+	test/unit/group/group_test.cc \
+	test/unit/group/group_throng_test.cc \
+	test/unit/group/group_wait_test.cc \
+	test/unit/group/members.h \
 	test/unit/group/offers_test.cc \
 	test/unit/group/parts_test.cc \
 	test/unit/group/steps_test.cc \
