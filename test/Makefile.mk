@@ -298,6 +298,9 @@ test_group_SOURCES = \
 	test/unit/group/parts_test.cc \
 	test/unit/group/pieces_test.cc
 	test/unit/group/board_test.cc \
+	test/unit/group/exchange_hints_test.cc \
+	test/unit/group/exchange_test.cc \
+	test/unit/group/exchanges.h \
 	test/unit/group/flag_table_test.cc \
 	test/unit/group/group_broadcast_test.cc \
 	test/unit/group/group_deaths_test.cc \
