@@ -302,11 +302,14 @@ test_group_SOURCES = \
 	test/unit/group/exchange_test.cc \
 	test/unit/group/exchanges.h \
 	test/unit/group/flag_table_test.cc \
+	test/unit/group/gathering_test.cc \
 	test/unit/group/group_broadcast_test.cc \
 	test/unit/group/group_deaths_test.cc \
 	test/unit/group/group_test.cc \
 	test/unit/group/group_throng_test.cc \
 	test/unit/group/group_wait_test.cc \
+	test/unit/group/levels_neighbours_test.cc \
+	test/unit/group/levels_test.cc \
 	test/unit/group/members.h \
 	test/unit/group/offers_test.cc \
 	test/unit/group/parts_test.cc \

@@ -1,0 +1,356 @@
+// Groups over hosts.
+#include "fci_core/group/levels.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "test/unit/group/members.h"
+
+namespace fci::group::test {
+namespace {
+
+constexpr int kWaits = FCI_ICL_EAGAIN;
+constexpr int kDone = FCI_ICL_DONE;
+constexpr unsigned kAll = Group::kAll;
+
+using Words = std::vector<std::uint64_t>;
+using Answers = std::vector<int>;
+using Lengths = std::vector<std::size_t>;
+
+constexpr Reduction kSum{[](void*, const void* in, void* inout) {
+                             *static_cast<std::uint64_t*>(inout) +=
+                                 *static_cast<const std::uint64_t*>(in);
+                         },
+                         nullptr};
+
+// --- hosts of two members each ---
+
+class Hosts : public testing::Test {
+protected:
+    static constexpr unsigned kMembers = 6;
+    explicit Hosts(bool hints = false)
+        : all(kMembers, {.per_host = 2, .mapped = true, .hints = {.work = hints}}) {}
+    void SetUp() override {
+        all.meet_all();
+        ASSERT_EQ(group.form_all(), Answers(kMembers, kDone));
+        ASSERT_EQ(group.levels(0).parts().count(), 3u);
+    }
+    /// Each with its own length and room for it.
+    Answers broadcast(unsigned root, Lengths& bytes) {
+        data.assign(kMembers, std::vector<std::byte>(4096));
+        data[root].assign(4096, std::byte{7});
+        return group.run([&](unsigned rank) {
+            return group.levels(rank).broadcast(root, data[rank].data(), &bytes[rank], 1);
+        });
+    }
+    [[nodiscard]] long heard(unsigned rank) const {
+        return std::ranges::count(data[rank], std::byte{7});
+    }
+    Answers reduce(unsigned root, Lengths& bytes, Words& words) {
+        return group.run([&](unsigned rank) {
+            return group.levels(rank).reduce(root, &words[2 * rank], &words[2 * rank], &bytes[rank],
+                                             kSum, 1);
+        });
+    }
+
+    Processes all;
+    Formed group{all};
+    std::vector<std::vector<std::byte>> data;
+};
+
+TEST_F(Hosts, broadcast__of_any_root_and_any_length) {
+    for (unsigned root = 0; root < kMembers; ++root) {
+        for (const std::size_t length : {std::size_t{0}, std::size_t{1}, Entry::kLong}) {
+            Lengths bytes(kMembers, length);
+            EXPECT_EQ(broadcast(root, bytes), Answers(kMembers, kDone)) << root;
+            EXPECT_EQ(bytes, Lengths(kMembers, length));
+            for (unsigned rank = 0; rank < kMembers; ++rank) {
+                if (rank != root) {
+                    EXPECT_EQ(heard(rank), static_cast<long>(length)) << rank;
+                }
+            }
+        }
+    }
+    EXPECT_EQ(all[5].counters().host_collectives, 1 + 3 * kMembers);
+}
+
+TEST_F(Hosts, broadcast__what_there_is_no_room_for_is_not_copied) {
+    for (const unsigned root : {0u, 3u}) {
+        Lengths bytes{16, 16, 15, 16, 8, 15};
+        bytes[root] = 16;
+        const Lengths room = bytes;
+        EXPECT_EQ(broadcast(root, bytes), Answers(kMembers, kDone));
+        EXPECT_EQ(bytes, Lengths(kMembers, 16));
+        for (unsigned rank = 0; rank < kMembers; ++rank) {
+            if (rank != root) {
+                EXPECT_EQ(heard(rank), room[rank] == 16 ? 16 : 0) << rank;
+            }
+        }
+    }
+}
+
+TEST_F(Hosts, reduce__to_one_root_or_to_all) {
+    for (const unsigned root : {0u, 1u, 4u, 5u, kAll}) {
+        Words words(2 * kMembers);
+        for (unsigned rank = 0; rank < kMembers; ++rank) words[2 * rank] = 1u << rank;
+        const Words before = words;
+        Lengths bytes(kMembers, 8);
+        EXPECT_EQ(reduce(root, bytes, words), Answers(kMembers, kDone));
+        EXPECT_EQ(bytes, Lengths(kMembers, 8));
+        for (unsigned rank = 0; rank < kMembers; ++rank) {
+            const bool is_told = root == kAll || root == rank;
+            EXPECT_EQ(words[2 * rank], is_told ? 63u : before[2 * rank]) << root << ' ' << rank;
+        }
+    }
+}
+
+TEST_F(Hosts, reduce__of_a_length_unlike_the_others) {
+    for (unsigned other = 0; other < kMembers; ++other) {
+        Words words(2 * kMembers, 3);
+        Lengths bytes(kMembers, 8);
+        bytes[other] = 16;
+        EXPECT_EQ(reduce(kAll, bytes, words), Answers(kMembers, FCI_ICL_ETRUNC)) << other;
+        EXPECT_EQ(words, Words(2 * kMembers, 3));
+        EXPECT_EQ(group.run([&](unsigned rank) { return group.levels(rank).barrier(1); }),
+                  Answers(kMembers, kDone));
+    }
+}
+
+TEST_F(Hosts, waiting__for_what_it_has_come_to) {
+    Levels& first = group.levels(0);
+    Levels& second = group.levels(1);
+    EXPECT_EQ(first.barrier(1), kWaits);
+    EXPECT_EQ(first.waiting(), first.here());
+    EXPECT_EQ(second.barrier(1), kWaits);
+    EXPECT_EQ(second.waiting(), second.here());
+    EXPECT_EQ(first.barrier(1), kWaits);
+    EXPECT_EQ(first.waiting(), &first.exchange());
+    EXPECT_EQ(first.ended(), 0u);
+    EXPECT_EQ(first.between(), nullptr);
+    EXPECT_EQ(group.run([&](unsigned rank) { return group.levels(rank).barrier(1); }),
+              Answers(kMembers, kDone));
+    EXPECT_EQ(first.ended(), 2u);
+    EXPECT_EQ(first.waiting(), first.here());
+    // One that is only told waits for a message like any.
+    std::uint64_t word = 0;
+    std::size_t bytes = 8;
+    EXPECT_EQ(group.levels(4).broadcast(0, &word, &bytes, 1), kWaits);
+    EXPECT_EQ(group.levels(4).waiting(), nullptr);
+    Lengths lengths(kMembers, 8);
+    EXPECT_EQ(broadcast(0, lengths), Answers(kMembers, kDone));
+}
+
+// A collective is known by its number, so those of a root that is ahead wait.
+TEST_F(Hosts, broadcast__a_root_is_ahead_of_other_hosts) {
+    for (std::uint64_t i = 0; i < 5; ++i) {
+        std::size_t bytes = 8;
+        EXPECT_EQ(group.levels(0).broadcast(0, &i, &bytes, 1), kDone);
+    }
+    all.settle();
+    for (std::uint64_t i = 0; i < 5; ++i) {
+        for (unsigned rank = 1; rank < kMembers; ++rank) {
+            std::uint64_t word = 99;
+            std::size_t bytes = 8;
+            ASSERT_EQ(group.levels(rank).broadcast(0, &word, &bytes, 1), kDone);
+            EXPECT_EQ(word, i);
+        }
+    }
+}
+
+TEST(Levels, collectives__name_who_has_gone) {
+    for (unsigned victim = 0; victim < 6; ++victim) {
+        for (const bool reduces : {false, true}) {
+            Processes all(6, {.per_host = 2, .mapped = true});
+            Formed group(all);
+            all.meet_all();
+            ASSERT_EQ(group.form_all(), Answers(6, kDone));
+            all.lose(victim);
+            Words words(6);
+            const Answers answers = group.run([&](unsigned rank) {
+                std::size_t bytes = 8;
+                Levels& own = group.levels(rank);
+                return reduces ? own.reduce(kAll, &words[rank], &words[rank], &bytes, kSum, 1)
+                               : own.barrier(1);
+            });
+            for (unsigned rank = 0; rank < 6; ++rank) {
+                if (rank == victim) continue;
+                EXPECT_EQ(answers[rank], FCI_ICL_EPEER) << rank << " without " << victim;
+                EXPECT_EQ(group.levels(rank).lost(), victim) << "as " << rank << " has it";
+            }
+            group.leave();
+            all.settle();
+        }
+    }
+}
+
+TEST(Levels, broadcast__of_a_root_that_has_gone) {
+    for (const unsigned root : {2u, 3u}) {
+        Processes all(6, {.per_host = 2, .mapped = true});
+        Formed group(all);
+        all.meet_all();
+        ASSERT_EQ(group.form_all(), Answers(6, kDone));
+        all.lose(root);
+        std::uint64_t word = 5;
+        const Answers answers = group.run([&](unsigned rank) {
+            std::size_t bytes = 8;
+            return group.levels(rank).broadcast(root, &word, &bytes, 1);
+        });
+        for (unsigned rank = 0; rank < 6; ++rank) {
+            if (rank == root) continue;
+            EXPECT_EQ(answers[rank], FCI_ICL_EPEER) << rank;
+            EXPECT_EQ(group.levels(rank).lost(), root) << "as " << rank << " has it";
+        }
+        EXPECT_EQ(word, 5u);
+    }
+}
+
+// --- forming ---
+
+TEST(Levels, form__the_least_that_any_host_has_room_for) {
+    Processes all(6, {.per_host = 2, .mapped = true});
+    all.meet_all();
+    std::vector<AnyGroup*> groups;
+    for (unsigned rank = 0; rank < 6; ++rank) {
+        all[rank].groups = std::make_unique<Groups>(*all[rank].messages);
+        const std::size_t most = rank / 2 == 1 ? Entry::kShort : Entry::kLong;
+        groups.push_back(&all[rank].groups->begin(all.members(rank, 0, most)));
+    }
+    std::vector<int> answers(6, kWaits);
+    for (unsigned i = 0; i < 20; ++i, all.settle()) {
+        for (unsigned rank = 0; rank < 6; ++rank) {
+            if (answers[rank] != kWaits) continue;
+            answers[rank] = all[rank].groups->form(*groups[rank], false, 1);
+        }
+    }
+    EXPECT_EQ(answers, Answers(6, kDone));
+    for (const AnyGroup* const one : groups) EXPECT_EQ(one->longest(), Entry::kShort);
+}
+
+TEST(Levels, form__where_one_host_has_no_table_for_its_members_there_is_none) {
+    Processes all(6, {.per_host = 2, .mapped = false});
+    Formed group(all);
+    all.meet_all();
+    EXPECT_EQ(group.form_all(), Answers(6, FCI_ICL_EUNREACHABLE));
+    group.leave();
+    Processes alone(3, {.per_host = 1, .mapped = false});
+    Formed other(alone);
+    EXPECT_EQ(other.form_all(), Answers(3, kDone)) << "they need none";
+    EXPECT_EQ(other[0].longest(), Entry::kLong);
+}
+
+TEST(Levels, form__names_who_has_gone_then_and_later) {
+    for (unsigned victim = 0; victim < 6; ++victim) {
+        Processes all(6, {.per_host = 2, .mapped = true});
+        Formed group(all);
+        all.meet_all();
+        all.lose(victim);
+        const Answers formed = group.form_all();
+        const Answers later =
+            group.run([&](unsigned rank) { return group.levels(rank).barrier(1); });
+        for (unsigned rank = 0; rank < 6; ++rank) {
+            if (rank == victim) continue;
+            EXPECT_EQ(formed[rank], FCI_ICL_EPEER) << rank << " without " << victim;
+            EXPECT_EQ(later[rank], FCI_ICL_EPEER) << rank << " without " << victim;
+            EXPECT_EQ(group.levels(rank).lost(), victim) << "as " << rank << " has it";
+        }
+        group.leave();
+        all.settle();
+    }
+}
+
+// --- with hints ---
+
+class HintedHosts : public Hosts {
+protected:
+    HintedHosts() : Hosts(true) {}
+    void SetUp() override {
+        Hosts::SetUp();
+        ASSERT_TRUE(group.levels(0).hinting().works());
+    }
+    void TearDown() override {
+        group.leave();
+        all.settle();
+    }
+};
+
+TEST_F(HintedHosts, broadcast__of_any_root_and_any_length) {
+    for (unsigned round = 0; round < 2; ++round) {
+        for (unsigned root = 0; root < kMembers; ++root) {
+            for (const std::size_t length : {std::size_t{0}, std::size_t{9}, Entry::kLong}) {
+                Lengths bytes(kMembers, length);
+                EXPECT_EQ(broadcast(root, bytes), Answers(kMembers, kDone)) << root;
+                EXPECT_EQ(bytes, Lengths(kMembers, length));
+                for (unsigned rank = 0; rank < kMembers; ++rank) {
+                    if (rank != root) {
+                        EXPECT_EQ(heard(rank), static_cast<long>(length)) << rank;
+                    }
+                }
+            }
+        }
+    }
+    EXPECT_GT(all.world.statistics().hints, 0u);
+}
+
+// The leader of the root's host has them not, so no other host gets them.
+TEST_F(HintedHosts, broadcast__of_more_than_the_leader_of_the_roots_host_has_room_for) {
+    for (const std::size_t room : {15u, 16u}) {
+        Lengths bytes(kMembers, 16);
+        bytes[2] = room;
+        const Answers answers = broadcast(3, bytes);
+        for (unsigned rank = 0; rank < kMembers; ++rank) {
+            const bool fails = room == 15 && rank != 3;
+            EXPECT_EQ(answers[rank], fails ? FCI_ICL_ETRUNC : kDone) << rank;
+            EXPECT_EQ(heard(rank), rank == 3 ? 4096 : fails ? 0 : 16);
+        }
+    }
+    Lengths bytes(kMembers, 16);
+    EXPECT_EQ(broadcast(0, bytes), Answers(kMembers, kDone)) << "and all goes on";
+}
+
+TEST_F(HintedHosts, broadcast__what_there_is_no_room_for_is_not_copied) {
+    for (const unsigned root : {0u, 2u}) {
+        Lengths bytes{16, 15, 16, 16, 15, 16};
+        EXPECT_EQ(broadcast(root, bytes), Answers(kMembers, kDone));
+        EXPECT_EQ(bytes, Lengths(kMembers, 16));
+        EXPECT_EQ(heard(1), 0);
+        EXPECT_EQ(heard(3), 16);
+        EXPECT_EQ(heard(4), 0);
+        EXPECT_EQ(heard(5), 16);
+    }
+}
+
+// Whoever hears of it can have missed what its root said of the next ones, and takes no more part.
+TEST(Levels, broadcast__with_hints_without_one_that_has_gone) {
+    for (const unsigned victim : {0u, 2u, 3u, 4u}) {
+        Processes all(6, {.per_host = 2, .mapped = true, .hints = {.work = true}});
+        Formed group(all);
+        all.meet_all();
+        ASSERT_EQ(group.form_all(), Answers(6, kDone));
+        all.lose(victim);
+        for (const unsigned root : {victim, 1u}) {
+            if (root == victim && victim == 1) continue;
+            std::uint64_t word = 5;
+            const Answers answers = group.run([&](unsigned rank) {
+                std::size_t bytes = 8;
+                std::uint64_t own = 5;
+                return group.levels(rank).broadcast(root, rank == root ? &word : &own, &bytes, 1);
+            });
+            for (unsigned rank = 0; rank < 6; ++rank) {
+                if (rank == victim) continue;
+                EXPECT_NE(answers[rank], kWaits) << rank << " without " << victim;
+                if (root == victim) {
+                    EXPECT_EQ(answers[rank], FCI_ICL_EPEER) << rank;
+                }
+            }
+        }
+        group.leave();
+        all.settle();
+    }
+}
+
+}  // namespace
+}  // namespace fci::group::test
