@@ -308,6 +308,8 @@ test_group_SOURCES = \
 	test/unit/group/group_test.cc \
 	test/unit/group/group_throng_test.cc \
 	test/unit/group/group_wait_test.cc \
+	test/unit/group/groups_hostile_test.cc \
+	test/unit/group/groups_test.cc \
 	test/unit/group/levels_neighbours_test.cc \
 	test/unit/group/levels_test.cc \
 	test/unit/group/members.h \
