@@ -297,6 +297,7 @@ test_group_SOURCES = \
 	test/unit/group/long_broadcast_test.cc \
 	test/unit/group/parts_test.cc \
 	test/unit/group/pieces_test.cc
+	test/unit/group/any_group_test.cc \
 	test/unit/group/board_test.cc \
 	test/unit/group/exchange_hints_test.cc \
 	test/unit/group/exchange_test.cc \
@@ -314,6 +315,7 @@ test_group_SOURCES = \
 	test/unit/group/levels_test.cc \
 	test/unit/group/members.h \
 	test/unit/group/offers_test.cc \
+	test/unit/group/outstanding_test.cc \
 	test/unit/group/parts_test.cc \
 	test/unit/group/steps_test.cc \
 	test/unit/mp/shortage.cc \
