@@ -121,8 +121,8 @@ TEST_F(Hosts, reduce__of_a_length_unlike_the_others) {
 }
 
 TEST_F(Hosts, waiting__for_what_it_has_come_to) {
-    Levels& first = group.levels(0);
-    Levels& second = group.levels(1);
+    Levels& first = group.levels(4);
+    Levels& second = group.levels(5);
     EXPECT_EQ(first.barrier(1), kWaits);
     EXPECT_EQ(first.waiting(), first.here());
     EXPECT_EQ(second.barrier(1), kWaits);

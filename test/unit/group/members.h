@@ -53,6 +53,7 @@ public:
                        std::size_t board = 4 * gcs::Layout::kBoardLeast)
         : world(options) {
         world.set_scheduler(&clock);
+        mp::test::Shortage::plan(0, 0);  // that of a test before is over
         const mp::Limits limits = mp::test::small_limits();
         for (unsigned rank = 0; rank < count; ++rank) {
             ddi::Settings settings = mp::test::settings_for(limits);
