@@ -59,7 +59,8 @@ std::span<std::byte> Board::cut(std::size_t bytes) {
         if (place->second < bytes) continue;
         const std::span<std::byte> memory(place->first, bytes);
         if (place->second > bytes) free_.emplace(place->first + bytes, place->second - bytes);
-        free_.erase(memory.data());
+        place->second = bytes;
+        taken_.insert(free_.extract(place));
         return memory;
     }
     return {};
@@ -72,8 +73,8 @@ void Board::give_back(std::span<std::byte> memory) noexcept {
 
 void Board::add(std::span<std::byte> memory) noexcept {
     network_.take_back(address_of(memory.data()), memory.size());
-    const auto [place, is_new] = free_.emplace(memory.data(), memory.size());
-    FCI_ASSERT(is_new);
+    const auto [place, is_new, none] = free_.insert(taken_.extract(memory.data()));
+    FCI_ASSERT(is_new && place->second == memory.size());
     if (const auto next = std::next(place);
         next != free_.end() && next->first == place->first + place->second) {
         place->second += next->second;

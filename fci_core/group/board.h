@@ -30,6 +30,7 @@ private:
     nhi::NetworkInterface& network_;
     std::byte* begin_ = nullptr;
     std::map<std::byte*, std::size_t> free_;  // by address; no two are neighbours
+    std::map<std::byte*, std::size_t> taken_;  // so that giving back allocates nothing
     std::span<std::byte> kept_;  // the last that came back: the next table is like it, most often
 };
 

@@ -269,5 +269,19 @@ TEST(Board, take__without_memory_for_its_list) {
     EXPECT_EQ(made.take(3 * kPage), 1);
 }
 
+TEST(Board, give_back__takes_no_memory) {
+    using mp::test::InForce;
+    using mp::test::Shortage;
+    Made made(4 * kPage);
+    for (int page = 0; page < 4; ++page) ASSERT_EQ(made.take(kPage), page);
+    Shortage::plan(0, 1000);
+    for (const int page : {1, 3, 0, 2}) {
+        const InForce here;
+        made.give_back(page);
+    }
+    EXPECT_EQ(Shortage::calls, 0u);
+    EXPECT_EQ(made.take(4 * kPage), 0);
+}
+
 }  // namespace
 }  // namespace fci::group
