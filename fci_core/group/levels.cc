@@ -141,8 +141,11 @@ bool Levels::go_across(const Reduction& reduction, unsigned looks) noexcept try 
     const bool is_across =
         by_messages_ ? exchange_.advance(speakers_.data(), peers_.data(), reduction) == FCI_ICL_DONE
                      : meet_between(reduction, looks);
-    if (is_across) phase_ = Phase::down;
-    return is_across;
+    if (!is_across) return false;
+    // Another one has written what is here, and no table would take so much.
+    if (exchange_.length() > longest_) exchange_.fail(FCI_ICL_ETRUNC, exchange_.length());
+    phase_ = Phase::down;
+    return true;
 } catch (const std::bad_alloc&) {  // there may be memory again
     return false;
 }

@@ -93,6 +93,35 @@ TEST_F(Hosts, broadcast__what_there_is_no_room_for_is_not_copied) {
     }
 }
 
+// More than a table takes, as only somebody who forges it can send it.
+TEST_F(Hosts, broadcast__of_data_that_are_longer_than_any_can_be) {
+    for (const std::size_t length : {Entry::kLong, Entry::kLong + 1, Early::kMost}) {
+        const std::uint64_t number = group.levels(2).ended() + 1;
+        std::vector<std::byte> forged(length, std::byte{7});
+        const iovec range{forged.data(), length};
+        ASSERT_GE(
+            all[0].messages->send(
+                {all[0].peers[2], mp::kGroupSpace, 0, match_of(0, number, false), 0, {&range, 1}},
+                {}, nullptr),
+            0);
+        all.settle();
+        std::array<int, 2> answers{kWaits, kWaits};
+        Lengths bytes(2, 2048);
+        data.assign(2, std::vector<std::byte>(4096));
+        for (unsigned i = 0; i < 4; ++i) {
+            for (const unsigned at : {0u, 1u}) {
+                if (answers[at] != kWaits) continue;
+                answers[at] = group.levels(2 + at).broadcast(0, data[at].data(), &bytes[at], 1);
+            }
+        }
+        const bool is_good = length <= Entry::kLong;
+        for (const unsigned at : {0u, 1u}) {
+            EXPECT_EQ(answers[at], is_good ? kDone : FCI_ICL_ETRUNC) << length;
+            EXPECT_EQ(heard(at), is_good ? static_cast<long>(length) : 0);
+        }
+    }
+}
+
 TEST_F(Hosts, reduce__to_one_root_or_to_all) {
     for (const unsigned root : {0u, 1u, 4u, 5u, kAll}) {
         Words words(2 * kMembers);
