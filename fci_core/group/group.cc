@@ -67,8 +67,10 @@ inline bool Group::lacks(unsigned rank) const noexcept {
             return flag::load_acquire(table_.past(rank)) < number_ && !engine_.peers.is_lost(peer);
         case Wanted::said: return rank == broadcast_.root;
         case Wanted::offer: return rank == members_.owner();
-        case Wanted::meeting:
-        case Wanted::result: break;
+        case Wanted::result:  // who has gone may be the one that was to reduce
+            if (engine_.peers.is_lost(peer)) return true;
+            break;
+        case Wanted::meeting: break;
     }
     return table_.entry(rank, number_).number() < number_;
 }
@@ -134,6 +136,10 @@ int Group::not_yet() noexcept {
     const unsigned gone = who_is_gone();
     // Whoever is gone may have come first.
     if (gone == FCI_ICL_NO_RANK || look(1)) return FCI_ICL_EAGAIN;
+    if (wanted_ == Wanted::result) {  // once all have come each reduces what they brought
+        want(Wanted::meeting, number_);
+        return FCI_ICL_EAGAIN;
+    }
     lost_ = gone;
     if (wanted_ == Wanted::said) {  // a root that waits for room must not wait for this
         flag::store_release(table_.past(members_.self), broadcast_.number);
@@ -286,7 +292,8 @@ void Group::fold(const void* own, void* result, std::size_t bytes,
 
 int Group::reduce(unsigned root, const void* own, void* result, std::size_t* bytes,
                   const Reduction& reduction, unsigned looks) noexcept {
-    if (root == kAll && table_.head().throng != 0) {
+    const bool is_forsaken = wanted_ == Wanted::meeting && number_ == meeting_;
+    if (root == kAll && table_.head().throng != 0 && !is_forsaken) {
         return reduce_in_throng(own, result, bytes, reduction, looks);
     }
     const int answer = meet(root, own, *bytes, looks);

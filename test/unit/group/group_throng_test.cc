@@ -158,5 +158,51 @@ TEST_F(Throng, reduce__wakes_who_sleeps_over_the_result) {
     progress::Waits::remove(group.wait(3));
 }
 
+// The last one to come was to reduce for all, and dies in the middle of that.
+TEST_F(Throng, reduce__without_the_one_that_was_to_do_it) {
+    constexpr unsigned kLast = kMembers - 1;
+    for (const std::size_t length : {8u, 16u}) {
+        Processes living(kMembers);
+        Tabled those(living);
+        those.table.head().throng = 1;
+        living.meet_all();
+        const Words before = shares(1);
+        Words data = before;
+        std::vector<std::size_t> bytes(kMembers, 8);
+        std::vector<int> answers(kMembers, kWaits);
+        const auto call = [&](unsigned rank) {
+            if (answers[rank] != kWaits) return;
+            answers[rank] =
+                those[rank].reduce(kAll, &data[rank], &data[rank], &bytes[rank], kOrder, 1);
+        };
+        for (unsigned rank = 1; rank < kLast; ++rank) call(rank);
+        const std::array<std::uint64_t, 2> its{data[kLast], 0};
+        those.table.entry(kLast, 1).say(1, its.data(), length);
+        progress::Waits waits;
+        EXPECT_TRUE(waits.add(those.wait(3)));
+        EXPECT_FALSE(those.wait(3).is_over());
+        living.lose(kLast);
+        EXPECT_TRUE(those.wait(3).is_over());
+        progress::Waits::remove(those.wait(3));
+        for (unsigned rank = 1; rank < kLast; ++rank) call(rank);
+        EXPECT_EQ(answers[1], kWaits) << "one who lives is missing";
+        for (unsigned i = 0; i < 4; ++i) {
+            for (unsigned rank = 0; rank < kLast; ++rank) call(rank);
+        }
+        for (unsigned rank = 0; rank < kLast; ++rank) {
+            EXPECT_EQ(answers[rank], length == 8 ? kDone : FCI_ICL_ETRUNC) << rank;
+            EXPECT_EQ(data[rank], length == 8 ? in_order(before) : before[rank]);
+        }
+        for (unsigned i = 0; i < 6; ++i) {  // and of the next one all hear that it is gone
+            for (unsigned rank = 0; rank < kLast; ++rank) {
+                if (i == 0) answers[rank] = kWaits;
+                bytes[rank] = 8;
+                call(rank);
+            }
+        }
+        for (unsigned rank = 0; rank < kLast; ++rank) EXPECT_EQ(answers[rank], FCI_ICL_EPEER);
+    }
+}
+
 }  // namespace
 }  // namespace fci::group::test
