@@ -284,6 +284,8 @@ test_mp_LDADD = libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la $(G
 
 unit_tests += test_group
 test_group_SOURCES = \
+	test/unit/group/any_group_test.cc \
+	test/unit/group/board_test.cc \
 	test/unit/group/bulk.h \
 	test/unit/group/bulk_member.h \
 	test/unit/group/bulk_member_test.cc \
@@ -292,13 +294,6 @@ test_group_SOURCES = \
 	test/unit/group/bulk_root_test.cc \
 	test/unit/group/early_test.cc \
 	test/unit/group/early_wait_test.cc \
-	test/unit/group/handover_test.cc \
-	test/unit/group/hinting_test.cc \
-	test/unit/group/long_broadcast_test.cc \
-	test/unit/group/parts_test.cc \
-	test/unit/group/pieces_test.cc
-	test/unit/group/any_group_test.cc \
-	test/unit/group/board_test.cc \
 	test/unit/group/exchange_hints_test.cc \
 	test/unit/group/exchange_test.cc \
 	test/unit/group/exchanges.h \
@@ -311,12 +306,16 @@ test_group_SOURCES = \
 	test/unit/group/group_wait_test.cc \
 	test/unit/group/groups_hostile_test.cc \
 	test/unit/group/groups_test.cc \
+	test/unit/group/handover_test.cc \
+	test/unit/group/hinting_test.cc \
 	test/unit/group/levels_neighbours_test.cc \
 	test/unit/group/levels_test.cc \
+	test/unit/group/long_broadcast_test.cc \
 	test/unit/group/members.h \
 	test/unit/group/offers_test.cc \
 	test/unit/group/outstanding_test.cc \
 	test/unit/group/parts_test.cc \
+	test/unit/group/pieces_test.cc \
 	test/unit/group/steps_test.cc \
 	test/unit/mp/shortage.cc \
 	test/unit/mp/shortage.h
