@@ -15,6 +15,8 @@ namespace {
 
 constexpr int kWaits = FCI_ICL_EAGAIN;
 constexpr int kDone = FCI_ICL_DONE;
+constexpr std::uint64_t kKey = Exchanges::kKey;
+constexpr unsigned kRank = Exchanges::kRank;
 
 /// Hints of one process, as the test makes them.
 class HandMade final : public nhi::Hints {

@@ -16,6 +16,8 @@ namespace {
 
 constexpr int kWaits = FCI_ICL_EAGAIN;
 constexpr int kDone = FCI_ICL_DONE;
+constexpr std::uint64_t kKey = Exchanges::kKey;
+constexpr unsigned kRank = Exchanges::kRank;
 
 /// x -> times * x + plus: to do one after the other is associative, and no two commute.
 struct Affine {

@@ -14,14 +14,15 @@
 
 namespace fci::group::test {
 
-inline constexpr std::uint64_t kKey = 21;
-inline constexpr unsigned kRank = 10;  // of host 0
-
+/// Where nothing is to be combined.
 inline constexpr Reduction kNever{[](void*, const void*, void*) { ADD_FAILURE() << "of what?"; },
                                   nullptr};
 
 class Exchanges {
 public:
+    static constexpr std::uint64_t kKey = 21;
+    static constexpr unsigned kRank = 10;  // of host 0
+
     explicit Exchanges(unsigned count) : all(count, {.per_host = 1, .mapped = true}) {
         for (unsigned host = 0; host < count; ++host) {
             speakers_.push_back(kRank + host);
