@@ -18,7 +18,6 @@ void BulkMember::begin(nhi::PeerId root, std::uint64_t number, std::uint64_t mat
     data_ = data;
     told_ = 0;
     was_lost_ = false;
-    be_patient(0);
     (void)hints_.expect(name_, number_, data_);
 }
 
@@ -69,7 +68,6 @@ void BulkMember::arrived(const nhi::Hint& hint, std::size_t bytes) noexcept {
     has_news_ = true;
     patience_ = kPatienceFirst;
     news_at_ = 0;  // since the next turn
-    was_late_ = false;
 }
 
 void BulkMember::tell(std::size_t at, std::size_t wanted) {
@@ -125,7 +123,6 @@ void BulkMember::end(Ask& ask) noexcept {
     pulls_ = got != 0 && !pieces_.has_heard();
     patience_ = got != 0 ? kPatienceFirst : std::min(2 * patience_, kPatienceLast);
     news_at_ = 0;
-    was_late_ = false;
 }
 
 /// There may be turns in which nobody looks for hints.

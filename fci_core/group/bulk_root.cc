@@ -20,10 +20,8 @@ void BulkRoot::begin(std::uint64_t number, std::uint64_t match, std::span<const 
         member.had = 0;
         member.is_over = &member == &members_[self_];
     }
-    const Nanoseconds now = messages_.engine().device.now();
     window_ = std::max(hints_.window(), nhi::Hints::kMost);
-    sent_at_ = {now, now};
-    Wait::begin(now);
+    Wait::begin(messages_.engine().device.now());
 }
 
 int BulkRoot::advance() {
