@@ -288,6 +288,7 @@ test_group_SOURCES = \
 	test/unit/group/board_test.cc \
 	test/unit/group/bulk.h \
 	test/unit/group/bulk_member.h \
+	test/unit/group/bulk_member_lost_test.cc \
 	test/unit/group/bulk_member_test.cc \
 	test/unit/group/bulk_root.h \
 	test/unit/group/bulk_root_late_test.cc \

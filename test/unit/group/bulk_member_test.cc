@@ -81,6 +81,16 @@ TEST(BulkMember, patience__since_the_last_hint_was_seen) {
     it.asks_after(it.world.now() - kMilli, 2 * kMilli);
 }
 
+TEST(BulkMember, patience__a_hint_between_two_looks) {
+    Member it;
+    it.begin(4 * kPiece);
+    it.wait(2 * kMilli);
+    it.look();
+    EXPECT_TRUE(it.bring(0));
+    it.look(2);
+    EXPECT_EQ(it.asked(), 0u);
+}
+
 TEST(BulkMember, patience__begins_when_the_root_does) {
     Member it;
     it.begin(kPiece);
@@ -177,94 +187,26 @@ TEST(BulkMember, message__under_way_is_waited_for) {
     EXPECT_EQ(it.said(), (Words{{3 * kPiece, 0, 3 * kPiece}}));
 }
 
-TEST(BulkMember, nothing__comes_of_it) {
-    Member it;
-    it.begin(6 * kPiece);
-    for (const std::size_t piece : {0, 2, 4}) EXPECT_TRUE(it.bring(piece));
-    it.look_anew();
-    it.look_anew();
-    EXPECT_EQ(it.said().size(), 2u);
-    it.send_nothing(0, 1, it.match());
-    it.settle();
-    EXPECT_TRUE(it.bring(5));
-    it.look_anew();
-    it.answer(3 * kPiece, kPiece);
-    EXPECT_EQ(it.member->advance(), FCI_ICL_EPEER);
-    EXPECT_EQ(it.said(), Words()) << "and nobody is told";
-    EXPECT_FALSE(it.bring(1));
-}
-
-TEST(BulkMember, nothing__that_came_before_it_asked) {
+TEST(BulkMember, message__that_came_before_it_was_asked_for) {
     Member it;
     it.begin(kPiece);
-    it.send_nothing(0, 1, it.match());
-    it.settle();
+    it.answer(0, kPiece);
     it.wait(2 * kMilli);
     it.look(2);
     EXPECT_FALSE(it.member->is_busy());
-    EXPECT_EQ(it.said(), Words());
-    EXPECT_EQ(it.member->advance(), FCI_ICL_EPEER);
+    EXPECT_EQ(it.asked(), 0u);
+    it.ends();
 }
 
-TEST(BulkMember, root__has_gone) {
+TEST(BulkMember, message__of_more_than_was_asked_for_is_not_believed) {
     Member it;
     it.begin(3 * kPiece);
-    EXPECT_TRUE(it.bring(1));
-    it.look();
-    it.kill(0);
     EXPECT_TRUE(it.bring(0));
-    EXPECT_EQ(it.member->advance(), FCI_ICL_EPEER);
-    EXPECT_FALSE(it.bring(2));
-}
-
-TEST(BulkMember, root__has_gone_when_all_was_here) {
-    Member it;
-    it.begin(2 * kPiece);
-    it.kill(0);
-    it.bring(0, 2);
-    it.ends();
-}
-
-/// It was late, and its patience had grown.
-TEST(BulkMember, root__has_gone_and_another_one_begins_anew) {
-    Member it;
-    it.begin(8 * kPiece);
-    it.member->be_patient(2 * kPiece);
-    it.bring(0, 2);
-    it.look();
-    EXPECT_EQ(it.said(), (Words{{2 * kPiece, 0, 2 * kPiece}}));
-    it.wait(2 * kMilli);
-    it.look(2);
+    EXPECT_TRUE(it.bring(2));
+    it.look_anew();
+    it.look_anew();
     EXPECT_TRUE(it.member->is_busy());
-    it.answer(2 * kPiece, 0);
-    it.look();
-    it.wait(4 * kMilli);
-    it.look();
-    it.kill(0);
-    EXPECT_EQ(it.member->advance(), FCI_ICL_EPEER);
-    it.begin(8 * kPiece, 0, 2);
-    it.member->be_patient(2 * kPiece);
-    it.wait(2 * kMilli);
-    it.look();
-    EXPECT_FALSE(it.member->is_busy()) << "at the first look";
-    it.look();
-    EXPECT_EQ(it.said(), (Words{{0, 8 * kPiece, 0}}));
-    it.bring(0, 2);
-    it.look();
-    EXPECT_EQ(it.said(), (Words{{2 * kPiece, 0, 2 * kPiece}}));
-    it.answer(0, 8 * kPiece);
-    it.ends();
-}
-
-TEST(BulkMember, root__dies_with_a_message_under_way) {
-    Member it;
-    it.begin(kPiece);
-    it.wait(2 * kMilli);
-    it.look(2);
-    EXPECT_TRUE(it.member->is_busy());
-    it.kill(0);
-    it.settle();
-    EXPECT_TRUE(it.member->is_over());
+    it.answer(kPiece, kPiece + 1);
     EXPECT_EQ(it.member->advance(), FCI_ICL_EPEER);
 }
 

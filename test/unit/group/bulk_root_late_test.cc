@@ -182,5 +182,18 @@ TEST(BulkRoot, lossy__not_for_one_that_was_late_or_hears_twice) {
     }
 }
 
+TEST(BulkRoot, lossy__for_one_that_nobody_had_to_wait_for) {
+    Root it(2, 0);
+    for (unsigned i = 0; i < 3; ++i) {
+        it.begin(kOne);
+        (void)it.look();
+        it.wait(kShut);
+        for (unsigned looks = 0; looks < 3; ++looks) (void)it.look();
+        it.has(1, kOne, 0);
+        EXPECT_EQ(it.root.advance(), FCI_ICL_DONE);
+    }
+    EXPECT_TRUE(it.root.is_lossy()) << "all was sent";
+}
+
 }  // namespace
 }  // namespace fci::group

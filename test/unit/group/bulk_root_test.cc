@@ -198,6 +198,16 @@ TEST(BulkRoot, death__of_one_that_has_all_is_none) {
     EXPECT_EQ(it.root.advance(), FCI_ICL_DONE);
 }
 
+TEST(BulkRoot, death__of_one_that_has_asked) {
+    Root it(2);
+    it.begin(kOne);
+    (void)it.look();
+    it.asks(1, 0, kPiece);
+    it.kill(1);
+    EXPECT_EQ(it.root.advance(), FCI_ICL_EPEER);
+    EXPECT_EQ(it.counters(0).hints_repaired, 0u);
+}
+
 TEST(BulkRoot, refused__by_one_is_not_waited_for) {
     Root it(3);
     it.begin(2 * kOne);
