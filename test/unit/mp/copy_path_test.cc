@@ -289,3 +289,57 @@ TEST(copy_path, choose__classes_are_powers_of_two_from_32_KiB_to_32_MiB) {
     EXPECT_TRUE(knows(32 << 20, 1 << 30));
     EXPECT_TRUE(knows((1 << 30) + 1, 1 << 30));
 }
+
+// Four messages alone make a trial, and after 64 times as many the path is tried again; where it
+// was far worse than the best, after 256 times as many.
+TEST(copy_path, choose__each_trial_takes_four_messages_and_comes_again_in_time) {
+    for (const Nanoseconds worse : {190'000, 210'000}) {
+        Traffic traffic;
+        const Costs costs{100'000, worse, worse};
+        const auto all_are = [&](unsigned messages, Path path) {
+            const Tally tally = traffic.run(100'000, messages, costs);
+            EXPECT_EQ(path == Path::ring ? tally.ring : path == Path::pull ? tally.pull
+                                                                          : tally.shared,
+                      messages);
+        };
+        all_are(4, Path::pull);
+        all_are(4, Path::shared);
+        all_are(4 + 248, Path::ring);
+        all_are(4, Path::pull);
+        all_are(4, Path::shared);
+        const unsigned pause = worse > 200'000 ? 4 * 256 : 256;
+        all_are(pause - 4, Path::ring);
+        all_are(4, Path::pull);
+        all_are(4, Path::shared);
+    }
+}
+
+namespace {
+
+/// How many messages of a trial go before the next one begins, of which the first `ended` end and
+/// say nothing.
+unsigned length_of_trial(std::uint64_t bytes, unsigned ended) {
+    CopyPath path;
+    const Path first = path.choose(bytes, true);
+    Nanoseconds now = 1;
+    unsigned messages = 0;
+    for (Path next = first; next == first && messages < 10'000; next = path.choose(bytes, true)) {
+        const std::uint32_t number = path.begin(next);
+        if (messages++ < ended) {
+            path.end({next, bytes, bytes, number, now, now + 10, false});
+            now += 20;
+        }
+    }
+    return messages;
+}
+
+}  // namespace
+
+TEST(copy_path, choose__a_trial_that_says_nothing_has_an_end) {
+    EXPECT_EQ(length_of_trial(100'000, 0), 128u);
+    EXPECT_EQ(length_of_trial(100'000, 10'000), 128u);
+    EXPECT_EQ(length_of_trial(1 << 20, 1), 1u + 64) << "so much follows the first that ended";
+    EXPECT_EQ(length_of_trial(1 << 20, 10'000), 1u + 64);
+    EXPECT_EQ(length_of_trial(64 << 20, 1), 1u + 16) << "some, however long";
+    EXPECT_EQ(length_of_trial(64 << 20, 10'000), 1u + 16);
+}

@@ -188,6 +188,22 @@ TEST(rendezvous, taken__ends_a_send_that_was_announced) {
     EXPECT_FALSE(f.gave_up());
 }
 
+// A short message may use up an offer by which both sides would have copied a long one.
+TEST(rendezvous, claim__of_an_offer_that_a_short_message_used_up_is_free_again) {
+    Limits limits = small_limits();
+    limits.copy = CopyPath::Policy::shared;
+    Pair p(kEnhancedMixed, {.mapped = true, .kernel_copy = true}, limits);
+    p.attach();
+    auto little = pattern(8);
+    std::vector<std::byte> to(kBytes);
+    p.receive(1, 7, to, 1);
+    EXPECT_EQ(p.ends[1]->engine().counters.receives_offered, 1u);
+    p.send(0, 0, 7, little, 2);
+    p.settle();
+    EXPECT_EQ(p.recorder.outcomes[1].length, 8u);
+    EXPECT_EQ(p.ends[1]->engine().peers[p.there[1]].claims.take(), 0);
+}
+
 // Room for the claim words of 63 messages; who finds none is copied by its receiver alone.
 TEST(rendezvous, choose_path__without_a_claim_word_the_receiver_copies_alone) {
     Limits limits = Forger::limits();
