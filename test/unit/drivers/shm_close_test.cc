@@ -308,9 +308,7 @@ Nanoseconds closing_lasts(const Steps& steps, bool lives) {
 }
 
 TEST_F(ShmClose, close__does_not_wait_for_ever_for_a_copy) {
-    const Nanoseconds lasted = closing_lasts(steps, true);
-    EXPECT_GE(lasted, 1'000'000'000);
-    EXPECT_LT(lasted, 1'100'000'000);
+    EXPECT_EQ(closing_lasts(steps, true), 1'000'000'000);
 }
 
 TEST_F(ShmClose, close__does_not_wait_for_a_copy_of_the_dead) {

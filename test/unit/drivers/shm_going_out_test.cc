@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <cerrno>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -53,8 +54,10 @@ TEST_F(ShmGoingOut, patience__of_a_place_that_was_given_and_of_one_that_was_type
         Caller f(tuning);
         if (typed) f.card.incarnation = 0;
         const Nanoseconds patience = typed ? tuning.patience_typed : tuning.patience_given;
+        const std::size_t descriptors = open_descriptors();
         f.self.meet(f.card);
         const Nanoseconds took = f.lost_after(kSecond);
+        EXPECT_EQ(open_descriptors(), descriptors);
         EXPECT_GE(took, patience);
         EXPECT_LE(took, patience + kPauseMost + kMs);
         ASSERT_EQ(f.self.lost.size(), 1u);
@@ -139,6 +142,32 @@ TEST_F(ShmGoingOut, hello__says_how_often_its_sender_came_in_vain) {
         EXPECT_EQ(hello.expects, host.card.incarnation);
         EXPECT_EQ(received.file_count, 0u);
     }
+    EXPECT_TRUE(f.self.lost.empty());
+}
+
+// Whoever lets a meeting go says so; without that word it would have died.
+TEST_F(ShmGoingOut, shortage__lets_a_meeting_go_and_begins_it_again) {
+    OddHost host;
+    Caller f;
+    f.self.meet(host.card);
+    const host::Descriptor link = host.accept();
+    Received received;
+    ASSERT_EQ(hear(link, &received), Kind::hello);
+    calls.fail = [] { return ENOBUFS; };
+    ASSERT_TRUE(say(link, make_word(Kind::welcome)));
+    f.self.turn();
+    EXPECT_EQ(hear(link, &received), Kind::bye);
+    EXPECT_TRUE(is_hung_up(link.get()));
+    calls.fail = {};
+    host::Descriptor next;
+    for (unsigned i = 0; !next && i < 1000; ++i, f.clock.time += kMs / 10) {
+        f.self.turn();
+        next = host.accept();
+    }
+    ASSERT_EQ(hear(next, &received), Kind::hello);
+    Hello hello;
+    std::memcpy(&hello, received.bytes.data(), sizeof hello);
+    EXPECT_EQ(hello.tries, 1u);
     EXPECT_TRUE(f.self.lost.empty());
 }
 

@@ -158,6 +158,34 @@ TEST_F(ShmTurn, timer__for_who_is_to_be_tried_again) {
     EXPECT_EQ(clock.rings_at, kNever);
 }
 
+// It has come by itself meanwhile, so nobody is to be called any more.
+TEST_F(ShmTurn, timer__for_one_who_is_awaited_ends_when_he_has_come) {
+    OddHost host;
+    const Nanoseconds asked = clock.time += kMs;
+    self.meet(host.card);
+    {
+        const host::Descriptor link = host.accept();
+        ASSERT_TRUE(say(link, make_word(Kind::crossed)));
+        act();
+    }
+    EXPECT_EQ(clock.rings_at, asked + 500 * kMs);
+    const host::Descriptor guest = connect_to(self.device->card());
+    const Shown shown(host.card);
+    ASSERT_TRUE(say(guest, shown.hello));
+    act();
+    ASSERT_TRUE(say(guest, shown.hello, shown.files()));
+    act();
+    ASSERT_TRUE(say(guest, make_word(Kind::met)));
+    act();
+    ASSERT_EQ(self.attached.size(), 1u);
+    act();
+    EXPECT_EQ(clock.rings_at, kNever);
+    clock.time += 1000 * kMs;
+    act();
+    EXPECT_FALSE(host.accept());
+    EXPECT_EQ(self.device->network().idle_poll_every(), 128u);
+}
+
 TEST_F(ShmTurn, timer__for_a_look_at_those_who_do_not_answer) {
     OddHost host;
     const Nanoseconds asked = clock.time += kMs;
