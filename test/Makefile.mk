@@ -186,7 +186,9 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tcp_device_test.cc \
 	test/unit/drivers/tcp_burst_test.cc \
 	test/unit/drivers/tcp_connection_test.cc \
+	test/unit/drivers/tcp_connection_data_test.cc \
 	test/unit/drivers/tcp_connection_in_test.cc \
+	test/unit/drivers/tcp_connection_out.h \
 	test/unit/drivers/tcp_connection_out_test.cc \
 	test/unit/drivers/tcp_connections.h \
 	test/unit/drivers/tcp_connections_test.cc \

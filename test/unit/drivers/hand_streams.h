@@ -39,7 +39,8 @@ struct HandStreams : NoStreams {
         bool is_open = true, is_tuned = false, is_corked = false, lingered = false;
         bool is_ended = false, is_ended_wholly = false;
         int tells_from = 1;
-        unsigned receives = 0, sends = 0, corks = 0;
+        unsigned receives = 0, sends = 0, corks = 0, tells = 0, signs = 0, watches = 0;
+        bool was_corked = false;  // when something was sent last
         bool is_watched = false;
         Event name{};
         unsigned interests = 0;
@@ -79,6 +80,7 @@ struct HandStreams : NoStreams {
         One& one = at(stream);
         ++one.sends;
         one.lingered = lingers;
+        one.was_corked = one.is_corked;
         one.ranges.push_back(ranges.size());
         const std::size_t wanted = std::min(bytes_in(ranges), one.room);
         if (wanted == 0) return -one.refusal;
@@ -109,9 +111,13 @@ struct HandStreams : NoStreams {
         at(stream).is_corked = on;
         ++at(stream).corks;
     }
-    void tell_from(int stream, int bytes) noexcept override { at(stream).tells_from = bytes; }
+    void tell_from(int stream, int bytes) noexcept override {
+        at(stream).tells_from = bytes;
+        ++at(stream).tells;
+    }
     std::size_t under_way(int stream) noexcept override { return at(stream).under_way; }
     bool sign(int stream, Pulse::Sign* sign) noexcept override {
+        ++at(stream).signs;
         *sign = at(stream).sign;
         return at(stream).has_sign;
     }
@@ -139,6 +145,7 @@ struct HandStreams : NoStreams {
         }
         One& one = at(stream);
         one.is_watched = true;
+        ++one.watches;
         one.name = {source, detail};
         one.interests = interests;
     }

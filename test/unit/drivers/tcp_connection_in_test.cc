@@ -56,6 +56,17 @@ TEST_F(TcpConnectionIn, read__counts_what_came) {
     EXPECT_EQ(buffer.filled, 100u);
 }
 
+TEST_F(TcpConnectionIn, read__counts_what_had_to_be_copied) {
+    buffer.is_expecting = false;
+    bring_data(1000, 60);
+    EXPECT_EQ(connection.read(), Reading::some);
+    EXPECT_EQ(counters.staged_bytes, 60u);
+    bring(940);
+    EXPECT_EQ(connection.read(), Reading::some);
+    EXPECT_EQ(counters.staged_bytes, 60u);
+    EXPECT_EQ(counters.direct_bytes, 940u);
+}
+
 TEST_F(TcpConnectionIn, read__no_more_than_a_mebibyte_in_one_turn) {
     bring_data(3'000'000, 2'900'000);
     EXPECT_EQ(connection.read(), Reading::some);
@@ -183,6 +194,7 @@ TEST_F(TcpConnectionIn, set_quiet__where_little_is_to_come) {
     bring_head(FrameKind::transfer);
     (void)connection.read();
     EXPECT_EQ(stream.tells_from, 1);
+    EXPECT_EQ(stream.tells, 4u) << "a call for each change";
 }
 
 /// While more than a little is to come; and exactly so long.

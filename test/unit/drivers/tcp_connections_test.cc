@@ -53,6 +53,7 @@ TEST_F(TcpConnections, write__what_is_refused_is_watched_until_it_has_gone) {
     write(1);
     connections.flush(system.time);
     EXPECT_EQ(stream(1).interests, Streams::kIn | Streams::kOut);
+    EXPECT_EQ(stream(1).watches, 2u) << "once for that";
     EXPECT_FALSE(connections.is_idle());
     write(2);
     stream(1).room = SIZE_MAX;
@@ -146,6 +147,15 @@ TEST_F(TcpConnections, tend__is_not_due_where_all_has_arrived) {
     connections.close();
     EXPECT_EQ(connections.due(), 0);
     EXPECT_FALSE(stream(1).is_open);
+}
+
+/// Whoever writes to the one and the other all the time puts no look off.
+TEST_F(TcpConnections, due__is_not_moved_by_another_write) {
+    const Nanoseconds began = system.time;
+    write(1);
+    system.time += 400 * kMs;
+    write(2);
+    EXPECT_EQ(connections.due(), began + 500 * kMs);
 }
 
 // --- in ---

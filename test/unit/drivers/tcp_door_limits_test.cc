@@ -47,6 +47,16 @@ TEST_F(TcpDoor, answer__lets_in_a_few_at_a_time) {
     EXPECT_EQ(system.at(2).interests, Streams::kIn);
 }
 
+/// A process may have closed its standard input.
+TEST_F(TcpDoor, answer__number_0_is_a_stream_like_any_other) {
+    system.last = -1;
+    knock(2);
+    door.answer(now());
+    EXPECT_EQ(here(), 2u);
+    EXPECT_EQ(system.accepts, 3u) << "until nobody is left";
+    EXPECT_TRUE(system.at(0).is_watched);
+}
+
 TEST_F(TcpDoor, answer__when_full_sends_nobody_away_who_has_just_come) {
     fill(most);
     EXPECT_TRUE(system.door_is_open);

@@ -113,6 +113,7 @@ TEST_F(TcpFarewell, goodbye__a_silent_host_is_given_up_as_ever) {
     system.meanwhile = [&] { stream(2).sign = {true, system.time - began}; };
     const Nanoseconds took = say_goodbye();
     EXPECT_EQ(took, 10 * kSecond);
+    EXPECT_EQ(stream(2).signs, 20u);
 }
 
 /// Where the user bears more, so does this.

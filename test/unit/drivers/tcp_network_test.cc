@@ -281,7 +281,7 @@ TEST_F(TcpNetwork, memory__grows_with_each_connection) {
     EXPECT_EQ(after.fixed, before.fixed);
 }
 
-TEST(tcp_device_by_hand, open__with_blocks_that_can_be) {
+TEST(tcp_device_blocks, open__with_blocks_that_can_be) {
     const auto opened = [](std::uint64_t block) {
         ddi::Settings wanted = hand_settings();
         wanted.block_bytes = block;
