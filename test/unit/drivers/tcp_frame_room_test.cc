@@ -77,6 +77,19 @@ TEST_F(FrameRoom, room__where_data_are_expected_is_the_heads_and_no_more) {
     EXPECT_EQ(staged(), kDataHeads);
 }
 
+TEST_F(FrameRoom, room__of_few_parts_and_of_many) {
+    give_head(FrameKind::transfer, 1);
+    EXPECT_EQ(staged(), sizeof(PartHead));
+    give_part(0, 0);
+    EXPECT_EQ(memory.transfers, 1u);
+    give_head(FrameKind::transfer, 4);
+    for (std::uint64_t i = 4; i != 0; --i) {
+        EXPECT_EQ(staged(), i * sizeof(PartHead));
+        give_part(8, 0);
+    }
+    EXPECT_EQ(memory.transfers, 2u);
+}
+
 TEST_F(FrameRoom, room__of_a_request_is_what_differs_and_its_data) {
     Stream stream;
     const RequestHead told{FrameKind::request, 5, RequestHead::kLineMoves, 0, 100};
@@ -208,6 +221,24 @@ TEST_F(FrameRoom, coming__and_missing_of_data) {
     EXPECT_EQ(decoder.missing(), 0u);
     EXPECT_EQ(buffer.filled, 1000u);
     EXPECT_EQ(memory.transfers, 0u) << "it raises nothing";
+}
+
+/// They wait here until it is asked again, or more comes.
+TEST_F(FrameRoom, room__behind_data_that_were_early_goes_on_where_those_end) {
+    buffer.is_expecting = false;
+    buffer.is_unknown = true;
+    Stream stream;
+    data(&stream, {7, 0, 1000}, 0);
+    stream.resize(stream.size() + 50, std::byte{2});
+    give(stream);
+    buffer.is_unknown = false;
+    EXPECT_EQ(direct(), 0u);
+    give_bytes(10);
+    EXPECT_EQ(direct(), 940u);
+    give_bytes(940);
+    EXPECT_EQ(buffer.filled, 1000u);
+    EXPECT_EQ(std::count(buffer.bytes.begin(), buffer.bytes.begin() + 50, std::byte{2}), 50);
+    EXPECT_EQ(std::ranges::count(buffer.bytes, std::byte{1}), 950);
 }
 
 TEST_F(FrameRoom, data__that_belong_nowhere_when_they_are_there) {
