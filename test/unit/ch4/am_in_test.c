@@ -95,7 +95,6 @@ static void open_landing(void) {
 }
 
 static void close_landing(void) {
-    free(MPIDIG_REQUEST(seen.gives, req));
     let_go(seen.gives);
     close_job();
 }

@@ -52,6 +52,7 @@ void reset_upper(int rank, int size) {
     MPIR_Process.node_root_map = roots;
     MPIR_Process.do_error_checks = 1;
     reset_requests();
+    free_cells();
     int world;
     (void)MPIDIU_new_avt(size, &world);
     MPIDI_global.avt_mgr.av_table0 = MPIDIU_get_av_table(0);

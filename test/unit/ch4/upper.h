@@ -24,6 +24,7 @@ extern struct upper upper;
 
 /* Of a job that has `size` ranks; nothing of what came before is left. */
 void reset_upper(int rank, int size);
+void free_cells(void); /* of active messages */
 void note(const char* format, ...) __attribute__((format(printf, 1, 2)));
 /* The calls since the last look. */
 const char* notes(void);
