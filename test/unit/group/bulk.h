@@ -22,7 +22,7 @@ namespace fci::group::test {
 using Bytes = std::vector<std::byte>;
 using mp::test::pattern;
 
-inline constexpr std::uint64_t kName = 77, kKey = 5;  // of hints, and of the group
+inline constexpr std::uint64_t kName = 77, kGroupKey = 5;  // of hints, and of the group
 inline constexpr std::size_t kPiece = nhi::Hints::kPieceMost, kOne = nhi::Hints::kMost;
 
 class HandHints final : public nhi::Hints {

@@ -21,9 +21,9 @@ inline const std::vector<std::uint32_t> kHosts{1, 2, 3};
 struct Member : Ends {
     Member() : Ends(3) {
         member = std::make_unique<BulkMember>(messages(1), hints(1),
-                                              nhi::HintMember{{kName, {}}, 1, kHosts}, kKey);
+                                              nhi::HintMember{{kName, {}}, 1, kHosts}, kGroupKey);
     }
-    [[nodiscard]] std::uint64_t match() const { return match_of(kKey, number, true); }
+    [[nodiscard]] std::uint64_t match() const { return match_of(kGroupKey, number, true); }
     void begin(std::size_t bytes, std::uint64_t its_number = 0, unsigned its_root = 0) {
         number = its_number != 0 ? its_number : number + 1;
         root = its_root;
@@ -63,7 +63,7 @@ struct Member : Ends {
         Words all;
         for (const auto& [from, note] : notes(root)) {
             EXPECT_EQ(from, 1u);
-            EXPECT_EQ(note.key, kKey);
+            EXPECT_EQ(note.key, kGroupKey);
             EXPECT_EQ(note.said.number, number);
             all.emplace_back(note.said.at, note.said.wanted, note.said.heard);
         }

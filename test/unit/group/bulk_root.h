@@ -19,7 +19,7 @@ struct Root : Ends {
         : Ends(ends), root(messages(0), hints(0), kName, peers(0), 0) {
         hints(0).room = room;
     }
-    [[nodiscard]] std::uint64_t match() const { return match_of(kKey, number, true); }
+    [[nodiscard]] std::uint64_t match() const { return match_of(kGroupKey, number, true); }
     void begin(std::size_t bytes, std::uint64_t its_number = 0) {
         number = its_number != 0 ? its_number : number + 1;
         data = pattern(bytes, static_cast<unsigned>(number));

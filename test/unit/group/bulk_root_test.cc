@@ -212,7 +212,7 @@ TEST(BulkRoot, refused__by_one_is_not_waited_for) {
     Root it(3);
     it.begin(2 * kOne);
     (void)it.look();
-    it.send_nothing(1, 0, match_of(test::kKey, it.number + 1, true));
+    it.send_nothing(1, 0, match_of(test::kGroupKey, it.number + 1, true));
     it.settle();
     EXPECT_FALSE(it.root.is_over()) << "of another one";
     it.send_nothing(1, 0, it.match());

@@ -47,7 +47,7 @@ struct Chain : test::Ends {
     }
     /// The last of the chain says that nobody had a hint of that one.
     void unheard(std::uint64_t its_number, Hears hears = Hears::formerly) {
-        hinting.hear(peers(0)[2], {test::kKey, {}, 0, its_number, 0, {}, 0, hears, {}});
+        hinting.hear(peers(0)[2], {test::kGroupKey, {}, 0, its_number, 0, {}, 0, hears, {}});
     }
     [[nodiscard]] std::uint64_t off() { return counters(0).hints_off; }
     bool bring(std::uint64_t its_number) {
@@ -59,8 +59,8 @@ struct Chain : test::Ends {
         return std::exchange(notes(end), {});
     }
 
-    Hinting hinting{messages(0), test::kKey, &hints(0), kThree};
-    Exchange exchange{messages(0), test::kKey};
+    Hinting hinting{messages(0), test::kGroupKey, &hints(0), kThree};
+    Exchange exchange{messages(0), test::kGroupKey};
     std::uint64_t number = 0;
 };
 
@@ -68,7 +68,8 @@ TEST(Hinting, offer__where_hints_can_be_had) {
     test::Ends it(1);
     const auto offered = [&](nhi::Hints* hints, std::size_t hosts, unsigned draws, bool first) {
         it.hints(0).draws = draws;
-        const Hinting hinting(it.messages(0), test::kKey, hints, std::vector<std::uint32_t>(hosts));
+        const Hinting hinting(it.messages(0), test::kGroupKey, hints,
+                              std::vector<std::uint32_t>(hosts));
         return hinting.offer(first);
     };
     test::HandHints* const hints = &it.hints(0);
@@ -87,7 +88,7 @@ TEST(Hinting, offer__where_hints_can_be_had) {
 TEST(Hinting, open__with_what_all_could_have) {
     test::Ends it(1);
     const auto opened = [&](std::uint64_t name, bool speaks) {
-        Hinting hinting(it.messages(0), test::kKey, &it.hints(0), kThree);
+        Hinting hinting(it.messages(0), test::kGroupKey, &it.hints(0), kThree);
         hinting.open({{name, {}}, {kBulk, {}}}, speaks, 2);
         return hinting.works();
     };
@@ -104,7 +105,7 @@ TEST(Hinting, open__with_what_all_could_have) {
 TEST(Hinting, long_ones__have_a_group_of_hints_of_their_own) {
     Chain it;
     const Parts parts({1, 2, 3});
-    const auto made = it.hinting.make_long(parts, {it.peers(0), 0, test::kKey, 0});
+    const auto made = it.hinting.make_long(parts, {it.peers(0), 0, test::kGroupKey, 0});
     ASSERT_EQ(it.hints(0).joined.size(), 2u);
     EXPECT_EQ(it.hints(0).joined[1].group.name, kBulk);
     EXPECT_EQ(it.hints(0).joined[1].rank, 0u);
@@ -157,7 +158,7 @@ TEST(Hinting, late__is_asked_for) {
     EXPECT_EQ(it.counters(0).hints_asked, 1u);
     const auto heard = it.heard(1);
     ASSERT_EQ(heard.size(), 1u);
-    EXPECT_EQ(heard[0].note.key, test::kKey);
+    EXPECT_EQ(heard[0].note.key, test::kGroupKey);
     EXPECT_EQ(heard[0].note.lacked, 1u);
     EXPECT_EQ(heard[0].note.unheard, 0u);
     it.hear({1, Hears::lately, 1});
@@ -172,10 +173,10 @@ TEST(Hinting, late__is_asked_for) {
 TEST(Hinting, lacked__by_the_next_one_and_for_a_while_nothing_lingers) {
     Chain it;
     it.tell(2);
-    it.hinting.hear(it.peers(0)[1], {test::kKey, {}, 0, 0, 2, {}, 0, {}, {}});
+    it.hinting.hear(it.peers(0)[1], {test::kGroupKey, {}, 0, 0, 2, {}, 0, {}, {}});
     const auto heard = it.heard(1);
     ASSERT_EQ(heard.size(), 1u) << "whatever goes there pushes what lingers";
-    EXPECT_EQ(heard[0].note.key, test::kKey);
+    EXPECT_EQ(heard[0].note.key, test::kGroupKey);
     EXPECT_EQ(heard[0].note.lacked, 2u);
     EXPECT_EQ(heard[0].note.unheard, 2u) << "it is an answer";
     for (unsigned i = 0; i < 64; ++i) {
@@ -195,7 +196,7 @@ TEST(Hinting, closed__what_is_lacked_is_here_no_more) {
     it.begin();
     it.hinting.close();
     EXPECT_FALSE(it.bring(1));
-    it.hinting.hear(it.peers(0)[1], {test::kKey, {}, 0, 0, 1, {}, 0, {}, {}});
+    it.hinting.hear(it.peers(0)[1], {test::kGroupKey, {}, 0, 0, 1, {}, 0, {}, {}});
     EXPECT_TRUE(it.heard(1).empty());
 }
 
@@ -205,7 +206,7 @@ TEST(Hinting, last_of_a_chain__tells_the_root_that_nobody_had_it) {
     it.hear({0, Hears::formerly, 0}, root);
     const auto heard = it.heard(2);
     ASSERT_EQ(heard.size(), 1u);
-    EXPECT_EQ(heard[0].note.key, test::kKey);
+    EXPECT_EQ(heard[0].note.key, test::kGroupKey);
     EXPECT_EQ(heard[0].note.unheard, 1u);
     EXPECT_EQ(heard[0].note.lacked, 0u);
     EXPECT_EQ(heard[0].note.hears, Hears::formerly);
@@ -358,7 +359,7 @@ TEST(Hinting, lossy__long_ones_go_another_way_for_ten_seconds) {
     EXPECT_NE(it.hinting.window(100'000), 0u) << "that is for the root to know";
     const auto heard = it.heard(1);
     ASSERT_EQ(heard.size(), 1u);
-    EXPECT_EQ(heard[0].note.key, test::kKey);
+    EXPECT_EQ(heard[0].note.key, test::kGroupKey);
     EXPECT_EQ(heard[0].note.is_lossy, 1u);
     EXPECT_EQ(it.off(), 0u);
     it.hinting.hear(it.peers(0)[1], heard[0].note);
@@ -382,7 +383,7 @@ TEST(Hinting, lossy__long_ones_go_another_way_for_ten_seconds) {
 TEST(Hinting, long_one__refused_without_a_group) {
     Chain it;
     it.hinting.refuse_long(it.peers(0)[1], 9);
-    const auto message = it.take(1, 0, match_of(test::kKey, 9, true));
+    const auto message = it.take(1, 0, match_of(test::kGroupKey, 9, true));
     ASSERT_TRUE(message.has_value());
     EXPECT_TRUE(message->is_nothing);
 }

@@ -13,7 +13,7 @@ namespace fci::group {
 namespace {
 
 using test::Bytes;
-using test::kKey;
+using test::kGroupKey;
 using test::kOne;
 using test::kPiece;
 
@@ -30,9 +30,9 @@ struct Job : test::Ends {
         for (unsigned rank = 0; rank < hosts.size(); ++rank) {
             const nhi::HintMember member{
                 {test::kName, {}}, static_cast<std::uint16_t>(parts.of[rank]), hosts};
-            all.push_back(std::make_unique<LongBroadcast>(messages(rank), hints(rank), member, kKey,
-                                                          parts,
-                                                          Members{peers(rank), rank, kKey, 0}));
+            all.push_back(
+                std::make_unique<LongBroadcast>(messages(rank), hints(rank), member, kGroupKey,
+                                                parts, Members{peers(rank), rank, kGroupKey, 0}));
             tell(rank, *all[rank]);
         }
     }
@@ -259,7 +259,7 @@ TEST(LongBroadcast, refused__one_who_asks_for_it_late_hears_that_there_is_nothin
     it.refuse(0);
     it.run(10);
     for (const std::uint64_t asked : {it.number - 1, it.number, it.number + 1}) {
-        const std::uint64_t match = match_of(kKey, asked, true);
+        const std::uint64_t match = match_of(kGroupKey, asked, true);
         it.at(0).hear(it.peers(0)[2], {asked, 0, 0, 0});
         EXPECT_FALSE(it.take(2, 0, match).has_value()) << "nothing is wanted";
         it.at(1).hear(it.peers(1)[2], {asked, 0, kPiece, 0});
@@ -333,7 +333,7 @@ TEST(LongBroadcast, busy__while_what_was_asked_for_is_read) {
     it.at(0).hear(it.peers(0)[1], {it.number, 0, kBytes, 0});
     EXPECT_EQ(it.look(0), kAgain);
     EXPECT_TRUE(it.at(0).is_busy());
-    EXPECT_TRUE(it.take(1, 0, match_of(kKey, it.number, true)).has_value());
+    EXPECT_TRUE(it.take(1, 0, match_of(kGroupKey, it.number, true)).has_value());
     EXPECT_FALSE(it.at(0).is_busy());
 }
 
