@@ -176,6 +176,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/shm_process_test.cc \
 	test/unit/drivers/shm_refused_test.cc \
 	test/unit/drivers/shm_region_test.cc \
+	test/unit/drivers/shm_socket_test.cc \
 	test/unit/drivers/shm_store_test.cc \
 	test/unit/drivers/shm_turn_test.cc \
 	test/unit/drivers/shm_wake_test.cc \
