@@ -137,6 +137,29 @@ TEST(ShmDoor, connect__to_one_who_reads_and_does_not_answer) {
         << self.lost[0].reason;
 }
 
+// What it owes after its first answer has a limit of its own.
+TEST(ShmDoor, connect__to_one_who_answers_once_and_then_no_more) {
+    OddHost host;
+    HandClock clock;
+    Party self(party_settings(), {.answer_limit = 100 * kMs, .clock = &clock});
+    const auto is_lost_within = [&](Nanoseconds time) {
+        for (const Nanoseconds end = clock.time + time; clock.time < end; clock.time += kMs) {
+            self.turn();
+        }
+        return !self.lost.empty();
+    };
+    self.meet(host.card);
+    const host::Descriptor link = host.accept();
+    Received received;
+    ASSERT_EQ(hear(link, &received), Kind::hello);
+    EXPECT_FALSE(is_lost_within(90 * kMs));
+    ASSERT_TRUE(say(link, make_word(Kind::welcome)));
+    self.turn();
+    ASSERT_EQ(hear(link, &received), Kind::hello);
+    EXPECT_FALSE(is_lost_within(95 * kMs));
+    EXPECT_TRUE(is_lost_within(60 * kMs));
+}
+
 // It has been let go in the middle of the handshake; whoever let it go still lives.
 TEST(ShmDoor, connect__comes_again_when_it_was_sent_away) {
     OddHost host;

@@ -142,6 +142,17 @@ TEST_F(Handshake, check_hello__card_without_a_port_or_another_record) {
     EXPECT_EQ(check(), Objection::malformed);
 }
 
+TEST_F(Handshake, read_prologue__wants_all_of_it_and_no_other_length) {
+    Word word = make_word(Kind::bye);
+    Prologue prologue{};
+    EXPECT_TRUE(read_prologue(&word, sizeof word, &prologue));
+    EXPECT_EQ(prologue.kind, Kind::bye);
+    EXPECT_FALSE(read_prologue(&word, sizeof word - 1, &prologue));
+    EXPECT_FALSE(read_prologue(&word, sizeof word + 1, &prologue));
+    word.prologue.bytes = sizeof word - 1;
+    EXPECT_FALSE(read_prologue(&word, sizeof word - 1, &prologue));
+}
+
 TEST_F(Handshake, check_hello__longer_than_it_is) {
     std::vector<std::byte> longer(sizeof hello + 8);
     hello.prologue.bytes = static_cast<std::uint16_t>(longer.size());

@@ -176,6 +176,29 @@ TEST_F(ShmInterfaceTest, transfer__of_several_parts_is_all_or_nothing) {
     EXPECT_EQ(shown.block.data()[0], std::byte{0});
 }
 
+// What the process says of itself to all who write to it, and who is told nothing.
+TEST_F(ShmInterfaceTest, header__says_who_it_is_and_whether_writers_need_fences) {
+    const bool needs_fences = network().ordering() == nhi::Ordering::by_all;
+    EXPECT_EQ(own().senders_fence, needs_fences ? 1u : 0u);
+    EXPECT_EQ(own().magic, kSharedHeaderMagic);
+    EXPECT_EQ(own().incarnation, self.device->card().incarnation);
+    EXPECT_EQ(own().header_bytes, sizeof(SharedHeader));
+    EXPECT_EQ(own().copying, 0u);
+}
+
+TEST_F(ShmInterfaceTest, card_of__those_that_are_known) {
+    EXPECT_EQ(self.device->peers(), 2u);
+    EXPECT_EQ(self.device->card_of(id)->incarnation, host.card.incarnation);
+    EXPECT_EQ(self.device->card_of(2), nullptr);
+    EXPECT_TRUE(self.device->block(2).empty());
+    EXPECT_EQ(self.device->block(id).size(), party_settings().block_bytes);
+    EXPECT_EQ(self.device->sizes(2), 0u);
+    EXPECT_EQ(self.device->about(2).rank, -1);
+    EXPECT_EQ(self.device->about(id).pid, static_cast<std::uint32_t>(getpid()));
+    EXPECT_LT(self.device->memory().fixed, 1u << 20);
+    EXPECT_GE(self.device->memory().fixed, 4096u) << "a page of its own for the guard";
+}
+
 TEST_F(ShmInterfaceTest, memory__of_what_was_provided) {
     if (!Region::provides()) GTEST_SKIP() << "needs Linux 5.14";
     const MemoryUse before = self.device->memory();
