@@ -197,6 +197,38 @@ TEST_F(ShmTurn, timer__for_a_look_at_those_who_do_not_answer) {
     EXPECT_EQ(clock.rings_at, asked + 2 * quarter);
 }
 
+TEST_F(ShmTurn, poll__tells_how_much_was_done) {
+    OddHost host;
+    act();
+    self.meet(host.card);
+    nhi::NetworkInterface& network = self.device->network();
+    EXPECT_EQ(network.poll(clock.time), 0u);
+    const host::Descriptor link = host.accept();
+    ASSERT_TRUE(say(link, make_word(Kind::crossed)));
+    EXPECT_EQ(network.poll(clock.time), 1u) << "a record";
+    EXPECT_EQ(network.poll(clock.time), 0u);
+    clock.time = clock.rings_at;
+    EXPECT_EQ(network.poll(clock.time), 1u) << "it was tried again";
+    EXPECT_TRUE(host.accept());
+}
+
+// Who is woken by something else is still to be called by the next writer.
+TEST_F(ShmTurn, sleep__that_an_arrival_ends_begins_no_cycle) {
+    nhi::NetworkInterface& network = self.device->network();
+    ASSERT_EQ(network.configure_event(0, {.flag = false, .interrupt = true}), Status::ok);
+    const auto& own = *reinterpret_cast<const SharedHeader*>(
+        self.device->communication_memory().data() - kSharedHeaderBytes);
+    act();
+    const std::uint64_t before = own.wanted_events;
+    const host::Descriptor link = connect_to(self.device->card());
+    self.device->sleep(kForEver);
+    EXPECT_EQ(own.wanted_events, before);
+    act();
+    ASSERT_EQ(self.put(nhi::kSelf, 0, 1), Status::ok);
+    self.device->sleep(kForEver);
+    EXPECT_NE(own.wanted_events, before) << "by a writer";
+}
+
 TEST_F(ShmTurn, describe__whoever_it_is) {
     EXPECT_EQ(self.device->describe(99), "no known process");
     OddHost host;
