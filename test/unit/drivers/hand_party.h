@@ -38,6 +38,14 @@ struct HandParty {
         EXPECT_EQ(status, Status::ok) << error;
         device->set_listener(&listener);
     }
+    /// Nobody waits for what the test has refused.
+    ~HandParty() {
+        if (device == nullptr) return;
+        for (auto& [number, one] : system->all) one.room = SIZE_MAX;
+    }
+    HandParty(const HandParty&) = delete;
+    HandParty& operator=(const HandParty&) = delete;
+
     nhi::NetworkInterface& network() { return device->network(); }
     unsigned turn() { return network().poll(system->time); }
     /// As many as there are between two looks at who else has something.

@@ -1,4 +1,7 @@
 // Hints by multicast: which lane they go by, when it is looked at, and what of them is kept.
+#include <cstring>
+#include <set>
+
 #include "test/unit/drivers/multicast_hand.h"
 
 namespace fci::multicast {
@@ -250,6 +253,32 @@ TEST_F(multicast_hand, set_watched__long_lanes_where_something_long_is_expected)
     ear_->set_watched(true);
     ear_->set_quiet(true);
     EXPECT_TRUE(watched_.empty()) << "nothing is heard";
+}
+
+/// As in a child of fork(), whose groups are still its parent's.
+TEST_F(multicast_hand, set_watched__after_its_close_nothing_is) {
+    ASSERT_EQ(ear_->expect(kName, 5, long_), Status::ok);
+    ear_->close();
+    ear_->set_watched(true);
+    ear_->set_quiet(true);
+    ear_->leave(kName);
+    EXPECT_TRUE(watched_.empty());
+}
+
+TEST_F(multicast_hand, draw__a_name_and_a_key_that_nobody_has) {
+    std::set<std::uint64_t> words;
+    for (unsigned i = 0; i < 10; ++i) {
+        nhi::HintGroup group{};
+        ASSERT_EQ(ear_->draw(&group), Status::ok);
+        words.insert(group.name);
+        for (unsigned half = 0; half < 2; ++half) {
+            std::uint64_t word = 0;
+            std::memcpy(&word, group.key.data() + 8 * half, sizeof word);
+            words.insert(word);
+        }
+    }
+    EXPECT_EQ(words.size(), 30u);
+    EXPECT_FALSE(words.contains(0));
 }
 
 TEST_F(multicast_hand, join__anew_is_watched_whatever_was_before) {

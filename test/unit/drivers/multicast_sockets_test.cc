@@ -1,5 +1,9 @@
 // Hints by multicast: what is sent where the system refuses, and what the sockets let through.
+#include <net/if.h>
 #include <netinet/in.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
 
 #include <cstring>
 
@@ -155,6 +159,42 @@ TEST_F(multicast_hand, filter__of_other_jobs_at_this_address_nothing_is_seen) {
     ASSERT_EQ(say(5, 0, 10, 10), Status::ok);
     look_until(0, 2);
     EXPECT_EQ(counters_.hints_refused, 1u) << "of this job, and yet no hint";
+}
+
+// --- the interface ---
+
+constexpr int kNoNamespace = 77;
+
+/// In a network of this process alone, whose interface takes packets of so many bytes: whether that
+/// is enough to hear. Else why not.
+bool can_hear_with(int mtu, std::string* why) {
+    const host::Descriptor socket(::socket(AF_INET, SOCK_DGRAM, 0));
+    ifreq told{};
+    std::strcpy(told.ifr_name, "lo");
+    told.ifr_mtu = mtu;
+    if (ioctl(socket.get(), SIOCSIFMTU, &told) != 0) _exit(kNoNamespace);
+    told.ifr_flags = IFF_UP;
+    if (ioctl(socket.get(), SIOCSIFFLAGS, &told) != 0) _exit(kNoNamespace);
+    Sockets sockets(Place::of(1, {}), htonl(INADDR_LOOPBACK));
+    return sockets.open_to_hear(why);
+}
+
+TEST(multicast_interface, open__where_no_whole_hint_fits_says_so) {
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool has_own = unshare(CLONE_NEWNET) == 0 ||
+                             unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
+        if (!has_own) _exit(kNoNamespace);
+        std::string why;
+        const bool is_refused = !can_hear_with(1499, &why) &&
+                                why == "the interface lo takes packets of 1499 bytes at most, and "
+                                       "hints have 1500";
+        _exit(is_refused && can_hear_with(1500, &why) ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    if (WEXITSTATUS(status) == kNoNamespace) GTEST_SKIP() << "no namespaces of its own";
+    EXPECT_EQ(status, 0);
 }
 
 }  // namespace
