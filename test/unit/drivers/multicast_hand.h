@@ -49,7 +49,10 @@ protected:
         return std::make_unique<Multicast>(
             Place::of(static_cast<std::uint64_t>(getpid()) << 20 | 11, {}),
             htonl(0x7f000002 + host),
-            [this, host](int, unsigned lane, bool on) { watched_.emplace_back(host, lane, on); });
+            [this, host](int descriptor, unsigned lane, bool on) {
+                EXPECT_GE(descriptor, 0);
+                watched_.emplace_back(host, lane, on);
+            });
     }
     Status join(Multicast& hints, std::uint16_t rank, Heard& listener, std::uint64_t name = kName) {
         const std::uint32_t hosts[] = {htonl(0x7f000002), htonl(0x7f000003)};
@@ -59,7 +62,7 @@ protected:
                std::uint64_t name = kName) {
         const std::span<const std::byte> data = data_;
         return mouth_->hint({name, number, static_cast<std::uint32_t>(offset),
-                             static_cast<std::uint32_t>(total), 0},
+                             static_cast<std::uint32_t>(total), 99},
                             data.first(bytes));
     }
     /// Looks there until so many pieces have come, or are lost for this test.

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <set>
 
+#include "test/unit/drivers/datagrams.h"
 #include "test/unit/drivers/multicast_hand.h"
 
 namespace fci::multicast {
@@ -135,8 +136,42 @@ TEST_F(multicast_hand, look__what_nobody_needs_is_stray) {
     ASSERT_EQ(say(101, 0, 10, 10), Status::ok);
     look_until(0, 3);
     EXPECT_EQ(counters_.hints_stray, 3u) << "what is short is not kept";
+    ASSERT_EQ(say(102, 0, Hints::kShortMost, Hints::kShortMost), Status::ok);
+    ASSERT_EQ(say(101, 0, 10, 10), Status::ok);
+    look_until(0, 4);
+    EXPECT_EQ(counters_.hints_stray, 4u);
     EXPECT_EQ(ear_->heard(kName), 102u);
     EXPECT_EQ(ear_->heard(kName + 1), 0u);
+}
+
+/// What is no work is not told as such, and what is too old costs no cipher.
+TEST_F(multicast_hand, look__what_is_forged_is_no_work) {
+    ear_->withdraw(kName, 100);
+    ASSERT_EQ(ear_->expect(kName, 101, long_), Status::ok);
+    const Place place = Place::of(static_cast<std::uint64_t>(getpid()) << 20 | 11, {});
+    Sockets other(place, htonl(0x7f000002));
+    std::string why;
+    ASSERT_TRUE(other.open_to_send(&why)) << why;
+    const std::uint32_t hosts[] = {htonl(0x7f000002), htonl(0x7f000003)};
+    nhi::HintMember without_key{{kName, {}}, 0, hosts};
+    without_key.group.key[0] = std::byte{1};
+    Seal seal(libcrypto(), without_key);
+    const std::vector<std::byte> ten(10);
+    unsigned expected = 0;
+    testing::internal::CaptureStderr();
+    for (const std::uint64_t number : {101u, 37u, 36u}) {
+        const auto forged = datagram_of(seal, place.cookie, {kName, number, 0, 10, 0}, ten);
+        ASSERT_GT(other.send(0, forged, 0), 0);
+        ASSERT_EQ(say(101, 0, 10, 10), Status::ok);
+        const std::size_t before = heard_.all.size();
+        for (Limit limit("a hint"); heard_.all.size() == before && limit.holds();) {
+            expected += ear_->look(0);
+        }
+    }
+    (void)testing::internal::GetCapturedStderr();
+    EXPECT_EQ(expected, 3u);
+    EXPECT_EQ(counters_.hints_forged, 2u);
+    EXPECT_EQ(counters_.hints_stray, 1u) << "older than 64 numbers";
 }
 
 // --- what is ahead ---
