@@ -551,6 +551,9 @@ sanitized_tests = $(unit_tests) test/tools/fci_info test/tools/fci_info-job test
 if HAVE_LIBFABRIC
 sanitized_tests += test/provider/two-sided
 endif
+if HAVE_GTEST
+sanitized_tests += test/unit/ch4/test_ch4
+endif
 check-sanitized:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(sanitized_tests)'
 

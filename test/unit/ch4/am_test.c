@@ -137,6 +137,25 @@ TEST(Am, data__may_be_none_or_of_any_datatype) {
     close_job();
 }
 
+TEST(Am, one_byte_of_data__is_sent) {
+    const char header[8] = "header.";
+    open_am(0, 2);
+    hear_at(1, 3);
+    const MPI_Datatype vector = new_type((struct shape){1, 1, 2, 1, 1});
+    MPIDIG_global.origin_cbs[3] = origin_done;
+    MPIR_Request* const request = am_request();
+    (void)MPIDI_NM_am_isend(1, job.world, 3, header, 8, "x", 1, MPI_BYTE, 0, 0, request);
+    TURN_UNTIL(seen.calls == 1 && seen.origin_calls == 1);
+    EXPECT_EQ(seen.bytes, 1);
+    EXPECT_BYTES(seen.data, "x", 1);
+    (void)MPIDI_NM_am_isend(1, job.world, 3, header, 8, ".y", 1, vector, 0, 0, request);
+    TURN_UNTIL(seen.calls == 2 && seen.origin_calls == 2);
+    EXPECT_EQ(seen.bytes, 1);
+    EXPECT_BYTES(seen.data, "y", 1);
+    free_type(vector);
+    close_job();
+}
+
 TEST(Am, long_data__end_the_request_when_they_have_gone) {
     enum { kLong = 1 << 20 };
     static char data[2 * kLong];

@@ -72,6 +72,17 @@ TEST(Window, of_one_host_and_one_unit__is_known_by_rank) {
     close_window();
 }
 
+TEST(Window, of_one_process__has_its_own_unit) {
+    open_window(false, false);
+    free(MPIDI_FCI_WIN(&window.win).bases);
+    job.world->local_size = 1;
+    job.world->intranode_table[0] = 0;
+    (void)MPIDI_FCI_mpi_win_create_hook(&window.win);
+    EXPECT_TRUE(MPIDI_FCI_WIN(&window.win).bases[0] == window.memory[0]);
+    EXPECT_EQ(MPIDI_FCI_WIN(&window.win).unit, 4);
+    close_window();
+}
+
 TEST(Window, of_two_hosts_or_units__is_not) {
     open_window(true, true);
     EXPECT_TRUE(MPIDI_FCI_WIN(&window.win).bases == NULL);
