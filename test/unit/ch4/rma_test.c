@@ -202,5 +202,6 @@ TEST(Get, with_a_request_from_another_host__is_an_active_message) {
         MPI_SUCCESS);
     TURN_UNTIL(told.calls == 1);
     EXPECT_EQ(told.id, MPIDIG_GET_REQ);
+    EXPECT_TRUE(!HANDLE_IS_BUILTIN(request->handle) && !is_done(request));
     close_window();
 }

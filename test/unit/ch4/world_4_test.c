@@ -57,18 +57,22 @@ TEST(World, roots__meet_first_and_then_all) {
 }
 
 TEST(World, roots__are_one_of_each_host) {
-    static int roots[] = {1, 3};
-    begin(0);
+    static int roots[] = {0, 1};
+    begin(2);
     MPIR_CVAR_CH4_ROOTS_ONLY_PMI = 1;
     MPIR_Process.num_nodes = 2;
     MPIR_Process.node_root_map = roots;
-    /* Cards of roots stand in their order: here the own one is first, and so is rank 1's. */
     tap_force(TAP_ADD_PEER, FCI_ICL_ENOMEM);
     tap.then_after = 1;
     EXPECT_EQ(MPIDI_FCI_init_world(), MPI_ERR_OTHER);
-    EXPECT_TEXT(notes(), "cards(0 of 4, 16 bytes, one length, roots); no cards");
-    EXPECT_EQ(MPIDI_FCI_AV(&MPIDIU_get_av(0, 1)).peer, 0);
-    EXPECT_TRUE(MPIDI_FCI_global.gpids[0] == 1);
+    EXPECT_TEXT(notes(), "cards(2 of 4, 16 bytes, one length, roots); no cards");
+    EXPECT_TRUE(is_there(0, 2));
+    /* The third is the first of all that come then. */
+    tap_force(TAP_ADD_PEER, FCI_ICL_ENOMEM);
+    tap.then_after = 2;
+    EXPECT_EQ(MPIDI_FCI_init_world(), MPI_ERR_OTHER);
+    EXPECT_TRUE(is_there(0, 2) && is_there(1, 2));
+    EXPECT_TRUE(MPIDI_FCI_AV(&MPIDIU_get_av(0, 3)).peer == 0);
     MPIR_CVAR_CH4_ROOTS_ONLY_PMI = 0;
     end();
 }
