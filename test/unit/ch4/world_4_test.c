@@ -35,6 +35,7 @@ TEST(World, cards__make_each_rank_a_peer) {
     begin(2);
     EXPECT_EQ(MPIDI_FCI_init_world(), MPI_SUCCESS);
     EXPECT_TEXT(notes(), "cards(2 of 4, 16 bytes, one length, all); no cards");
+    EXPECT_EQ(tap_count(TAP_ADD_PEER), 4);
     for (int rank = 0; rank < 4; rank++) {
         EXPECT_TRUE(is_there(rank, 2));
         const fci_icl_peer peer = MPIDI_FCI_AV(&MPIDIU_get_av(0, rank)).peer;
@@ -51,6 +52,7 @@ TEST(World, roots__meet_first_and_then_all) {
     EXPECT_TEXT(notes(),
                 "cards(2 of 4, 16 bytes, one length, roots); init comm; "
                 "gathered(16 bytes); no cards; no init comm");
+    EXPECT_EQ(tap_count(TAP_ADD_PEER), 1 + 3);
     for (int rank = 0; rank < 4; rank++) EXPECT_TRUE(is_there(rank, 2));
     MPIR_CVAR_CH4_ROOTS_ONLY_PMI = 0;
     end();
