@@ -73,13 +73,13 @@ int AnyGroup::call(Collective& it, unsigned looks) noexcept {
         const unsigned lost = by_levels ? levels->lost() : table->lost();
         it.lost = lost < members.size() ? lost : FCI_ICL_NO_RANK;  // another one may have said it
     }
-    const bool is_other = answer == FCI_ICL_DONE && it.bytes != asked;
-    if (is_other && it.kind == FCI_ICL_BROADCAST && long_broadcast) [[unlikely]] {
-        // It may have been the announcement of a long one, whose root waits for all.
-        long_broadcast->refuse(it.root, levels->ended(), FCI_ICL_ETRUNC, FCI_ICL_NO_RANK);
-        return broadcast_long(it, looks);
-    }
-    return answer;
+    const bool is_over = answer == FCI_ICL_DONE || answer == FCI_ICL_ETRUNC;
+    const bool is_other = is_over && it.bytes != asked;
+    if (!is_other || it.kind != FCI_ICL_BROADCAST || !long_broadcast) [[likely]] return answer;
+    if (it.bytes != sizeof(LongBroadcast::Announcement)) return FCI_ICL_ETRUNC;
+    // It may have been the announcement of a long one, whose root waits for all.
+    long_broadcast->refuse(it.root, levels->ended(), FCI_ICL_ETRUNC, FCI_ICL_NO_RANK);
+    return broadcast_long(it, looks);
 }
 
 progress::Wait* AnyGroup::waiting(const Collective& it) const noexcept {
@@ -113,7 +113,12 @@ int AnyGroup::broadcast_long(Collective& it, unsigned looks) noexcept try {
         if (answer == FCI_ICL_EAGAIN) return answer;
         // What another one says may be anything; nothing is allocated, or waited for, that is not
         // what the caller said, too.
-        const bool is_one = length == sizeof announcement && announcement.bytes == it.bytes;
+        const bool is_one = announcement.bytes == it.bytes;
+        if (answer == FCI_ICL_DONE && length != sizeof announcement) {  // a short one
+            own.withdraw();
+            it.bytes = length;
+            return FCI_ICL_ETRUNC;
+        }
         if (answer == FCI_ICL_DONE && !is_one) answer = FCI_ICL_ETRUNC;
         if (answer != FCI_ICL_DONE) {
             own.refuse(it.root, levels->ended(), answer, levels->lost());

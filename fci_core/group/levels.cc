@@ -310,8 +310,10 @@ int Levels::broadcast_by_leaders(unsigned root, void* data, std::size_t* bytes,
         int answer = self_ == root ? here_->broadcast(speaker_, data, &length, looks)
                                    : hear(data, &length, looks);
         if (answer == FCI_ICL_EAGAIN) return answer;
-        *bytes = length;
-        if (!leads_) return end(answer);
+        if (!leads_) {
+            *bytes = length;
+            return end(answer);
+        }
         if (answer == FCI_ICL_DONE && length > room) answer = FCI_ICL_ETRUNC;  // nor is it here
         begin_chain(data, length, answer);
     }
@@ -323,7 +325,10 @@ int Levels::broadcast_by_leaders(unsigned root, void* data, std::size_t* bytes,
         }
         const bool is_last = Steps::next(parts_.count(), part_) == root_part_;
         hinting_.end(exchange_, is_last ? peers_[leaders_[root_part_]] : nhi::kNoPeer);
-        if (root_part_ == part_ && speaker_ != 0) return end(exchange_.code());
+        if (root_part_ == part_ && speaker_ != 0) {
+            *bytes = exchange_.length();  // not before: the caller says it again meanwhile
+            return end(exchange_.code());
+        }
     }
     return bring_down(root, data, bytes, looks);
 }

@@ -70,7 +70,7 @@ void LongBroadcast::refuse(unsigned root, std::uint64_t number, int code, unsign
 void LongBroadcast::say_refused() {
     const nhi::PeerId source = peers_[speaker_of(parts_.of[root_])];
     if (!speaks() && self_ == root_) {
-        here_.send(source, {});
+        send_nothing(messages_, source, match_of(key_, number_, true));
     } else if (!speaks()) {
         here_.discard(peers_[speaker_of(part_)]);
     } else if (!is_roots_part()) {
@@ -154,15 +154,19 @@ void LongBroadcast::begin_between() {
 }
 
 /// To the others of this host, or word that there is nothing. Other hosts may have asked for that
-/// already.
+/// already. Nobody waits for that word to be taken: members that know that it goes another way do
+/// not ask for it.
 void LongBroadcast::begin_down() {
     if (!is_here_ && is_roots_part()) out_->refuse(number_, match_of(key_, number_, true));
     const auto& ranks = parts_.ranks[part_];
     for (; handed_ < ranks.size(); ++handed_) {
         const unsigned rank = ranks[handed_];
         if (rank == self_ || rank == root_) continue;
-        here_.send(peers_[rank], is_here_ ? std::span<const std::byte>(data_)
-                                          : std::span<const std::byte>());
+        if (is_here_) {
+            here_.send(peers_[rank], data_);
+        } else {
+            send_nothing(messages_, peers_[rank], match_of(key_, number_, true));
+        }
     }
 }
 
