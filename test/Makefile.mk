@@ -31,6 +31,7 @@ dist_check_SCRIPTS += \
 	test/mpich/apply \
 	test/mpich/mpich-headers \
 	test/mutants/rows \
+	test/simulation/rules \
 	test/tools/demo \
 	test/tools/fci_info \
 	test/tools/fci_info-job \
@@ -481,6 +482,8 @@ simulation_SOURCES = \
 	test/simulation/calls.cc \
 	test/simulation/choices.cc \
 	test/simulation/guarded.h \
+	test/simulation/knocker.cc \
+	test/simulation/knocker.h \
 	test/simulation/main.cc \
 	test/simulation/networks.cc \
 	test/simulation/one_run.h \
@@ -508,9 +511,11 @@ job_simulation_SOURCES = \
 	$(virtual_job) \
 	test/simulation/jobs/collectives.cc \
 	test/simulation/jobs/collectives.h \
+	test/simulation/jobs/draw.h \
 	test/simulation/jobs/job_run.cc \
 	test/simulation/jobs/plan.cc \
 	test/simulation/jobs/plan.h \
+	test/simulation/jobs/plan_groups.cc \
 	test/simulation/jobs/random_calls.cc \
 	test/simulation/jobs/random_job.cc \
 	test/simulation/jobs/random_job.h \
@@ -543,7 +548,10 @@ EXTRA_DIST += \
 	test/mutants/switches.py \
 	test/mutants/tree.py \
 	test/mutants/trials.py \
-	test/mutants/written.txt
+	test/mutants/written.txt \
+	test/simulation/decided \
+	test/simulation/decided.h \
+	test/simulation/rules.txt
 
 # The tests that run what is built, for the sanitizers: what the tree looks like is the same there, and
 # the random programs have seeds of each commit (.ci/run) instead of those that are always the same.

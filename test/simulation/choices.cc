@@ -107,9 +107,22 @@ void Simulation::choose() {
     } else if (network_ == Network::streams && prng_.chance(15)) {
         victim_ = static_cast<unsigned>(prng_.below(processes_));
         parted_from_ = (victim_ + 1) % processes_;
-        silently_ = prng_.chance(30);
+        silently_ = prng_.chance(40);
         death_ = static_cast<Nanoseconds>(prng_.below(1'000'000));
     }
+    if (network_ == Network::streams) choose_meeting();
+}
+
+/// How the processes find each other over streams, and who else is there.
+void Simulation::choose_meeting() {
+    calls_cross_ = prng_.chance(50);
+    // While it calls, or is called.
+    if (victim_ != Reference::kNobody && prng_.chance(30)) {
+        death_ = static_cast<Nanoseconds>(prng_.below(20'000));
+        warm_ = false;
+    }
+    falls_silent_ = victim_ == Reference::kNobody && prng_.chance(4);
+    knock_percent_ = prng_.chance(10) ? static_cast<unsigned>(prng_.between(1, 10)) : 0;
 }
 
 namespace {

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 #include <vector>
@@ -32,6 +33,7 @@ const std::map<std::string, Network> kNetworks = {
     {"--shared", Network::shared},
     {"--streams", Network::streams}};
 constexpr time_t kSecondsPerSeed = 120;  // of processor time; some take 20 under sanitizers
+constexpr rlim_t kDescriptors = 64;
 constexpr unsigned kReplayEvery = 20;  // such seeds run twice, and must run alike
 constexpr char kAgain[] =
     "    again, here or on another commit: ./%s %s --seed %llu; it belongs into seeds.txt\n";
@@ -56,6 +58,14 @@ void name_the_seed(int signal) {
 void limit_time(time_t seconds) {
     const itimerval when{{0, 0}, {seconds, 0}};
     (void)setitimer(ITIMER_PROF, &when, nullptr);
+}
+
+/// Of these a door gives an eighth to those who call: so few that strangers fill it.
+void limit_descriptors() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = kDescriptors;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 struct Totals {
@@ -143,6 +153,7 @@ int main(int argc, char** argv) {
     for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGPROF}) {
         std::signal(signal, name_the_seed);
     }
+    if (options.network == Network::streams) limit_descriptors();
     Totals totals;
     if (single != 0) return run(single, true, &totals) ? 0 : 1;
     std::vector<std::uint64_t> seeds = seeds_in(file);

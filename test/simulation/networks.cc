@@ -38,6 +38,11 @@ void Simulation::find_places() {
     }
 }
 
+/// In a few of the seeds.
+void Simulation::let_strangers_call(const ddi::Settings& settings) {
+    if (knock_percent_ != 0) knocker_.emplace(streams_.add_process(), seed_, settings);
+}
+
 std::unique_ptr<ddi::Device> Simulation::open(unsigned process, const ddi::Settings& settings) {
     if (network_ == Network::simulated) return world_.open(settings);
     std::string error;

@@ -11,6 +11,7 @@ namespace {
 constexpr std::uint64_t kIdMask = 0xffffffffull << 32;  // most receives do not look at these bits
 constexpr unsigned kRoundsMost = 200000;
 constexpr unsigned kQuietRounds = 8;
+constexpr Nanoseconds kSilentBy = 1'000'000;
 constexpr Nanoseconds kPutOffMost = 100'000;  // a read by the tcp driver
 constexpr unsigned kQuietMixedRounds = 150;  // what goes through a socket is not seen here
 
@@ -58,10 +59,13 @@ Simulation::Simulation(std::uint64_t seed, Network network, const mp::Protocol* 
                                            header_bytes, data, bytes, landing);
             },
             &tickets_.back());
+        if (at + 1 == processes_) let_strangers_call(settings);
     }
 }
 
+/// Who closes must not wait for ever, neither for a host that has just fallen silent.
 Simulation::~Simulation() {
+    if (falls_silent_) streams_.part(0, 1, true);
     for (Endpoint& end : ends_) end.close();
 }
 
@@ -177,6 +181,9 @@ void Simulation::act(unsigned at, std::uint64_t kind) {
 /// is parted from another one. Its buffers stay, as everybody's memory here is one.
 void Simulation::bury() {
     if (victim_ == Reference::kNobody || died_ != kNever || now() < death_) return;
+    // A host falls silent best while something is on its way there.
+    const bool is_idle = ends_[victim_].device->network().is_idle();
+    if (silently_ && is_idle && now() < death_ + kSilentBy) return;
     died_ = ++moment_;
     if (parted_from_ != Reference::kNobody) {
         reference_.parted = {victim_, parted_from_};
@@ -223,6 +230,7 @@ void Simulation::meet() {
     for (unsigned at = 0; at < processes_; ++at) {
         for (unsigned other = 0; other < at; ++other) {
             if (ends_[at].device->connect(id_of(at, other)) != Status::ok) fail("connect failed");
+            if (calls_cross_) (void)ends_[other].device->connect(id_of(other, at));
         }
     }
     const unsigned victim = std::exchange(victim_, Reference::kNobody);
@@ -241,6 +249,7 @@ std::string Simulation::run() {
         const auto at = static_cast<unsigned>(prng_.below(processes_));
         bury();
         if (dead(at)) continue;
+        if (knocker_ && prng_.chance(knock_percent_)) knocker_->act(ends_[at].card);
         if (prng_.chance(act_percent_)) {
             act(at);
         } else {

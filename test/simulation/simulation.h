@@ -14,6 +14,7 @@
 #include "fci_core/base/prng.h"
 #include "fci_core/mp/message_passing.h"
 #include "test/simulation/bell.h"
+#include "test/simulation/knocker.h"
 #include "test/simulation/one_run.h"
 #include "test/simulation/places.h"
 #include "test/simulation/reference.h"
@@ -67,9 +68,11 @@ private:
     void choose();
     [[nodiscard]] bool shares_memory() const;
     void find_places();
+    void let_strangers_call(const ddi::Settings& settings);
     [[nodiscard]] std::unique_ptr<ddi::Device> open(unsigned process,
                                                     const ddi::Settings& settings);
     void choose_limits();
+    void choose_meeting();
     /// As limits_, but for how large things are, which every process decides for itself.
     [[nodiscard]] mp::Limits limits_of(unsigned process) const;
     void fail(const std::string& what);
@@ -142,11 +145,15 @@ private:
     unsigned parted_from_ = Reference::kNobody;  // the victim, which lives on
     bool silently_ = false;
     Nanoseconds death_ = 0;
+    bool falls_silent_ = false;  // a host, before its process closes
+    bool calls_cross_ = false;   // when all meet at once
+    unsigned knock_percent_ = 0;
     Moment moment_ = 0, died_ = kNever;
     bool warm_ = false, leaves_ = false, finishing_ = false;
     sim::World world_;
     sim::StreamWorld streams_;
     Reference reference_;
+    std::optional<Knocker> knocker_{};
     std::uint64_t course_ = 0;  // of all completions, with their times
     // Where memory is shared.
     std::optional<Places> places_;
