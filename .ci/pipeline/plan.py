@@ -39,9 +39,9 @@ class Plan:
 
     def steps(self):
         """The longest chains first, so that none of them is what all else waits for at the end."""
-        return [*self.made(), *self.over_hosts(), *self.checked(), *self.over_mpis(),
+        return [*self.made(), *self.over_hosts(), *self.checked(), *self.over_mpis(), *self.seen(),
                 self.slices(), *self.seeds(), *self.over_wheels(), *self.sometimes(),
-                *self.mutants(), *self.counts()]
+                *self.counts()]
 
     def is_recalled(self, step):
         """Whether it passed with this tree, in these surroundings, within a day."""
@@ -115,12 +115,18 @@ class Plan:
                    ["make", "-C", "build", "check-tarball" if whole else "check-tarball-list"],
                    cores=1, needs=("check",))
 
-    def mutants(self):
-        """What the tests see of the lines that changed since all passed here."""
+    def seen(self):
+        """What the tests see: of the lines that changed since all passed here, and of rules."""
         yield Step("mutants", "ten wrong lines among the changed ones",
                    ["test/mutants/run", "--since", self.ledger.green or "HEAD~1", "--count", 10,
                     "--seed", self.seed, "--least", 60, "--jobs", 1], cores=1, needs=("made",),
                    has_chance=True)
+        of_rules = ["fci_core/group", "drivers/tcp", "drivers/multicast", "test/simulation"]
+        if self.is_changed("decided", of_rules, ["decided"]) or self.is_due("decided"):
+            self.parts.append(("decided", "", ["decided"]))
+            yield Step("decided", f"rules that 2000 seeds from {self.seed} decide",
+                       ["test/simulation/decided", "--seeds", SEEDS, "--from", self.seed,
+                        "--jobs", 1], cores=1, needs=("made",))
 
     def is_due(self, unit):
         since = self.ledger.runs_since(unit)
