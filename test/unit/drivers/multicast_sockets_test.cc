@@ -1,6 +1,7 @@
 // Hints by multicast: what is sent where the system refuses, and what the sockets let through.
 #include <net/if.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
@@ -104,6 +105,9 @@ TEST_F(multicast_hand, sockets__are_set_so) {
     in_addr own{};
     std::memcpy(&own, &calls.ip_options.at(IP_MULTICAST_IF), sizeof own);
     EXPECT_EQ(own.s_addr, htonl(0x7f000002));
+    calls.ip_options.clear();
+    ASSERT_EQ(say(5, 0, 10, 10), Status::ok);
+    EXPECT_TRUE(calls.ip_options.empty()) << "once";
     ear_->leave(kName);
     calls.ip_options.clear();
     ASSERT_EQ(join(*ear_, 1, heard_), Status::ok);
@@ -161,6 +165,68 @@ TEST_F(multicast_hand, filter__of_other_jobs_at_this_address_nothing_is_seen) {
     EXPECT_EQ(counters_.hints_refused, 1u) << "of this job, and yet no hint";
 }
 
+// --- sockets alone ---
+
+constexpr std::uint32_t kLoopback = 0x7f000001;
+
+/// Of a job that no other test has.
+Place own_place() {
+    return Place::of(static_cast<std::uint64_t>(getpid()) << 20 | 17, {});
+}
+
+TEST(multicast_sockets, open_to_hear__as_much_as_the_kernel_gives) {
+    Sockets sockets(own_place(), htonl(kLoopback));
+    std::string why;
+    ASSERT_TRUE(sockets.open_to_hear(&why)) << why;
+    EXPECT_TRUE(sockets.can_hear());
+    EXPECT_FALSE(sockets.can_send());
+    const host::Descriptor usual(::socket(AF_INET, SOCK_DGRAM, 0));
+    const auto option = [](int socket, int level, int name) {
+        int value = -1;
+        socklen_t bytes = sizeof value;
+        EXPECT_EQ(getsockopt(socket, level, name, &value, &bytes), 0);
+        return value;
+    };
+    EXPECT_GT(sockets.room(), static_cast<std::size_t>(option(usual.get(), SOL_SOCKET, SO_RCVBUF)));
+    std::vector<int> ears;
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+        ears.push_back(sockets.ear(lane));
+        EXPECT_EQ(option(ears[lane], IPPROTO_UDP, UDP_GRO), 1) << "several in one call";
+    }
+    ASSERT_TRUE(sockets.open_to_hear(&why));
+    for (unsigned lane = 0; lane < kLanes; ++lane) EXPECT_EQ(sockets.ear(lane), ears[lane]);
+}
+
+TEST(multicast_sockets, open__what_fails_is_said_and_leaves_nothing) {
+    std::string why;
+    Sockets nowhere(own_place(), htonl(0x0102'0304));
+    const char* const no_interface = "no interface here has the address at which this process";
+    EXPECT_FALSE(nowhere.open_to_send(&why));
+    EXPECT_NE(why.find(no_interface), std::string::npos) << why;
+    why.clear();
+    EXPECT_FALSE(nowhere.open_to_hear(&why));
+    EXPECT_NE(why.find(no_interface), std::string::npos) << why;
+    Sockets sockets(own_place(), htonl(kLoopback));
+    calls.fail_connect = [] { return ENETUNREACH; };
+    EXPECT_FALSE(sockets.open_to_send(&why));
+    calls.fail_connect = {};
+    EXPECT_EQ(why, "cannot send by multicast: Network is unreachable");
+    EXPECT_FALSE(sockets.can_send());
+    ASSERT_TRUE(sockets.open_to_send(&why));
+    // Somebody has one of the ports for itself.
+    const Place place = own_place();
+    const host::Descriptor other(::socket(AF_INET, SOCK_DGRAM, 0));
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_port = htons(static_cast<std::uint16_t>(place.port + 2));
+    at.sin_addr.s_addr = place.host;
+    ASSERT_EQ(bind(other.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
+    EXPECT_FALSE(sockets.open_to_hear(&why));
+    EXPECT_EQ(why, "cannot hear multicast: Address already in use");
+    EXPECT_FALSE(sockets.can_hear());
+    for (unsigned lane = 0; lane < kLanes; ++lane) EXPECT_EQ(sockets.ear(lane), -1);
+}
+
 // --- the interface ---
 
 constexpr int kNoNamespace = 77;
@@ -182,13 +248,14 @@ bool can_hear_with(int mtu, std::string* why) {
 TEST(multicast_interface, open__where_no_whole_hint_fits_says_so) {
     const pid_t child = fork();
     if (child == 0) {
-        const bool has_own = unshare(CLONE_NEWNET) == 0 ||
-                             unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
+        const bool has_own =
+            unshare(CLONE_NEWNET) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
         if (!has_own) _exit(kNoNamespace);
         std::string why;
         const bool is_refused = !can_hear_with(1499, &why) &&
-                                why == "the interface lo takes packets of 1499 bytes at most, and "
-                                       "hints have 1500";
+                                why ==
+                                    "the interface lo takes packets of 1499 bytes at most, and "
+                                    "hints have 1500";
         _exit(is_refused && can_hear_with(1500, &why) ? 0 : 1);
     }
     int status = 0;
