@@ -158,6 +158,29 @@ TEST_F(Throng, reduce__wakes_who_sleeps_over_the_result) {
     progress::Waits::remove(group.wait(3));
 }
 
+TEST_F(Throng, reduce__of_as_much_as_the_table_takes) {
+    constexpr std::size_t kWords = Entry::kLong / sizeof(std::uint64_t);
+    constexpr Reduction add{[](void*, const void* in, void* inout) {
+                                for (std::size_t i = 0; i < kWords; ++i) {
+                                    static_cast<std::uint64_t*>(inout)[i] +=
+                                        static_cast<const std::uint64_t*>(in)[i];
+                                }
+                            },
+                            nullptr};
+    std::vector<Words> data(kMembers, Words(kWords, 3));
+    std::vector<int> answers(kMembers, kWaits);
+    for (unsigned i = 0; i < 2; ++i) {
+        for (unsigned rank = 0; rank < kMembers; ++rank) {
+            std::size_t bytes = Entry::kLong;
+            if (answers[rank] != kWaits) continue;
+            Words& own = data[rank];
+            answers[rank] = group[rank].reduce(kAll, own.data(), own.data(), &bytes, add, 1);
+        }
+    }
+    EXPECT_EQ(answers, std::vector<int>(kMembers, kDone));
+    EXPECT_EQ(data, std::vector<Words>(kMembers, Words(kWords, 3 * kMembers)));
+}
+
 // The last one to come was to reduce for all, and dies in the middle of that.
 TEST_F(Throng, reduce__without_the_one_that_was_to_do_it) {
     constexpr unsigned kLast = kMembers - 1;
