@@ -410,7 +410,6 @@ dist_check_SCRIPTS += test/unit/ch4/test_ch4
 test_ch4: libfci.la
 	$(AM_V_GEN)FCI_TEST_PROVIDER_DIR='$(abs_builddir)/.libs' CC='$(CC)' CXX='$(CXX)' \
 	    $(srcdir)/test/unit/ch4/test_ch4 --gtest_list_tests >/dev/null
-.PHONY: test_ch4
 
 # The component, compiled into a program that is a job of one rank by itself. Its headers are those of
 # Open MPI 4.1. What it calls goes through the tests where they have turns, a clock or answers of their
@@ -584,7 +583,7 @@ check-tarball:
 check-tarball-list:
 	$(MAKE) $(AM_MAKEFLAGS) dist XZ_OPT=-0
 	$(srcdir)/test/harness/tarball $(srcdir) $(distdir).tar.xz
-.PHONY: check-sanitized check-threads check-tarball check-tarball-list
+.PHONY: check-sanitized check-threads check-tarball check-tarball-list test_ch4
 
 mostlyclean-local:
 	rm -rf test/results test/models/models-* test_ch4 test_ch4.objects
