@@ -137,6 +137,31 @@ TEST_P(cells, lend__nothing_where_one_side_has_no_pool) {
     EXPECT_EQ(p.ends[0]->engine().counters.cells_lent, 0u);
 }
 
+// Each lends what fits into the cells of both.
+TEST_P(cells, lend__between_pools_of_different_sizes) {
+    Limits larger = cell_limits();
+    larger.layout.pool_bytes *= 2;
+    Pair p(*GetParam(), {.mapped = true, .stores = true}, cell_limits(), larger);
+    p.attach();
+    int number = 0;
+    for (const std::size_t bytes : {std::size_t{kCell}, kCell + 1}) {
+        for (const int from : {0, 1, 0, 1}) {
+            const std::uint64_t before = p.ends[from]->engine().counters.cell_bytes;
+            auto data = pattern(bytes);
+            std::vector<std::byte> to(bytes);
+            p.receive(1 - from, 7, to, ++number);
+            EXPECT_GE(p.send(from, 0, 7, data, 1000 + number), 0);
+            p.settle();
+            EXPECT_EQ(to, data);
+            EXPECT_EQ(p.ends[from]->engine().counters.cell_bytes - before,
+                      bytes == kCell ? bytes : 0)
+                << number;
+        }
+    }
+    EXPECT_EQ(p.ends[0]->engine().counters.bad_requests, 0u);
+    EXPECT_EQ(p.ends[1]->engine().counters.bad_requests, 0u);
+}
+
 TEST_P(cells, dead_peer__what_was_lent_comes_back) {
     Traffic t(*GetParam());
     EXPECT_EQ(t.pass(0, kLong), kLong);

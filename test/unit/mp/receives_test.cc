@@ -205,6 +205,27 @@ TEST(receives, credit__comes_back_for_what_waited_once_it_is_received) {
     EXPECT_EQ(f.out.disposed() % (each + kSlotCharge), 0u);
 }
 
+// However each of them ends, what it was kept in is used again.
+TEST(receives, memory__of_what_was_announced_is_used_again) {
+    Arrivals f;
+    std::size_t memory = 0;
+    for (std::uint32_t round = 0; round < 12; ++round) {
+        f.announce(kMatch, 0, 3);
+        if (round % 3 == 0) {
+            EXPECT_EQ(f.receive(kMatch, 0, nullptr, static_cast<int>(round)), kAccepted);
+        } else if (round % 3 == 1) {
+            EXPECT_EQ(f.mp.receives().discard_matching({f.there, 0, kMatch, 0}), 1);
+        } else {
+            f.say(Kind::unsend, HandleRecord{3});
+        }
+        (void)f.hear();
+        EXPECT_EQ(f.waiting(), 0u);
+        if (round == 0) memory = f.mp.receives().memory();
+        EXPECT_EQ(f.mp.receives().memory(), memory) << round;
+    }
+    EXPECT_NE(memory, 0u);
+}
+
 TEST(orders, find__what_a_peer_may_name) {
     Arrivals f;
     const std::uint32_t send = f.announced();

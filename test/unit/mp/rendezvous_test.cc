@@ -116,6 +116,41 @@ TEST(rendezvous, crossing__in_vain_is_asked_for) {
     EXPECT_EQ(f.to, f.data);
 }
 
+// Of a receive whose offer was declined the sender knows nothing: it is asked at once.
+TEST(rendezvous, declined__is_asked_for_as_soon_as_it_is_announced) {
+    Far f;
+    const std::uint32_t receive = f.posted(7, kBytes, f.there);
+    EXPECT_EQ(Control::of(f.hear()).kind, Kind::offer);
+    f.say(Kind::decline, HandleRecord{0});
+    f.say(Kind::announce, AnnounceRecord{7, 0, kBytes, 0, 3, 0, 0});
+    const gcs::Line line = f.hear();
+    EXPECT_EQ(Control::of(line).kind, Kind::clear_to_send);
+    EXPECT_EQ(unpack<ClearToSendRecord>(line).receive, receive);
+    EXPECT_TRUE(f.brings(receive, 0, kBytes));
+    EXPECT_EQ(f.recorder.error(2), kSuccess);
+}
+
+TEST(rendezvous, direct__not_where_all_is_to_go_by_the_ring) {
+    Limits limits = small_limits();
+    limits.copy = CopyPath::Policy::ring;
+    Pair p(kEnhancedMixed, direct_options(), limits);
+    p.attach();
+    auto data = pattern(kBytes);
+    for (const bool early : {true, false}) {
+        std::vector<std::byte> to(kBytes);
+        if (early) p.receive(1, 7, to, 1);
+        p.both(50);
+        p.send(0, 0, 7, data, 2);
+        p.both(50);
+        if (!early) p.receive(1, 7, to, 1);
+        p.settle();
+        EXPECT_EQ(to, data);
+        p.recorder.outcomes.clear();
+    }
+    EXPECT_EQ(p.ends[0]->engine().counters.direct_bytes, 0u);
+    EXPECT_EQ(p.ends[0]->engine().counters.sent_pushed, 0u);
+}
+
 TEST(rendezvous, crossing__with_an_announcement_of_nothing_is_taken) {
     Far f;
     f.posted(7, kBytes, f.there);
