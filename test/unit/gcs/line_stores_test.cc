@@ -192,14 +192,15 @@ TEST_F(Stores, write_ring__and_a_line_that_says_where) {
 
 TEST_F(Stores, put__data_of_several_parts) {
     const std::byte one[3] = {std::byte{1}, std::byte{2}, std::byte{3}}, two[2] = {std::byte{4}};
-    const LineWriter::Part parts[] = {{one, 3}, {nullptr, 0}, {two, 2}};
+    const LineWriter::Part parts[] = {{one, 3}, {nullptr, 0}, {two, 2}, {one + 2, 1}};
     for (unsigned i = 0; i < 3; ++i) {
-        ASSERT_TRUE(out.slot_free() && out.ring_free(to_receiver, 5));
-        ASSERT_EQ(out.put(to_receiver, 7, parts, 5), Status::ok);
-        const std::byte* const at = in.ring(in.take(), 5);
+        ASSERT_TRUE(out.slot_free() && out.ring_free(to_receiver, 6));
+        ASSERT_EQ(out.put(to_receiver, 7, parts, 6), Status::ok);
+        const std::byte* const at = in.ring(in.take(), 6);
         ASSERT_NE(at, nullptr);
         EXPECT_EQ(std::memcmp(at, one, 3), 0);
         EXPECT_EQ(std::memcmp(at + 3, two, 2), 0);
+        EXPECT_EQ(at[5], one[2]);
     }
     EXPECT_EQ(to_receiver.transfers, 0u);
 }
@@ -283,9 +284,28 @@ TEST_F(Stores, go_back__the_request_is_the_next_one_again) {
             EXPECT_EQ(in.taken(), taken);
         }
         in.dispose(kLineBytes);
-        ASSERT_EQ(in.return_credit(to_sender), Status::ok);
-        EXPECT_EQ(out.disposed(), (lap + 1) * kLineBytes) << "once";
     }
+    ASSERT_EQ(in.return_credit(to_sender), Status::ok);
+    EXPECT_EQ(out.disposed(), 2 * kLineBytes) << "each once";
+}
+
+TEST_F(Stores, is_next__by_the_control_word_too) {
+    put(1);
+    put(2);
+    EXPECT_TRUE(in.is_next(in.next()));
+    EXPECT_TRUE(in.is_next(std::uint64_t{1} << 32 | 7));
+    EXPECT_FALSE(in.is_next(std::uint64_t{2} << 32 | 7));
+    EXPECT_FALSE(in.is_next(std::uint64_t{1}));
+    (void)in.take();
+    EXPECT_TRUE(in.is_next(std::uint64_t{2} << 32));
+}
+
+TEST_F(Stores, ring__begins_no_further_than_a_lap_away) {
+    Line line{};
+    line.word[kRingWord] = kLayout.ring_bytes;
+    EXPECT_NE(in.ring(line, 64), nullptr);
+    line.word[kRingWord] = 2 * kLayout.ring_bytes + 64 + 64;
+    EXPECT_EQ(in.ring(line, 64), nullptr);
 }
 
 TEST_F(Stores, return_credit__that_is_refused_stays_due) {

@@ -137,6 +137,25 @@ TEST(asks, ask__is_answered_by_what_no_offer_fits) {
     EXPECT_EQ(f.announced_next(), std::pair(std::uint64_t{3}, true));
 }
 
+// More than there are slots: the rest goes as soon as there is room, and nothing else happens.
+TEST(asks, ask__is_answered_to_the_end_where_room_is_short) {
+    Asked f;
+    const std::uint64_t slots = f.own.layout.slots;
+    for (std::uint64_t i = 0; i < slots + 5; ++i) {
+        EXPECT_EQ(f.send(i, static_cast<int>(i)), kAccepted);
+    }
+    f.say(Kind::ask, HandleRecord{0});
+    for (std::uint64_t i = 0; i < slots; ++i) {
+        EXPECT_EQ(f.announced_next(), std::pair(i, false));
+    }
+    f.turns();
+    EXPECT_FALSE(f.in.ready());
+    EXPECT_EQ(f.in.return_credit(f.bad->network()), Status::ok);
+    for (std::uint64_t i = slots; i < slots + 5; ++i) {
+        EXPECT_EQ(f.announced_next(), std::pair(i, i == slots + 4));
+    }
+}
+
 TEST(asks, cancel__of_one_that_waits_tells_nobody) {
     Asked f;
     const iovec range{f.data.data(), 100};

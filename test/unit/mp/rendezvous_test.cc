@@ -239,6 +239,27 @@ TEST(rendezvous, claim__of_an_offer_that_a_short_message_used_up_is_free_again) 
     EXPECT_EQ(p.ends[1]->engine().peers[p.there[1]].claims.take(), 0);
 }
 
+// A sender that may not copy holds a piece that it claimed, so `taken` alone does not end it.
+TEST(rendezvous, taken__of_a_send_whose_copies_were_refused) {
+    const auto taken = [](std::initializer_list<std::uint8_t> all_flags, bool ends) {
+        Forger f(kEnhancedMixed, {.mapped = true, .kernel_copy = true});
+        f.world.refuse_copies(0, nhi::NetworkInterface::Direction::write, 1);
+        const std::uint32_t send = f.announced();
+        const auto path = static_cast<std::uint8_t>(Path::shared);
+        const auto address = reinterpret_cast<std::uint64_t>(f.to.data());
+        f.say(Kind::clear_to_send, ClearToSendRecord{send, 9, address, kBytes, 65'536, 0, path, 0});
+        const gcs::Line refused = f.hear();
+        EXPECT_EQ(Control::of(refused).kind, Kind::sent);
+        EXPECT_EQ(Control::of(refused).flags, kRefused);
+        for (const std::uint8_t flags : all_flags) f.say(Kind::taken, HandleRecord{send}, flags);
+        EXPECT_EQ(f.recorder.has(1), ends);
+        EXPECT_FALSE(f.gave_up());
+    };
+    taken({0}, false);
+    taken({kAll}, true);
+    taken({0, kAll}, true);
+}
+
 // Room for the claim words of 63 messages; who finds none is copied by its receiver alone.
 TEST(rendezvous, choose_path__without_a_claim_word_the_receiver_copies_alone) {
     Limits limits = Forger::limits();
