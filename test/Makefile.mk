@@ -208,6 +208,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tcp_meeting_answer_test.cc \
 	test/unit/drivers/tcp_meeting_call_test.cc \
 	test/unit/drivers/tcp_meeting_close_test.cc \
+	test/unit/drivers/tcp_meeting_judge_test.cc \
 	test/unit/drivers/tcp_network_test.cc \
 	test/unit/drivers/tcp_request_test.cc \
 	test/unit/drivers/tcp_streams_test.cc \
