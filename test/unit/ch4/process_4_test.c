@@ -150,6 +150,11 @@ TEST(Join, what_fails__is_told) {
     uint64_t gpids[8] = {0};
     open_job(0, 2);
     open_strangers();
+    upper.mallocs_good = 1; /* none for the number of the last one */
+    EXPECT_EQ(join("a0", gpids), MPI_ERR_OTHER);
+    EXPECT_TEXT(upper.error, "**nomem");
+    EXPECT_TEXT(notes(), "");
+    upper.mallocs_good = -1;
     tap_force(TAP_ADD_PEER, FCI_ICL_ENOMEM);
     EXPECT_EQ(join("0", gpids), MPI_ERR_OTHER);
     EXPECT_TEXT(notes(), "");
