@@ -207,9 +207,9 @@ FCI_ICL_API int fci_icl_take(fci_icl_context *context, fci_icl_peer source, uint
 FCI_ICL_API int fci_icl_cancel(fci_icl_context *context, fci_icl_order order);
 
 /* The oldest message that matches and was not received. Does not progress.
- * FCI_ICL_OK with *status, or FCI_ICL_ENOMSG. `claimed`, if not NULL: the message leaves the
- * matching (MPI_Mprobe) and *claimed names it until fci_icl_receive_claimed or
- * fci_icl_discard_claimed. */
+ * FCI_ICL_OK with *status, or FCI_ICL_ENOMSG; or why none of `source` can come, as of a receive.
+ * `claimed`, if not NULL: the message leaves the matching (MPI_Mprobe) and *claimed names it until
+ * fci_icl_receive_claimed or fci_icl_discard_claimed. */
 typedef struct fci_icl_message fci_icl_message;
 FCI_ICL_API int fci_icl_probe(fci_icl_context *context, fci_icl_peer source, uint32_t space,
                               uint64_t match, uint64_t ignore, struct fci_icl_status *status,

@@ -61,6 +61,16 @@ int MessagePassing::receive(const Pattern& pattern, std::span<const iovec> to,
     return receives_.receive(source, pattern, to, completion, handle);
 }
 
+/// One that waits for a message of a lost peer hears so, as a receive does.
+int MessagePassing::probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed) {
+    const int answer = receives_.probe(pattern, outcome, claimed);
+    if (answer != kNoMessage || pattern.source == kAnySource) return answer;
+    if (engine_.peers.find(pattern.source).present) return answer;
+    engine_.outbox.reserve();
+    const Peer* const source = meetings_.connected(pattern.source);
+    return source != nullptr && source->lost ? source->departure.failure : answer;
+}
+
 int MessagePassing::cancel(std::uint32_t handle) {
     Order* const order = engine_.orders.find(handle);
     if (order == nullptr) return kNoEntry;

@@ -32,9 +32,7 @@ public:
     int receive(const Pattern& pattern, std::span<const iovec> to, const Completion& completion,
                 std::uint32_t* handle, Outcome* outcome);
     int cancel(std::uint32_t handle);
-    int probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed) {
-        return receives_.probe(pattern, outcome, claimed);
-    }
+    int probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed);
     int receive_claimed(Arrived& message, std::span<const iovec> to, const Completion& completion,
                         std::uint32_t* handle, Outcome* outcome);
 

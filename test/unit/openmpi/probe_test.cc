@@ -222,6 +222,34 @@ TEST_F(Probe, of_oneself__is_what_was_sent) {
 
 // --- that fail ---
 
+TEST_F(Probe, of_one_who_has_gone__fails) {
+    far(2).close();
+    int flag = true;
+    MPI_Message message;
+    ASSERT_TRUE(until("the loss", [&] {
+        return MPI_Iprobe(2, 1, comm_, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+    }));
+    EXPECT_FALSE(flag);
+    EXPECT_EQ(class_of(MPI_Iprobe(2, 1, comm_, &flag, MPI_STATUS_IGNORE)), MPI_ERR_OTHER);
+    EXPECT_EQ(class_of(MPI_Probe(2, 1, comm_, MPI_STATUS_IGNORE)), MPI_ERR_OTHER);
+    flag = true;
+    EXPECT_EQ(class_of(MPI_Improbe(2, 1, comm_, &flag, &message, MPI_STATUS_IGNORE)),
+              MPI_ERR_OTHER);
+    EXPECT_FALSE(flag);
+    EXPECT_EQ(class_of(MPI_Mprobe(2, 1, comm_, &message, MPI_STATUS_IGNORE)), MPI_ERR_OTHER);
+    EXPECT_FALSE(is_there(0, 1)) << "others are as ever";
+    EXPECT_EQ(surroundings().said.size(), 1u) << said();
+}
+
+TEST_F(Probe, of_one_who_has_gone_before_they_have_met__fails) {
+    Far& other = join(context_id_ + 50'000, 1);
+    const near_card cards[] = {{}, other.card()};
+    MPI_Comm comm = near_communicator(context_id_ + 50'000, 2, 0, cards);
+    other.close();
+    EXPECT_EQ(class_of(MPI_Probe(1, 1, comm, MPI_STATUS_IGNORE)), MPI_ERR_OTHER);
+    MPI_Comm_free(&comm);
+}
+
 TEST_F(Probe, of_one_without_a_card__fails) {
     const near_card cards[] = {{}, {}};
     MPI_Comm comm = near_communicator(context_id_ + 40'000, 2, 0, cards);
