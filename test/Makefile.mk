@@ -438,14 +438,17 @@ test_openmpi_SOURCES = \
 	test/unit/openmpi/request_test.cc \
 	test/unit/openmpi/send_buffered_test.cc \
 	test/unit/openmpi/send_test.cc \
+	test/unit/openmpi/threads_test.cc \
 	test/unit/openmpi/unlike_test.cc \
-	test/unit/openmpi/world_test.cc
+	test/unit/openmpi/world_test.cc \
+	test/unit/openmpi/wraps.cc
 test_openmpi_CPPFLAGS = $(AM_CPPFLAGS) $(OPENMPI_CPPFLAGS)
 test_openmpi_CFLAGS = $(mca_pml_fci_la_CFLAGS)
-test_openmpi_wraps = fci_icl_progress fci_icl_group_form fci_icl_group_call fci_icl_group_start \
-	fci_icl_send fci_icl_send_short fci_icl_set_idle MPI_Wtime ompi_mpi_abort opal_output sleep \
-	usleep
-test_openmpi_LDFLAGS = $(test_openmpi_wraps:%=-Wl,--wrap=%)
+test_openmpi_core = add_peer cancel discard group_call group_form group_leave group_start post probe \
+	progress receive receive_claimed send send_bytes send_short set_idle
+test_openmpi_rest = MPI_Wtime ompi_mpi_abort opal_output sleep usleep
+test_openmpi_LDFLAGS = $(test_openmpi_core:%=-Wl,--wrap=fci_icl_%) \
+	$(test_openmpi_rest:%=-Wl,--wrap=%)
 test_openmpi_LDADD = $(libfci_rooms) $(OPENMPI_LIBS) $(GTEST_LIBS)
 endif
 endif

@@ -103,6 +103,20 @@ TEST_F(Gather, in_pieces__is_packed_and_unpacked_by_rank) {
     EXPECT_EQ(below_.calls, 0);
 }
 
+/// Whatever stands there.
+TEST_F(Gather, what_only_the_root_receives__is_not_looked_at_elsewhere) {
+    MPI_Datatype type = each_other(8);
+    const Part& first = gather(0, 0, own_of(0, 4));
+    gather(2, 0, own_of(2, 4));
+    ASSERT_EQ(MPI_Gather(own_of(1, 4).data(), 4, MPI_CHAR, nullptr, 7, type, 0, comm_),
+              MPI_SUCCESS);
+    ASSERT_TRUE(until_done(first));
+    EXPECT_TRUE(same(first.data, all_of(4)));
+    EXPECT_EQ(below_.calls, 0);
+    all_took_part();
+    MPI_Type_free(&type);
+}
+
 /// What each brings may be another type than what is received of it.
 TEST_F(Gather, of_one_type_into_another__has_as_many_bytes) {
     MPI_Datatype type = each_other(8);

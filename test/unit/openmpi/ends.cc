@@ -1,8 +1,6 @@
 #include "test/unit/openmpi/ends.h"
 
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 #include <cstdlib>
 #include <utility>
 
@@ -10,9 +8,6 @@ namespace fci::openmpi {
 namespace {
 
 constexpr std::uint64_t kJob = 0x4f4d504946434949;  // the component's own
-constexpr unsigned kTurnsMost = 5'000'000;          // of one test: then it hangs
-
-unsigned turns;
 
 void done(void* user, void*, const fci_icl_status* status) {
     auto& operation = *static_cast<Far::Operation*>(user);
@@ -33,21 +28,6 @@ class OpenMpi : public testing::Environment {
 };
 [[maybe_unused]] const testing::Environment* const open_mpi =
     testing::AddGlobalTestEnvironment(new OpenMpi);
-
-int instead(std::deque<int>& answers) {
-    const int answer = answers.front();
-    answers.pop_front();
-    return answer;
-}
-
-void begin_turn(const fci_icl_context* context) {
-    if (context != near_context()) return;
-    if (++turns > kTurnsMost) {
-        std::fprintf(stderr, "%u turns without an end\n", turns);
-        std::abort();
-    }
-    if (surroundings().before_turn) surroundings().before_turn();
-}
 
 }  // namespace
 
@@ -138,7 +118,6 @@ void Far::turn() {
 Ends::Ends(int size, int rank) : size_(size), rank_(rank) {
     static std::uint32_t context_ids = 100;
     context_id_ = ++context_ids;
-    turns = 0;
     surroundings() = {};
     std::vector<near_card> cards(static_cast<std::size_t>(size));
     for (int i = 0; i < size; ++i) {
@@ -200,106 +179,3 @@ std::string pattern(std::size_t bytes, unsigned seed) {
 }
 
 }  // namespace fci::openmpi
-
-// --- what the linker puts between the component and what it calls (test/Makefile.mk) ---
-
-using fci::openmpi::begin_turn;
-using fci::openmpi::instead;
-using fci::openmpi::surroundings;
-
-#pragma GCC visibility push(default)
-extern "C" {
-
-/// Open MPI keeps what it has until the process ends.
-const char* __lsan_default_suppressions();
-const char* __lsan_default_suppressions() {
-    return "leak:libmpi.so\nleak:libopen-\nleak:mca_\nleak:libhwloc\nleak:libevent\n"
-           "leak:libpmix\n";
-}
-
-decltype(fci_icl_progress) __real_fci_icl_progress, __wrap_fci_icl_progress;
-int __wrap_fci_icl_progress(fci_icl_context* context) {
-    begin_turn(context);
-    return __real_fci_icl_progress(context);
-}
-
-decltype(fci_icl_group_form) __real_fci_icl_group_form, __wrap_fci_icl_group_form;
-int __wrap_fci_icl_group_form(fci_icl_context* context, const fci_icl_peer* members, uint32_t count,
-                              uint32_t self, uint64_t key, size_t most, fci_icl_group** group) {
-    begin_turn(context);
-    return __real_fci_icl_group_form(context, members, count, self, key, most, group);
-}
-
-decltype(fci_icl_group_call) __real_fci_icl_group_call, __wrap_fci_icl_group_call;
-int __wrap_fci_icl_group_call(fci_icl_context* context, fci_icl_group* group,
-                              struct fci_icl_collective* collective) {
-    begin_turn(context);
-    if (context == near_context() && !surroundings().calls.empty()) {
-        return instead(surroundings().calls);
-    }
-    return __real_fci_icl_group_call(context, group, collective);
-}
-
-decltype(fci_icl_group_start) __real_fci_icl_group_start, __wrap_fci_icl_group_start;
-int __wrap_fci_icl_group_start(fci_icl_context* context, fci_icl_group* group,
-                               struct fci_icl_collective* collective) {
-    if (context == near_context() && !surroundings().starts.empty()) {
-        return instead(surroundings().starts);
-    }
-    return __real_fci_icl_group_start(context, group, collective);
-}
-
-decltype(fci_icl_send) __real_fci_icl_send, __wrap_fci_icl_send;
-int __wrap_fci_icl_send(fci_icl_context* context, const struct fci_icl_send* send,
-                        fci_icl_order* order) {
-    if (!surroundings().sends.empty()) return instead(surroundings().sends);
-    return __real_fci_icl_send(context, send, order);
-}
-
-decltype(fci_icl_send_short) __real_fci_icl_send_short, __wrap_fci_icl_send_short;
-int __wrap_fci_icl_send_short(fci_icl_context* context, fci_icl_peer peer, uint64_t match,
-                              const void* buffer, size_t bytes) {
-    if (!surroundings().short_sends.empty()) return instead(surroundings().short_sends);
-    return __real_fci_icl_send_short(context, peer, match, buffer, bytes);
-}
-
-decltype(fci_icl_set_idle) __real_fci_icl_set_idle, __wrap_fci_icl_set_idle;
-void __wrap_fci_icl_set_idle(fci_icl_context* context, int idle) {
-    if (context == near_context()) surroundings().idle.push_back(idle);
-    __real_fci_icl_set_idle(context, idle);
-}
-
-double __wrap_MPI_Wtime(void);
-double __wrap_MPI_Wtime(void) {
-    return surroundings().now;
-}
-
-int __wrap_usleep(unsigned us);
-int __wrap_usleep(unsigned us) {
-    surroundings().slept_us += us;
-    return 0;
-}
-
-unsigned __wrap_sleep(unsigned seconds);
-unsigned __wrap_sleep(unsigned seconds) {
-    surroundings().slept_us += seconds * 1'000'000;
-    return 0;
-}
-
-int __wrap_ompi_mpi_abort(void* comm, int code);
-int __wrap_ompi_mpi_abort(void*, int code) {
-    surroundings().aborted_with = code;
-    return 0;
-}
-
-void __wrap_opal_output(int stream, const char* format, ...);
-void __wrap_opal_output(int, const char* format, ...) {
-    char text[1000];
-    va_list arguments;
-    va_start(arguments, format);
-    std::vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    surroundings().said.emplace_back(text);
-}
-}
-#pragma GCC visibility pop

@@ -21,6 +21,7 @@ namespace fci::openmpi {
 /// What the component has around it besides Open MPI and the core.
 struct Surroundings {
     std::function<void()> before_turn;
+    unsigned turns = 0;
     std::vector<std::string> said;  // to the user
     std::vector<int> idle;          // what progress was allowed to do, one after the other
     double now = 0;                 // seconds, of MPI_Wtime()
@@ -28,6 +29,8 @@ struct Surroundings {
     int aborted_with = 0;                // by ompi_mpi_abort()
     std::deque<int> sends, short_sends;  // answers instead of the core's
     std::deque<int> starts, calls;       // likewise, of collectives
+    bool has_threads = false;            // then the core is called under the component's lock
+    unsigned locked_calls = 0;           // so many
 };
 Surroundings& surroundings();
 

@@ -10,7 +10,21 @@
 namespace fci::openmpi {
 namespace {
 
-using Form = Members;
+class Form : public Members {
+protected:
+    /// The next communicator, with the same context id.
+    void leave_and_begin_again() {
+        MPI_Comm_free(&comm_);
+        for (const int rank : others()) {
+            fci_icl_group_leave(far(rank).context(), called_[at(rank)]);
+            fci_icl_group_leave(far(rank).context(), begun_[at(rank)]);
+            called_[at(rank)] = begun_[at(rank)] = nullptr;
+        }
+        const near_card cards[] = {{}, far(1).card(), far(2).card()};
+        comm_ = near_communicator(context_id_, 3, 0, cards);
+        near_note_below(comm_, &below_);
+    }
+};
 
 TEST_F(Form, first_collective__forms_the_groups) {
     have_groups();
@@ -19,6 +33,36 @@ TEST_F(Form, first_collective__forms_the_groups) {
         fci_icl_group_limits(begun_[at(rank)], &begun);
         EXPECT_GE(begun.longest, 56u);
         EXPECT_LE(begun.broadcast, limits_.broadcast);
+    }
+}
+
+/// Whichever it is.
+TEST_F(Form, first_collective_of_any_kind__goes_by_the_group_already) {
+    for (int kind = 0; kind < 5; ++kind) {
+        std::vector<int> numbers{10, 11, 12};
+        int number = 10, result = -1;
+        form();
+        for (const int rank : others()) {
+            if (kind == 0) broadcast(rank, 1, bytes_of({rank}));
+            if (kind == 1) sum(rank, -1, {rank});
+            if (kind == 2) sum(rank, 0, {rank});
+            if (kind == 3) gather(rank, 0, bytes_of({rank}));
+            if (kind == 4) gather(rank, -1, bytes_of({rank}));
+        }
+        if (kind == 0) MPI_Bcast(&result, 1, MPI_INT, 1, comm_);
+        if (kind == 1) MPI_Allreduce(&number, &result, 1, MPI_INT, MPI_SUM, comm_);
+        if (kind == 2) MPI_Reduce(&number, &result, 1, MPI_INT, MPI_SUM, 0, comm_);
+        if (kind == 3) MPI_Gather(&number, 1, MPI_INT, numbers.data(), 1, MPI_INT, 0, comm_);
+        if (kind == 4) MPI_Allgather(&number, 1, MPI_INT, numbers.data(), 1, MPI_INT, comm_);
+        if (kind < 3) {
+            EXPECT_EQ(result, kind == 0 ? 1 : 13) << kind;
+        }
+        if (kind >= 3) {
+            EXPECT_EQ(numbers, (std::vector{10, 1, 2})) << kind;
+        }
+        EXPECT_EQ(below_.calls, 0) << kind;
+        all_took_part();
+        leave_and_begin_again();
     }
 }
 
@@ -58,15 +102,7 @@ TEST_F(Form, members_that_have_gone__have_no_group) {
 TEST_F(Form, communicators_one_after_the_other__have_groups_of_their_own) {
     have_groups();
     for (int round = 0; round < 3; ++round) {
-        MPI_Comm_free(&comm_);
-        for (const int rank : others()) {
-            fci_icl_group_leave(far(rank).context(), called_[at(rank)]);
-            fci_icl_group_leave(far(rank).context(), begun_[at(rank)]);
-            called_[at(rank)] = begun_[at(rank)] = nullptr;
-        }
-        const near_card cards[] = {{}, far(1).card(), far(2).card()};
-        comm_ = near_communicator(context_id_, 3, 0, cards);
-        near_note_below(comm_, &below_);
+        leave_and_begin_again();
         have_groups();
         for (const int rank : others()) sum(rank, -1, {rank});
         int number = 10;

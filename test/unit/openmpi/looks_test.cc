@@ -167,7 +167,7 @@ TEST_F(Looks, long_steps_between_looks__keep_the_core) {
     receive_all();
     surroundings().idle.clear();
     unsigned looks = 0;
-    const auto look = [&](int which) {
+    const auto look = [&](int which, unsigned ticks = 2000) {
         ++looks;
         int flag = true, index = 0;
         if (which == 0) MPI_Test(&requests_[0], &flag, MPI_STATUS_IGNORE);
@@ -180,10 +180,13 @@ TEST_F(Looks, long_steps_between_looks__keep_the_core) {
             MPI_Testsome(kRequests, requests_.data(), &flag, indices.data(), MPI_STATUSES_IGNORE);
         }
         EXPECT_FALSE(flag);
-        const std::uint64_t until = __rdtsc() + 2000;
+        const std::uint64_t until = __rdtsc() + ticks;
         while (__rdtsc() < until) {
         }
     };
+    for (int i = 0; i < 2000; ++i) look(i % 4, 0);  // short steps are forgotten
+    turn();
+    surroundings().idle.clear();
     for (int round = 0; round < 2; ++round) {
         for (const int which : {0, 1, 2, 3}) {
             looks = 0;

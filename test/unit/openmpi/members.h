@@ -79,7 +79,7 @@ protected:
     }
     /// The same, but begun in the other group.
     Part& begin(Part& it) {
-        it.what.completion = {ended, &it, nullptr};
+        it.what.completion = {has_ended, &it, nullptr};
         return it;
     }
     static std::string bytes_of(const std::vector<int>& numbers) {
@@ -142,7 +142,7 @@ private:
         });
         return it;
     }
-    static void ended(void* user, void*, const fci_icl_status* status) {
+    static void has_ended(void* user, void*, const fci_icl_status* status) {
         auto& it = *static_cast<Part*>(user);
         it.done = true;
         it.answer = status->error;

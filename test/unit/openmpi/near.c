@@ -8,6 +8,8 @@
 #include <opal/runtime/opal_progress.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "netmod/openmpi/coll_fci.h"
 
@@ -103,6 +105,12 @@ void near_set_copies_mib(unsigned mib)
 void near_use_threads(bool on)
 {
     opal_set_using_threads(on);
+}
+
+unsigned near_locked(void)
+{
+    const bool is_own = pml_fci.lock.__data.__owner == (int) syscall(SYS_gettid);
+    return is_own ? pml_fci.lock.__data.__count : 0;
 }
 
 static unsigned *counted;

@@ -30,6 +30,8 @@ int near_turn(void);
 void near_set_copies_mib(unsigned mib);
 /* Whether the program has asked for several threads. */
 void near_use_threads(bool on);
+/* How often this thread has taken the component's lock, and not given it back. */
+unsigned near_locked(void);
 /* In each turn of Open MPI, until it is called with NULL. */
 void near_count_turns(unsigned *turns);
 

@@ -299,6 +299,39 @@ TEST_F(Request, completions_that_call__come_in_their_order_outside_of_the_core) 
     EXPECT_EQ(order.size(), 3u);
 }
 
+/// Nobody waits for another turn, in which this process may sleep.
+TEST_F(Request, completion_that_calls__comes_in_the_turn_of_its_end) {
+    for (int i = 0; i < 5; ++i) {
+        std::vector<int> order;
+        Calls it{&order, 1, {}};
+        char buffer = '?';
+        MPI_Request request;
+        ASSERT_EQ(MPI_Irecv(&buffer, 1, MPI_CHAR, 1, 1, comm_, &request), MPI_SUCCESS);
+        near_on_completion(request, call, &it);
+        far(1).send(1, "x");
+        ASSERT_TRUE(until("a message", [&] { return buffer == 'x'; }));
+        EXPECT_EQ(order.size(), 1u);
+        ASSERT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    }
+}
+
+/// The end of the last request ends the communicator, in the middle of a turn.
+TEST_F(Request, freed_one_of_a_freed_communicator__ends_both) {
+    char buffer = '?';
+    MPI_Request request;
+    ASSERT_EQ(MPI_Irecv(&buffer, 1, MPI_CHAR, 1, 1, comm_, &request), MPI_SUCCESS);
+    ASSERT_EQ(MPI_Request_free(&request), MPI_SUCCESS);
+    MPI_Comm_free(&comm_);
+    far(1).send(1, "x");
+    far(1).send(2, "left over");
+    ASSERT_TRUE(until("a message", [&] { return buffer == 'x'; }));
+    const near_card cards[] = {{}, far(1).card()};
+    comm_ = near_communicator(context_id_, 2, 0, cards);
+    int flag = true;
+    ASSERT_EQ(MPI_Iprobe(1, 2, comm_, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_FALSE(flag);
+}
+
 TEST_F(Request, turn_of_progress__says_how_much_has_happened) {
     turn(20);
     EXPECT_EQ(near_turn(), 0);
