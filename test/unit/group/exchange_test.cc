@@ -198,6 +198,21 @@ TEST(Exchange, deaf__waits_for_nobody_and_takes_what_comes_all_the_same) {
     EXPECT_EQ(hosts[1].code(), FCI_ICL_EPEER);
 }
 
+// Nor does it take what was heard in the collective before for something of this one.
+TEST(Exchange, deaf__keeps_its_own_lack) {
+    Exchanges hosts(2);
+    hosts.all.meet_all();
+    hosts.forge_word(0, 1, 1, std::uint64_t{-FCI_ICL_EUNREACHABLE} << 32);
+    hosts.all.settle();
+    hosts.begin(1, Steps::down(2, 1, 0), 1, 0);
+    EXPECT_EQ(hosts.advance(1), kDone);
+    EXPECT_EQ(hosts[1].code(), FCI_ICL_EUNREACHABLE);
+    hosts.begin(1, Steps::down(2, 1, 0), 2, 7, FCI_ICL_EPEER, true);
+    EXPECT_EQ(hosts.advance(1), kDone);
+    EXPECT_EQ(hosts[1].code(), FCI_ICL_EPEER);
+    EXPECT_EQ(hosts[1].lost(), 7u);
+}
+
 // --- deaths ---
 
 TEST(Exchange, deaths__of_who_is_heard) {

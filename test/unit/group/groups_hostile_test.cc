@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <vector>
 
 #include "fci_core/group/note.h"
@@ -134,6 +135,18 @@ TEST_F(Offered, table__of_any_other_length_is_a_short_one) {
     head().longest = 17;
     EXPECT_EQ(group.form(1), kWaits);
     EXPECT_EQ(group[1].longest(), Entry::kShort);
+}
+
+// It is like one, but does not begin with a line.
+TEST_F(Offered, table__between_two_lines) {
+    constexpr std::size_t kAway = 2 * gcs::Layout::kBoardLeast + 8;
+    auto* const memory = reinterpret_cast<std::byte*>(&head());
+    std::memcpy(memory + kAway, memory, sizeof(TableHead));
+    const auto board = static_cast<std::uint64_t>(gcs::Layout::kBoard);
+    tell(*all[0].messages, all[0].peers[1],
+         {0, {head().name, board + kAway}, 0, 0, 0, {}, 0, {}, {}});
+    all.settle();
+    EXPECT_EQ(group.form(1), kNone);
 }
 
 TEST_F(Offered, table__that_is_not_where_one_can_be) {
