@@ -24,6 +24,8 @@ public:
         ++transfers;
         parts += transfer.parts();
         events |= transfer.events();
+        waits = transfer.may_wait();
+        lingers = transfer.may_linger();
         for (unsigned i = 0; i < transfer.parts(); ++i) {
             const nhi::Transfer::Part& part = transfer.part(i);
             std::memcpy(far_.data() + part.address, part.from, part.bytes);
@@ -47,12 +49,15 @@ public:
     Status copy(nhi::PeerId, Direction, std::uint64_t, void*, std::size_t) noexcept override {
         return Status::unsupported;
     }
-    Status provide(nhi::PeerId, nhi::LcsAddress, std::size_t) noexcept override {
+    Status provide(nhi::PeerId, nhi::LcsAddress, std::size_t bytes) noexcept override {
+        provided += bytes;
         return Status::ok;
     }
 
     nhi::Link current{};
+    std::uint64_t provided = 0;  // bytes
     bool refuse = false;
+    bool waits = false, lingers = false;  // the last one
     unsigned transfers = 0, parts = 0;
     std::uint32_t events = 0;
 
@@ -205,6 +210,50 @@ TEST_F(Stores, put__data_of_several_parts) {
     EXPECT_EQ(to_receiver.transfers, 0u);
 }
 
+// Only what may wait does so on its way.
+TEST(Transfers, put__waits_for_what_it_is_told_to) {
+    using WaitsFor = LineWriter::WaitsFor;
+    std::vector<std::byte> near(kLayout.block_bytes()), far(kLayout.block_bytes());
+    Wire wire(far);
+    LineWriter out;
+    out.attach(1, kLayout, near, {});
+    const std::byte data[8]{};
+    const LineWriter::Part part{data, sizeof data};
+    for (const WaitsFor what : {WaitsFor::nothing, WaitsFor::data, WaitsFor::anything}) {
+        ASSERT_EQ(out.put(wire, 7, what), Status::ok);
+        EXPECT_EQ(wire.waits, what == WaitsFor::data);
+        EXPECT_EQ(wire.lingers, what == WaitsFor::anything);
+        if (what == WaitsFor::data) continue;
+        ASSERT_TRUE(out.ring_free(wire, sizeof data));
+        ASSERT_EQ(out.put(wire, 7, {&part, 1}, sizeof data, what), Status::ok);
+        EXPECT_FALSE(wire.waits);
+        EXPECT_EQ(wire.lingers, what == WaitsFor::anything);
+    }
+}
+
+// A message longer than what there is of the ring gets more of it, wherever the last one ended.
+TEST(Transfers, ring__holds_no_more_than_there_is_memory_for) {
+    constexpr Layout large{256, 256 * 1024};
+    std::vector<std::byte> near(large.block_bytes()), far(large.block_bytes());
+    Wire there(far), back(near);
+    LineWriter out;
+    LineReader in;
+    out.attach(1, large, near, {});
+    in.attach(1, large, far, kUnexpected, true);
+    const std::vector<std::byte> data(9000);
+    const auto pass = [&](std::uint64_t bytes) {
+        ASSERT_TRUE(out.slot_free() && out.ring_free(there, bytes));
+        const LineWriter::Part part{data.data(), bytes};
+        ASSERT_EQ(out.put(there, 7, {&part, 1}, bytes), Status::ok);
+        ASSERT_NE(in.ring(in.take(), bytes), nullptr);
+        ASSERT_EQ(in.return_credit(back), Status::ok);
+    };
+    for (unsigned i = 0; i < 10; ++i) pass(1000);
+    EXPECT_EQ(there.provided, 0u);
+    pass(9000);
+    EXPECT_EQ(large.ring_first_bytes() + there.provided, 16u * 1024);
+}
+
 // --- what is counted ---
 
 TEST_F(Stores, credit__is_due_for_half_of_the_slots) {
@@ -267,6 +316,7 @@ TEST_F(Stores, go_back__the_request_is_the_next_one_again) {
             ASSERT_EQ(in.return_credit(to_sender), Status::ok);
         }
     }
+    ASSERT_EQ(in.return_credit(to_sender), Status::ok);
     for (unsigned lap = 0; lap < 2; ++lap) {  // at the end of the slots, and at their begin
         ASSERT_TRUE(out.slot_free() && out.ring_free(to_receiver, 100));
         out.prepare().word[0] = 4711;
