@@ -130,6 +130,7 @@ TEST_F(TcpConnectionOut, write__after_the_stream_broke_goes_nowhere) {
     stream.has_sign = true;
     stream.sign = {true, 100'000'000'000};
     EXPECT_EQ(connection.feel(500'000'000'000), Connection::Beat::idle) << "reading finds out why";
+    EXPECT_EQ(connection.feel(600'000'000'000), Connection::Beat::idle);
     EXPECT_FALSE(connection.has_waiting());
 }
 

@@ -320,6 +320,17 @@ TEST(tcp_device_by_hand, open__memory_of_the_device_above) {
     EXPECT_EQ(HandParty().device->communication_memory().size(), 4096u);
 }
 
+/// That is in the card which others get.
+TEST(tcp_device_by_hand, open__listens_by_ipv4) {
+    ddi::Settings wanted = hand_settings();
+    wanted.wanted.family = 99;
+    const HandParty party(wanted);
+    EXPECT_EQ(party.device->card().family, AF_INET);
+    EXPECT_EQ(party.device->card().host, htonl(INADDR_LOOPBACK));
+    EXPECT_EQ(party.device->card().port, htons(4000));
+    EXPECT_EQ(party.device->network().hints(), nullptr) << "the kernel's alone have them";
+}
+
 TEST(tcp_device_by_hand, open__draws_an_incarnation_where_none_is_given) {
     ddi::Settings wanted = hand_settings();
     wanted.incarnation = 0;

@@ -101,6 +101,17 @@ TEST_F(TcpTurn, poll__few_peers_are_quiet_while_nothing_may_wake) {
     EXPECT_EQ(party.one(stream).tells_from, 1) << "three are asked for";
 }
 
+TEST_F(TcpTurn, poll__few_peers_are_not_quiet_while_somebody_is_met) {
+    const int stream = party.peer(1);
+    want_event(false);
+    party.turns(2 * kLookEvery);
+    ASSERT_GT(party.one(stream).tells_from, 1);
+    party.system->room_of_calls = 0;
+    (void)party.call(card_of(9));
+    party.turn();
+    EXPECT_EQ(party.one(stream).tells_from, 1) << "the system is asked for all";
+}
+
 TEST_F(TcpTurn, poll__is_work_where_something_came_and_where_something_is_told) {
     EXPECT_EQ(party.turn(), 0u);
     party.knock(party.hello_of(card_of(1)));
