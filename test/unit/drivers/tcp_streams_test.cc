@@ -3,8 +3,11 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 
 #include <array>
+#include <filesystem>
+#include <iterator>
 
 #include "drivers/tcp/kernel.h"
 #include "test/unit/drivers/tcp_party.h"
@@ -176,6 +179,37 @@ TEST_F(KernelStreams, call__to_nobody) {
     EXPECT_EQ(kernel.outcome(in_vain.get()), -ECONNREFUSED);
     EXPECT_EQ(kernel.outcome(-1), -EBADF);
     EXPECT_EQ(kernel.accept(-1), -EBADF);
+}
+
+/// That passes: it is no other failure.
+TEST_F(KernelStreams, call__without_descriptors) {
+    rlimit files{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+    const rlimit none{0, files.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    ddi::Card any = place;
+    any.port = 0;
+    EXPECT_EQ(kernel.call({AF_INET, 0, place.host, 1}, place), -EMFILE);
+    EXPECT_EQ(kernel.listen(&any), -EMFILE);
+    Kernel other;
+    std::string error;
+    EXPECT_EQ(other.open(&error), Status::exhausted);
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+    EXPECT_EQ(error, "no descriptor left: Too many open files");
+}
+
+TEST_F(KernelStreams, close__leaves_no_descriptor) {
+    const auto open_files = [] {
+        const std::filesystem::directory_iterator all("/proc/self/fd");
+        return std::distance(begin(all), end(all));
+    };
+    const auto before = open_files();
+    Kernel other;
+    std::string error;
+    ASSERT_EQ(other.open(&error), Status::ok) << error;
+    EXPECT_EQ(open_files(), before + 3);
+    other.close();
+    EXPECT_EQ(open_files(), before);
 }
 
 TEST_F(KernelStreams, listen__at_a_place_that_is_taken) {
