@@ -160,6 +160,8 @@ TEST(Join, what_fails__is_told) {
     EXPECT_TEXT(notes(), "");
     upper.upper_error = MPI_ERR_INTERN;
     EXPECT_EQ(join("0", gpids), MPI_ERR_INTERN);
+    EXPECT_EQ(join("0", gpids), MPI_SUCCESS);
+    EXPECT_TEXT(notes(), "new table(1)");
     upper.mallocs_good = 0;
     EXPECT_EQ(join("1", gpids), MPI_ERR_OTHER);
     EXPECT_TEXT(upper.error, "**nomem");

@@ -18,6 +18,7 @@ struct upper {
     int comms_deleted, types_live;
     int mallocs_good;                                    /* so many more find memory; < 0: all */
     unsigned char cards[CARDS_MOST][FCI_ICL_CARD_BYTES]; /* by rank, as PMI would have them */
+    int good_calls;                                      /* before that one: */
     int upper_error; /* what the next noted call answers, instead of MPI_SUCCESS */
 };
 extern struct upper upper;

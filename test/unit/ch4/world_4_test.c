@@ -103,6 +103,16 @@ TEST(World, roots_that_fail__are_told_of_and_leave_nothing) {
     EXPECT_TEXT(notes(),
                 "cards(0 of 4, 16 bytes, one length, roots); init comm; "
                 "gathered(16 bytes); no cards; no init comm");
+    for (int good = 1; good <= 2; good++) {
+        upper.good_calls = good;
+        upper.upper_error = MPI_ERR_INTERN;
+        (void)notes();
+        EXPECT_EQ(MPIDI_FCI_init_world(), MPI_ERR_INTERN);
+        EXPECT_TEXT(notes(), good == 1
+                                 ? "cards(0 of 4, 16 bytes, one length, roots); init comm; no cards"
+                                 : "cards(0 of 4, 16 bytes, one length, roots); init comm; "
+                                   "gathered(16 bytes); no cards; no init comm");
+    }
     MPIR_CVAR_CH4_ROOTS_ONLY_PMI = 0;
     end();
 }
