@@ -189,6 +189,22 @@ TEST_F(Begun, reduction__is_where_its_root_wants_it) {
     EXPECT_EQ(below_.calls, 2);
 }
 
+TEST_F(Begun, reduction_of_one_item__goes_by_the_group) {
+    have_groups();
+    for (const int root : {-1, 1}) {
+        for (const int rank : others()) begin(sum(rank, root, {rank}));
+        int number = 10, result = -1;
+        MPI_Request request;
+        ASSERT_EQ(root < 0 ? MPI_Iallreduce(&number, &result, 1, MPI_INT, MPI_SUM, comm_, &request)
+                           : MPI_Ireduce(&number, &result, 1, MPI_INT, MPI_SUM, 1, comm_, &request),
+                  MPI_SUCCESS);
+        ASSERT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        EXPECT_EQ(result, 12);
+        all_took_part();
+    }
+    EXPECT_EQ(below_.calls, 0);
+}
+
 /// Blocking ones have a group of their own, so their order beside those that are begun is free.
 TEST_F(Begun, beside_blocking_ones__each_ends) {
     have_groups();
