@@ -70,7 +70,7 @@ void LongBroadcast::refuse(unsigned root, std::uint64_t number, int code, unsign
 void LongBroadcast::say_refused() {
     const nhi::PeerId source = peers_[speaker_of(parts_.of[root_])];
     if (!speaks() && self_ == root_) {
-        send_nothing(messages_, source, match_of(key_, number_, true));
+        send_nothing(messages_, peers_[speaker_of(part_)], match_of(key_, number_, true));
     } else if (!speaks()) {
         here_.discard(peers_[speaker_of(part_)]);
     } else if (!is_roots_part()) {
