@@ -13,7 +13,10 @@ namespace fci::simulation {
 
 Knocker::Knocker(std::unique_ptr<tcp::Streams> streams, std::uint64_t seed,
                  const ddi::Settings& settings)
-    : streams_(std::move(streams)), prng_(seed), settings_(settings), may_guess_(prng_.chance(15)) {}
+    : streams_(std::move(streams)),
+      prng_(seed),
+      settings_(settings),
+      may_guess_(prng_.chance(15)) {}
 
 void Knocker::act(const ddi::Card& whom) {
     const bool guesses = std::exchange(may_guess_, false);
@@ -42,11 +45,21 @@ void Knocker::say_something(tcp::Stream& stream, const ddi::Card& whom) {
     hello.block_bytes = 4096;
     std::size_t bytes = sizeof hello;
     switch (prng_.below(6)) {
-        case 0: bytes = prng_.between(1, sizeof hello - 1); break;
-        case 1: hello.to.incarnation ^= prng_.next() | 1; break;
-        case 2: hello.magic ^= std::uint64_t{1} << 48; break;
-        case 3: hello.job ^= 1; break;
-        case 4: hello.verdict = tcp::Verdict::gone; break;
+        case 0:
+            bytes = prng_.between(1, sizeof hello - 1);
+            break;
+        case 1:
+            hello.to.incarnation ^= prng_.next() | 1;
+            break;
+        case 2:
+            hello.magic ^= std::uint64_t{1} << 48;
+            break;
+        case 3:
+            hello.job ^= 1;
+            break;
+        case 4:
+            hello.verdict = tcp::Verdict::gone;
+            break;
         default:
             for (std::size_t i = 0; i < sizeof hello; i += 8) {
                 const std::uint64_t word = prng_.next();

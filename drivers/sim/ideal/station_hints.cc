@@ -15,7 +15,10 @@ bool StationHints::has_bit(std::uint64_t processes) const noexcept {
     return station_.number < 64 && (processes >> station_.number & 1) != 0;
 }
 
-std::size_t StationHints::window() noexcept { return options().room / 2 * kPieceMost; }
+std::size_t StationHints::window() noexcept {
+    FCI_ASSERT(options().room >= 2);
+    return options().room / 2 * kPieceMost;
+}
 
 /// What no other process of this world draws, and the same in each run.
 Status StationHints::draw(nhi::HintGroup* group) noexcept {

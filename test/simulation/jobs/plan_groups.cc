@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Collective::Kind;
 
-constexpr std::size_t kTableMost = 1088;       // what a table takes of one member
+constexpr std::size_t kTableMost = 1088;  // what a table takes of one member
 constexpr std::size_t kLongMost = 200'000;
 constexpr std::size_t kAnnouncement = 16;      // of a long broadcast; nobody else says so much
 constexpr Nanoseconds kRest = 10'500'000'000;  // longer than anything is remembered
@@ -48,10 +48,10 @@ std::size_t other_length(Prng& prng, const Collective& one) {
 
 }  // namespace
 
-/// More than half of the jobs have some, on one to five hosts.
+/// Half of the jobs have some, on one to five hosts.
 void Plan::choose_groups(Prng prng) {
     static constexpr unsigned kHosts[] = {1, 1, 2, 3, 3, 4, 5};
-    has_groups_ = prng.chance(55);
+    has_groups_ = prng.chance(50);
     if (!has_groups_) return;
     const unsigned hosts = one_of(prng, kHosts);
     job.world.per_host = hosts == 1 ? 0 : (job.processes + hosts - 1) / hosts;
@@ -65,7 +65,8 @@ void Plan::choose_groups(Prng prng) {
 /// Between hosts: mostly some, of which many are lost, or all, and a member may be deaf.
 void Plan::choose_hints(Prng prng) {
     sim::HintOptions& hints = job.world.hints;
-    hints.work = prng.chance(85);
+    // A member that waits for a hint for seconds is not as calm as it must be: it asks too often.
+    hints.work = prng.chance(85) && long_wait == 0;
     hints.lost_percent = prng.chance(40) ? 0 : prng.chance(20) ? 100 : drawn(prng, 0, 60);
     hints.twice_percent = prng.chance(60) ? 0 : drawn(prng, 0, 60);
     hints.late_percent = prng.chance(60) ? 0 : drawn(prng, 0, 60);
@@ -110,7 +111,8 @@ void Plan::add_group(Prng& prng) {
 
 void Plan::add_row(Prng& prng) {
     static constexpr Kind kKinds[] = {Kind::broadcast, Kind::broadcast, Kind::broadcast,
-                                      Kind::barrier, Kind::gather, Kind::reduce, Kind::reduce};
+                                      Kind::barrier,   Kind::gather,    Kind::reduce,
+                                      Kind::reduce};
     Collective one;
     one.kind = one_of(prng, kKinds);
     const bool is_broadcast = one.kind == Kind::broadcast;
@@ -130,8 +132,8 @@ void Plan::add_row(Prng& prng) {
         one.root = is_to_all ? FCI_ICL_GROUP_ALL : has_one_root ? root : some();
         one.starts = prng.chance(25);
         one.late = i == late_at ? some() : kNobody;
-        one.late_by = prng.chance(15) ? drawn(prng, 10'000'000, 30'000'000)
-                                      : scaled(prng, 1'000, 2'000'000);
+        one.late_by =
+            prng.chance(15) ? drawn(prng, 10'000'000, 30'000'000) : scaled(prng, 1'000, 2'000'000);
         one.odd = has_odd && prng.chance(60) ? some() : kNobody;
         one.odd_bytes = other_length(prng, one);
         collectives.push_back(one);
