@@ -49,7 +49,10 @@ void BulkRoot::judge() noexcept {
 /// And for those who take no part. Only who has met a process hears of its death.
 void BulkRoot::look_for_lost() {
     for (Member& member : members_) {
-        if (member.is_over) continue;
+        if (member.is_over) {  // what it says now would keep this process awake
+            if (&member != &members_[self_]) (void)refuses(member);
+            continue;
+        }
         if (messages_.meetings().connected(member.peer) != nullptr &&
             !messages_.engine().peers.is_lost(member.peer)) {
             member.is_over = refuses(member);
