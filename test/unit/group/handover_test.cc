@@ -41,6 +41,7 @@ TEST(Handover, data__whoever_comes_first) {
             Bytes place(length);
             if (!sender_first) it.receive(1, 0, place);
             EXPECT_EQ(it.at(1).is_busy(), !sender_first);
+            EXPECT_FALSE(it.at(1).has_failed());
             it.send(0, 1, data);
             EXPECT_EQ(it.at(0).is_busy(), length > 8) << "while it may be read";
             it.settle();
