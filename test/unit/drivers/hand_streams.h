@@ -2,6 +2,7 @@
 // and which keeps what the driver did with them. What is watched is told of as an epoll would.
 #pragma once
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
