@@ -276,6 +276,8 @@ void Simulation::probe(unsigned at, bool everything) {
                                      claims ? &claimed : nullptr);
     }
     if (result == mp::kNoMessage) return;
+    const bool names = like.pattern.source != mp::kAnySource;
+    if (names && peer_gone(result) && lost_is_fair(at, like.pattern.source)) return;
     if (result != mp::kSuccess) return fail("probe answers " + std::to_string(result));
     const std::size_t message = outcome.match >> 32;
     if (auto wrong = reference_.check_probe(like, message, like.posted); !wrong.empty()) {
