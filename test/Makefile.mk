@@ -539,7 +539,7 @@ EXTRA_DIST += \
 	test/fuzz/door.cc \
 	test/fuzz/frames.cc
 
-# What the tests see (docs/hacking.md).
+# Mutants and rules show what the tests see (docs/hacking.md).
 EXTRA_DIST += \
 	test/mutants/equivalent.txt \
 	test/mutants/lists.py \

@@ -63,7 +63,7 @@ Simulation::Simulation(std::uint64_t seed, Network network, const mp::Protocol* 
     }
 }
 
-/// Who closes must not wait for ever, neither for a host that has just fallen silent.
+/// A process that closes must not wait for ever, not even for a host that has just fallen silent.
 Simulation::~Simulation() {
     if (falls_silent_) streams_.part(0, 1, true);
     for (Endpoint& end : ends_) end.close();

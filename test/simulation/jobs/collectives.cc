@@ -220,7 +220,7 @@ bool Collectives::is_fair(unsigned at, std::size_t number, int answer, bool died
 }
 
 /// All members of a collective for all hear that lengths differ, else its root. In a broadcast each
-/// who has another one does, where there are long ones; else what does not fit is not copied.
+/// member of another length does, where there are long ones; else no more is copied than fits.
 bool Collectives::is_fair_of_odd(unsigned at, std::size_t number, int answer) const {
     const Member& member = members_[at];
     const Collective& one = all_[number];
@@ -231,7 +231,7 @@ bool Collectives::is_fair_of_odd(unsigned at, std::size_t number, int answer) co
     if (member.limits.broadcast == member.limits.longest) return answer == FCI_ICL_DONE;
     const std::size_t length = bytes_of(member, one, one.root);
     if (bytes_of(member, one, at) != length) return answer == FCI_ICL_ETRUNC;
-    // Who speaks for the root's host, or for this one, hands nothing on in which it takes no part.
+    // The speaker of the root's host, or of this one, hands on nothing in which it takes no part.
     const bool spoils = leads(number, one.odd) && one.odd != one.root &&
                         (host_of(one.odd) == host_of(at) || host_of(one.odd) == host_of(one.root));
     if (spoils && is_one_of(answer, {FCI_ICL_ETRUNC, FCI_ICL_EPEER})) return true;

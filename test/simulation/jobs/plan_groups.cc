@@ -1,4 +1,4 @@
-// What the seed chooses for the groups of a job: on how many hosts they are, what their members do
+// The seed's choices for the groups of a job: on how many hosts they are, what their members do
 // together, who of them is late, or brings another length, or dies in the midst, and how many hints
 // are lost.
 #include <algorithm>

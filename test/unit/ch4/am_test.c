@@ -1,7 +1,7 @@
 /* Active messages that are sent: a peer hears them. */
 #include "test/unit/ch4/job.h"
 
-/* What the two sides have seen. */
+/* The calls, ends and bytes that the two sides have seen. */
 static struct {
     int calls, id, origin_calls, origin_error;
     char header[64], data[64];

@@ -122,7 +122,7 @@ TEST(Death, grace__is_a_tenth_of_a_second) {
     close_job();
 }
 
-/* Who waits for active messages waits in vain then. */
+/* A rank that waits for active messages waits in vain then. */
 TEST(Death, progress__fails_once_the_grace_is_over_where_windows_are_open) {
     open_job(0, 3);
     EXPECT_EQ(MPIDI_NM_progress(0, 0), MPI_SUCCESS);

@@ -3,7 +3,7 @@
 
 static MPIR_Errflag_t flag;
 
-/* What the other ranks do, a step each time that the netmod's core was called. */
+/* The other ranks take a step each time that the netmod's core was called. */
 static struct {
     fci_icl_group* group;
     fci_icl_peer members[RANKS_MOST];

@@ -83,7 +83,7 @@ TEST(Init, context_that_cannot_be_had__is_an_error_that_says_why) {
     EXPECT_TEXT(notes(), "");
 }
 
-/* What is printed meanwhile. */
+/* The text is what the netmod prints while it opens. */
 static void printed(char* text, size_t size, int rank, int summary) {
     int ends[2];
     EXPECT_EQ(pipe(ends), 0);

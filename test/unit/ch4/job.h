@@ -59,7 +59,7 @@ void turn_all(void);
 /* So many that what is on its way has come. */
 void settle(void);
 
-/* What MPICH's layer above would do. */
+/* MPICH's layer above would do the following. */
 MPIDI_av_entry_t* av(MPIR_Comm* comm, int rank);
 bool is_done(const MPIR_Request* request);
 MPIR_Request* irecv(void* buffer, MPI_Aint count, MPI_Datatype type, int rank, int tag);

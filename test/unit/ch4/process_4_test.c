@@ -106,7 +106,7 @@ TEST(Join, place_behind_the_end_of_a_shorter_table__is_none) {
     free_table(1);
     EXPECT_EQ(join("3", gpids), MPI_SUCCESS);
     EXPECT_EQ(gpids[0], place(1, 0));
-    /* What lies behind it in memory may well look like the peer. */
+    /* The memory behind the table may well look like the peer. */
     MPIDI_av_table_t* const table = MPIDI_global.avt_mgr.av_tables[1];
     MPIDI_global.avt_mgr.av_tables[1] =
         realloc(table, sizeof *table + 4 * sizeof(MPIDI_av_entry_t));

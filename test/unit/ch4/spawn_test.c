@@ -43,7 +43,7 @@ static void heard_one(void* user, void* owner, const struct fci_icl_status* stat
     heard.status = *status;
 }
 
-/* What rank 1 does while the netmod waits. */
+/* Rank 1 does one of these while the netmod waits. */
 static void peer_receives(void) {
     const struct fci_icl_completion completion = {heard_one, NULL, NULL};
     fci_icl_order order;
@@ -72,7 +72,7 @@ static void peer_ends(void) {
     if (++turns == 5) end_peer(1);
 }
 
-/* Whatever the netmod waits for, others go on. */
+/* The peer goes on, whatever the netmod waits for. */
 static void peer_goes_on(void) {
     if (job.peers[1].context != NULL) (void)fci_icl_progress(job.peers[1].context);
 }

@@ -1,4 +1,4 @@
-/* What the netmod calls of its core goes through to it. It is counted here, and a test may have the
+/* The netmod's calls go through to its core. They are counted here, and a test may have the
  * next call answered otherwise than the core would: as it does without memory, or with a peer of
  * another version. The linker leads the calls here (--wrap); those of other contexts pass. */
 #ifndef FCI_TEST_CH4_TAP_H

@@ -18,7 +18,7 @@ struct test {
 
 void add_test(const struct test* test);
 
-/* What was looked at is as it should be; else the test has failed, and goes on. */
+/* The value that was looked at is as it should be; else the test has failed, and goes on. */
 bool is_true(const char* file, int line, const char* what, bool holds);
 bool is_number(const char* file, int line, const char* what, long long actual, long long expected);
 bool is_text(const char* file, int line, const char* what, const char* actual,

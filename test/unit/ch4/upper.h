@@ -43,7 +43,7 @@ MPI_Datatype new_type(struct shape shape);
 void free_type(MPI_Datatype type);
 MPIR_Datatype* type_of(MPI_Datatype type);
 
-/* What was registered for MPI_T. */
+/* A counter that was registered for MPI_T. */
 struct counter {
     const char *name, *category, *help;
     void* address;

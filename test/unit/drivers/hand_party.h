@@ -52,7 +52,7 @@ struct HandParty {
     void turns(unsigned count = 64) {
         for (unsigned i = 0; i < count; ++i) turn();
     }
-    /// What the peer with this card would say first.
+    /// The hello that the peer with this card would say first.
     [[nodiscard]] Hello hello_of(const ddi::Card& card) const {
         Hello hello{};
         hello.magic = Hello::kMagic;

@@ -36,7 +36,7 @@ struct HandStreams : NoStreams {
         std::size_t under_way = 0;
         bool has_sign = false;
         Pulse::Sign sign{};
-        // What the driver did with it.
+        // The driver did this with it.
         bool is_open = true, is_tuned = false, is_corked = false, lingered = false;
         bool is_ended = false, is_ended_wholly = false;
         int tells_from = 1;

@@ -72,7 +72,7 @@ protected:
         }
         EXPECT_EQ(heard_.all.size(), pieces);
     }
-    /// What is ahead comes, and behind it in each lane a piece of number 5, which is expected.
+    /// The pieces ahead come, and behind them in each lane one of number 5, which is expected.
     void drain() {
         for (unsigned lane = 1; lane < kLanes; ++lane) {
             const std::size_t before = heard_.all.size();

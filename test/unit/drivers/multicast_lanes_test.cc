@@ -144,7 +144,7 @@ TEST_F(multicast_hand, look__what_nobody_needs_is_stray) {
     EXPECT_EQ(ear_->heard(kName + 1), 0u);
 }
 
-/// What is no work is not told as such, and what is too old costs no cipher.
+/// A piece that is forged or too old is not told as work, and the old one costs no cipher.
 TEST_F(multicast_hand, look__what_is_forged_is_no_work) {
     ear_->withdraw(kName, 100);
     ASSERT_EQ(ear_->expect(kName, 101, long_), Status::ok);
@@ -200,7 +200,7 @@ TEST_F(multicast_hand, stash__the_oldest_go_where_it_is_full) {
     EXPECT_EQ(ear_->look_for_long(), 0u) << "once";
 }
 
-/// What is still ahead then is kept on.
+/// The pieces that are still ahead then are kept on.
 TEST_F(multicast_hand, stash__each_for_its_own_number) {
     ASSERT_EQ(ear_->expect(kName, 5, long_), Status::ok);
     for (const std::uint64_t number : {7u, 6u, 8u}) {

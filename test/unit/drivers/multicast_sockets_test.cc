@@ -96,7 +96,7 @@ TEST_F(multicast_hand, send__a_burst_of_which_nothing_went_is_tried_as_a_burst_a
     EXPECT_EQ(system.bursts, 2u);
 }
 
-/// Who shares this host hears of it by memory, and other networks need not.
+/// Processes on this host hear of it by memory, and those on other networks need not.
 TEST_F(multicast_hand, sockets__are_set_so) {
     calls.ip_options.clear();
     ASSERT_EQ(say(5, 0, 10, 10), Status::ok);

@@ -125,7 +125,7 @@ TEST_F(ShmOneGuest, place__is_taken_from_one_who_does_not_go_on_when_another_com
     EXPECT_TRUE(self.lost.empty());
 }
 
-// What he said just now counts, though his patience is over.
+// The guest's word of just now counts, though the patience with it is over.
 TEST_F(ShmOneGuest, place__is_kept_by_one_who_goes_on_at_last) {
     const host::Descriptor first = knock();
     act();
@@ -210,7 +210,7 @@ TEST_F(ShmComingIn, accept__of_one_who_has_gone_again_closes_no_door) {
     EXPECT_TRUE(is_asked(link));
 }
 
-/// What a guest hears after a knock that is changed so.
+/// The kind of word that a guest hears after a knock that is changed so.
 Kind heard_after(Party& self, const std::function<void(Hello&)>& change) {
     OddHost own(99);
     const host::Descriptor link = connect_to(self.device->card());

@@ -137,7 +137,7 @@ TEST(ShmDoor, connect__to_one_who_reads_and_does_not_answer) {
         << self.lost[0].reason;
 }
 
-// What it owes after its first answer has a limit of its own.
+// The words that a host owes after its first answer have a limit of their own.
 TEST(ShmDoor, connect__to_one_who_answers_once_and_then_no_more) {
     OddHost host;
     HandClock clock;

@@ -145,7 +145,7 @@ TEST_F(ShmGoingOut, hello__says_how_often_its_sender_came_in_vain) {
     EXPECT_TRUE(f.self.lost.empty());
 }
 
-// Whoever lets a meeting go says so; without that word it would have died.
+// A process that lets a meeting go says so; without that word it would be taken for dead.
 TEST_F(ShmGoingOut, shortage__lets_a_meeting_go_and_begins_it_again) {
     OddHost host;
     Caller f;
@@ -237,7 +237,7 @@ TEST_F(ShmGoingOut, many_at_once__the_own_way_is_begun_at_once) {
     EXPECT_TRUE(crowd.ninth_stands());
 }
 
-/// What comes of an answer that is changed so: where the peer attached, Status::ok.
+/// The outcome of an answer that is changed so: where the peer attached, Status::ok.
 Status answered(const std::function<void(Shown&, std::vector<int>&)>& change, bool typed = false,
                 bool welcomes = true) {
     OddHost host;
@@ -338,7 +338,7 @@ TEST_F(ShmGoingOut, refusal__ends_the_call_with_its_reason) {
     }
 }
 
-// Whoever has met goes by a Bye, and else by death; before that it may come again.
+// A peer that has met the process goes by a Bye, and else by death; before, it may come again.
 TEST_F(ShmGoingOut, end__of_a_link_before_and_after_they_met) {
     for (const bool bye : {true, false}) {
         for (const bool met : {true, false}) {

@@ -30,7 +30,7 @@ struct ShmInterfaceTest : testing::Test {
                                                 kSharedHeaderBytes);
     }
     std::byte* its_memory() { return shown.header.data() + kSharedHeaderBytes; }
-    /// What its owner wants to hear of.
+    /// The owner of that memory wants to hear of these events.
     void want(std::uint32_t counting, std::uint32_t interrupting, std::uint64_t cycle) {
         its().counting = counting;
         its().interrupting = interrupting;
@@ -98,7 +98,7 @@ TEST_F(ShmInterfaceTest, event__wakes_once_in_each_cycle) {
     EXPECT_EQ(calls_heard(), 1u);
 }
 
-// What the process shows to those who write to it.
+// The process shows its masks of events to those who write to it.
 TEST_F(ShmInterfaceTest, mask__shows_what_wakes_and_begins_a_cycle) {
     EXPECT_EQ(static_cast<std::uint32_t>(own().wanted_events), 0u);
     ASSERT_EQ(network().configure_event(3, {.flag = true, .interrupt = true}), Status::ok);
@@ -176,7 +176,7 @@ TEST_F(ShmInterfaceTest, transfer__of_several_parts_is_all_or_nothing) {
     EXPECT_EQ(shown.block.data()[0], std::byte{0});
 }
 
-// What the process says of itself to all who write to it, and who is told nothing.
+// The process says this of itself to all who write to it.
 TEST_F(ShmInterfaceTest, header__says_who_it_is_and_whether_writers_need_fences) {
     const bool needs_fences = network().ordering() == nhi::Ordering::by_all;
     EXPECT_EQ(own().senders_fence, needs_fences ? 1u : 0u);

@@ -97,7 +97,7 @@ TEST_F(ShmSocket, end__is_heard_after_what_was_said) {
     EXPECT_EQ(errno, EPIPE) << "and no signal";
 }
 
-// Whoever closes without having read everything resets the connection.
+// An end that closes without having read everything resets the connection.
 TEST_F(ShmSocket, end__with_something_unread_hides_nothing) {
     ASSERT_TRUE(send_record(other.get(), data.data(), 7, {}));
     ASSERT_TRUE(send(5));

@@ -107,8 +107,8 @@ TEST_F(ShmTurn, timer__for_a_guest_who_says_nothing) {
     EXPECT_EQ(clock.rings_at, kNever);
 }
 
-// Who has knocked makes room only when another one comes, who cannot be seen while the door is
-// closed: so it is opened then.
+// A guest that has knocked makes room only when another one comes, which cannot be seen while the
+// door is closed: so it is opened then.
 TEST_F(ShmTurn, timer__for_a_door_that_is_full) {
     const Nanoseconds came = clock.time += kMs;
     const host::Descriptor link = connect_to(self.device->card());
@@ -212,7 +212,7 @@ TEST_F(ShmTurn, poll__tells_how_much_was_done) {
     EXPECT_TRUE(host.accept());
 }
 
-// Who is woken by something else is still to be called by the next writer.
+// A process that something else has woken is still to be called by the next writer.
 TEST_F(ShmTurn, sleep__that_an_arrival_ends_begins_no_cycle) {
     nhi::NetworkInterface& network = self.device->network();
     ASSERT_EQ(network.configure_event(0, {.flag = false, .interrupt = true}), Status::ok);

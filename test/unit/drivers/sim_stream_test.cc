@@ -251,7 +251,7 @@ TEST(SimStream, tcp__closing_waits_for_what_is_under_way) {
     }
 }
 
-/// Whatever the system itself would wait.
+/// The time that the system itself would wait does not matter.
 TEST(SimStream, tcp__closing_gives_a_silent_host_up_as_ever) {
     StreamOptions options;
     options.silence_most = 1'000'000 * kMs;

@@ -1,4 +1,4 @@
-// What a connection writes of data, which it borrows, and of all that is before and behind them.
+// A connection's writes of data, which it borrows, and of all that is before and behind them.
 #include "test/unit/drivers/tcp_connection_out.h"
 #include "test/unit/seed.h"
 
@@ -89,7 +89,7 @@ TEST_F(TcpConnectionOut, keep_data__sends_a_copy_in_their_place) {
     EXPECT_EQ(head.kind, FrameKind::transfer);
 }
 
-/// What has gone is let go of; then what is borrowed stands at another place.
+/// The bytes that have gone are let go of; then the borrowed ones stand at another place.
 TEST_F(TcpConnectionOut, data__behind_much_that_has_gone_and_a_refusal) {
     constexpr std::size_t kRest = 4096;
     write(transfer_of(kWaitingMost + kRest).let_wait());

@@ -1,4 +1,4 @@
-// What a connection reads in one turn, how quiet its stream is meanwhile, and how it ends.
+// A connection's reads in one turn, how quiet its stream is meanwhile, and how it ends.
 #include <climits>
 
 #include "drivers/tcp/connection.h"

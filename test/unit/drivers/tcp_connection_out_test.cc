@@ -1,4 +1,4 @@
-// What a connection writes of transfers, whatever of it the system takes, and when.
+// A connection's writes of transfers, whatever of them the system takes, and when.
 #include "test/unit/drivers/tcp_connection_out.h"
 
 namespace fci::tcp::test {

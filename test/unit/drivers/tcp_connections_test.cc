@@ -43,7 +43,7 @@ TEST_F(TcpConnections, write__a_burst_begins_when_the_process_polled_last) {
     EXPECT_TRUE(stream(1).is_corked);
 }
 
-/// Whoever sleeps wakes up when there is room again, and then no more for that.
+/// A process that sleeps wakes up when there is room again, and then no more for that.
 TEST_F(TcpConnections, write__what_is_refused_is_watched_until_it_has_gone) {
     stream(1).room = 0;
     write(1);
@@ -149,7 +149,7 @@ TEST_F(TcpConnections, tend__is_not_due_where_all_has_arrived) {
     EXPECT_FALSE(stream(1).is_open);
 }
 
-/// Whoever writes to the one and the other all the time puts no look off.
+/// A process that writes to one peer or another all the time puts no look off.
 TEST_F(TcpConnections, due__is_not_moved_by_another_write) {
     const Nanoseconds began = system.time;
     write(1);
@@ -224,7 +224,7 @@ TEST_F(TcpConnections, waits__since_the_last_look_where_data_are_early) {
     EXPECT_FALSE(connections.waits());
 }
 
-/// What was noted of one that has ended is forgotten.
+/// The notes about a connection that has ended are forgotten.
 TEST_F(TcpConnections, end__of_one_for_which_something_waits) {
     stream(1).room = 0;
     write(1);

@@ -1,4 +1,4 @@
-// What a user hears of a call that did not get through.
+// The words that a user hears of a call that did not get through.
 #include "drivers/tcp/failure.h"
 
 #include <arpa/inet.h>

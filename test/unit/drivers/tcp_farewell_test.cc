@@ -58,7 +58,7 @@ TEST_F(TcpFarewell, goodbye__a_peer_that_ended_is_not_waited_for) {
     EXPECT_EQ(say_goodbye(), 0);
 }
 
-/// What is left unread would make the kernel throw away what is unsent.
+/// Bytes that are left unread would make the kernel throw away those that are unsent.
 TEST_F(TcpFarewell, goodbye__reads_what_comes_meanwhile) {
     stream(1).under_way = 8;
     system.meanwhile = [&] {

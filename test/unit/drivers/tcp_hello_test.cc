@@ -89,7 +89,7 @@ Own own_of(std::uint64_t incarnation) {
     return own;
 }
 
-/// What it agrees on, only to those who have the card.
+/// The values that both must agree on are told only to callers that have the card.
 TEST_F(TcpHello, refusal__says_as_much_as_the_caller_knows) {
     const Own own = own_of(50);
     hello.magic = Hello::kMagic;

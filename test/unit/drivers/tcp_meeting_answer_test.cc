@@ -47,7 +47,7 @@ TEST_F(TcpAnswer, caller__that_keeps_all_that_a_pair_can_have) {
     EXPECT_EQ(party.network().link(party.listener.attached.at(0)).block_bytes, nhi::kPairLimit);
 }
 
-/// What it listens at is its own business, but it is IPv4.
+/// The address at which the caller listens is its own business, but it is IPv4.
 TEST_F(TcpAnswer, caller__whose_card_has_another_family) {
     Hello hello = party.hello_of(card_of(kYields));
     hello.from.family = 99;
@@ -189,7 +189,7 @@ TEST(tcp_answer, caller__that_typed_the_place_and_another_job_guesses) {
     EXPECT_NE(said.find("without knowing its secret"), std::string::npos) << said;
 }
 
-/// Whoever waits at an open door lets nobody sleep.
+/// A caller that waits at an open door lets nobody sleep.
 TEST_F(TcpAnswer, door__without_descriptors_is_asked_once_in_a_while) {
     party.system->accept_error = EMFILE;
     party.turns(100);

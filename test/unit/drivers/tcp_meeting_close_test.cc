@@ -4,7 +4,7 @@
 namespace fci::tcp::test {
 namespace {
 
-/// What the stream of a call got, and what the device did with it, when it closed so.
+/// The stream of a call: what it got, and what the device did with it, when it closed so.
 HandStreams::One closed_with(const std::function<void(HandParty&)>& before) {
     std::map<int, HandStreams::One> remains;
     HandParty party;

@@ -4,7 +4,7 @@
 namespace fci::tcp::test {
 namespace {
 
-/// What is lost for, and what of the sentence that is said then.
+/// A change of a hello, why the peer is lost for it, and a part of the sentence that is said then.
 struct Wrong {
     std::function<void(Hello&)> change;
     Status why;

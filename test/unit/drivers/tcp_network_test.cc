@@ -23,7 +23,7 @@ struct TcpNetwork : testing::Test {
         return party.listener.attached.back();
     }
     HandStreams::One& stream() { return party.one(party.system->last); }
-    /// What a peer would send, of that part.
+    /// A peer would send this: a transfer of one part.
     void bring(std::uint64_t address, std::uint64_t bytes, std::byte value) {
         party.system->bring(party.system->last, FrameHead{FrameKind::transfer, 1, 0, 0});
         party.system->bring(party.system->last, PartHead{address, bytes});
@@ -257,7 +257,7 @@ TEST_F(TcpNetwork, about__who_is_not_met) {
     EXPECT_EQ(party.device->describe(id + 1), "no known process");
 }
 
-/// What the peer wrote before it died is still to be read.
+/// The bytes that the peer wrote before it died can still be read.
 TEST_F(TcpNetwork, about__who_is_lost) {
     const nhi::PeerId id = peer();
     party.system->bring(party.system->last, loss_of(5));

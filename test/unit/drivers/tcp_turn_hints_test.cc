@@ -127,7 +127,7 @@ TEST_F(TcpTurnHints, poll__is_told_while_somebody_may_sleep) {
     EXPECT_TRUE(is_watched(0));
 }
 
-/// What is long is looked for in each turn.
+/// Long hints are looked for in each turn.
 TEST_F(TcpTurnHints, poll__looks_for_what_is_long) {
     say(5, 2000);
     EXPECT_TRUE(hear(2));

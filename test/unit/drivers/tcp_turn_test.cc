@@ -1,4 +1,4 @@
-// What a tcp device does when it is polled, and how it sleeps: fed by hand, in virtual time.
+// A tcp device that is polled, and that sleeps: fed by hand, in virtual time.
 #include <climits>
 
 #include "test/unit/drivers/hand_party.h"
@@ -78,7 +78,7 @@ TEST_F(TcpTurn, poll__asks_the_system_while_somebody_stands_at_the_door) {
     EXPECT_EQ(party.system->looks - before, 10u);
 }
 
-/// Who does not sleep needs no word of the system for a little; others do.
+/// A process that does not sleep needs no word of the system for a few bytes; others do.
 TEST_F(TcpTurn, poll__few_peers_are_quiet_while_nothing_may_wake) {
     const int stream = party.peer(1);
     party.turns(2 * kLookEvery);
@@ -257,7 +257,7 @@ TEST_F(TcpTurn, sleep__a_peer_that_comes_ends_it_and_is_told_of_later) {
     EXPECT_EQ(party.listener.attached.size(), 1u);
 }
 
-/// Whoever reads what names their buffers may have done so meanwhile.
+/// The reader of the message that names their buffer may have read it meanwhile.
 TEST_F(TcpTurn, sleep__not_while_early_data_wait) {
     struct Early final : nhi::DataTarget {
         bool expects(nhi::PeerId) const noexcept override { return true; }
@@ -286,7 +286,7 @@ TEST_F(TcpTurn, sleep__not_while_early_data_wait) {
     party.network().data()->set_target(nullptr);
 }
 
-/// What was written waits for no turn while its writer sleeps.
+/// A transfer that was written waits for no turn while its writer sleeps.
 TEST_F(TcpTurn, sleep__gives_what_waits) {
     const int stream = party.peer(1);
     const nhi::PeerId id = party.listener.attached.at(0);

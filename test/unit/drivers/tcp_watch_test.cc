@@ -83,7 +83,7 @@ TEST_F(TcpWatch, set__again_changes_its_name) {
     EXPECT_TRUE(look().empty());
 }
 
-/// Whoever sleeps over what was refused looks again in a while; else as long as was asked for.
+/// A sleeper that was refused a watch looks again in a while; others sleep as long as they asked.
 TEST_F(TcpWatch, wait__comes_back_for_what_was_refused) {
     EXPECT_FALSE(watch.wait(0));
     EXPECT_FALSE(watch.wait(20'000'000));

@@ -14,7 +14,7 @@ constexpr Layout kLayout{8, 4096};
 constexpr std::uint64_t kUnexpected = 8192;
 constexpr std::uint64_t kWakes = 1u << kWakeEvent;
 
-/// What goes by the network beside the stores: calls of a sleeper, and credit.
+/// The network beside the stores, by which calls of a sleeper go, and credit.
 class Wire final : public nhi::NetworkInterface {
 public:
     explicit Wire(std::vector<std::byte>& far) : far_(far) {}

@@ -35,7 +35,7 @@ Collective collective(int kind, unsigned root, void* data, std::size_t bytes) {
     return it;
 }
 
-/// What a group answers to what is none of its collectives: at once, and nothing has begun.
+/// A group refuses what is none of its collectives: at once, and nothing has begun.
 void expect_refusals(AnyGroup& group, unsigned self, unsigned members) {
     std::vector<std::byte> data(2 * 70'000);
     const std::size_t longest = group.longest(), gather = group.longest_gather();
@@ -137,7 +137,7 @@ TEST(AnyGroup, call__all_kinds_in_all_kinds_of_groups) {
     }
 }
 
-// What all members end together goes by the tables of neighbours, and else by that of all.
+// A collective that all end together goes by the tables of neighbours, another by that of all.
 TEST(AnyGroup, waiting__for_the_part_that_it_has_come_to) {
     Processes all(17);
     Formed group(all);

@@ -254,7 +254,7 @@ TEST(Board, random__all_that_is_given_back_can_be_had_again) {
     }
 }
 
-// What there is no memory for now has not happened, and works when it is tried again.
+// A take for which there is no memory has not happened, and works when it is tried again.
 TEST(Board, take__without_memory_for_its_list) {
     using mp::test::InForce;
     using mp::test::Shortage;

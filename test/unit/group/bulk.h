@@ -121,7 +121,7 @@ public:
         return ends_[end]->peers;
     }
     [[nodiscard]] std::vector<Heard>& notes(unsigned end) { return ends_[end]->notes; }
-    /// What members say of long broadcasts, taken in turn by who hears it; else notes() has it.
+    /// The notes of members on long broadcasts go to `hears`, in turn; else notes() has them.
     template <class T>
     void tell(unsigned end, T& hears) {
         ends_[end]->user = &hears;
@@ -158,7 +158,7 @@ public:
         }
     }
 
-    /// What it has hinted so far comes to all others, piece by piece.
+    /// The hints that this end has given so far come to all others, piece by piece.
     void carry(unsigned from) {
         for (const auto& [hint, bytes] : std::exchange(hints(from).hinted, {})) {
             for (std::size_t at = 0; at < bytes.size(); at += kPiece) {

@@ -1,4 +1,4 @@
-// What may come early, by a hint, and comes by a message, too.
+// Data that may come early, by a hint, and that come by a message, too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,7 +81,7 @@ protected:
         std::memcpy(data.data(), &what, sizeof what);
         hosts.forge(0, 1, number, data);
     }
-    /// What comes to the third one.
+    /// The message that comes to the third one.
     Message passed_on(std::uint64_t number = 1) {
         Message to{};
         const iovec range{&to, sizeof to};

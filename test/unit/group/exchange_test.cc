@@ -74,7 +74,7 @@ TEST(Exchange, down__the_roots_data_of_any_length) {
     }
 }
 
-// What comes of the next one waits for its turn, though its sender is ahead.
+// A message of the next exchange waits for its turn, though its sender is ahead.
 TEST(Exchange, down__one_after_the_other_from_a_root_that_is_ahead) {
     Exchanges hosts(2);
     hosts.all.meet_all();

@@ -48,7 +48,7 @@ protected:
             return answer;
         });
     }
-    /// What such a one brings to who is told.
+    /// The bytes that such a gathering brings to each member that is told.
     [[nodiscard]] Bytes expected(std::size_t length) const {
         Bytes all_bytes;
         for (unsigned rank = 0; rank < kMembers; ++rank) {

@@ -91,7 +91,7 @@ TEST(Group, broadcast__of_a_root_that_says_it_and_is_gone_just_then) {
     EXPECT_EQ(word, 9u);
 }
 
-// Who waits for a root that is gone goes on, and other roots need not wait for it.
+// A member that waits for a root that is gone goes on, and other roots need not wait for it.
 TEST(Group, broadcast__of_a_root_that_is_gone_keeps_no_slot) {
     Processes all(3);
     Tabled group(all);

@@ -1,4 +1,4 @@
-// What others say of tables, which may be anything.
+// Words of others about tables, which may say anything.
 #include "fci_core/group/groups.h"
 
 #include <gtest/gtest.h>
@@ -101,7 +101,7 @@ TEST_F(Hostile, note__of_hints_where_there_are_no_levels) {
     EXPECT_EQ(group.form(2), kDone);
 }
 
-/// What the owner says of its table is checked against what is there.
+/// The owner's words about its table are checked against what is there.
 class Offered : public testing::Test {
 protected:
     void SetUp() override {

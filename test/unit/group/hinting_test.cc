@@ -53,7 +53,7 @@ struct Chain : test::Ends {
     bool bring(std::uint64_t its_number) {
         return hints(0).bring({kBrief, its_number, 0, 8, 1}, test::pattern(8));
     }
-    /// What that end has heard since.
+    /// The notes that this end has heard since it was asked last.
     std::vector<Heard> heard(unsigned end) {
         settle();
         return std::exchange(notes(end), {});

@@ -352,7 +352,8 @@ TEST_F(HintedHosts, broadcast__what_there_is_no_room_for_is_not_copied) {
     }
 }
 
-// Whoever hears of it can have missed what its root said of the next ones, and takes no more part.
+// A member that hears of it can have missed what its root said of the next ones, and takes no more
+// part.
 TEST(Levels, broadcast__with_hints_without_one_that_has_gone) {
     for (const unsigned victim : {0u, 2u, 3u, 4u}) {
         Processes all(6, {.per_host = 2, .mapped = true, .hints = {.work = true}});

@@ -80,7 +80,7 @@ struct Job : test::Ends {
         }
         settle();
     }
-    /// What each answers, and whom it has lost.
+    /// Each member has ended with its code, and says whom it has lost.
     void ended(const std::vector<int>& codes, const std::vector<unsigned>& lost) {
         for (unsigned rank = 0; rank < size(); ++rank) {
             EXPECT_EQ(answers[rank], codes[rank]) << "rank " << rank;

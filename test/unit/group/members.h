@@ -209,7 +209,7 @@ public:
             if (all[rank].alive) leave(rank);
         }
     }
-    /// What each answers in the end to what is called again and again; the dead, that they wait.
+    /// The answers of all in the end to a call made again and again; those of the dead: they wait.
     template <class Call>
     std::vector<int> run(const Call& call) {
         std::vector<int> answers(all.size(), FCI_ICL_EAGAIN);

@@ -144,7 +144,7 @@ TEST(meetings, on_death__is_called_for_the_dead_alone_and_once) {
     EXPECT_EQ(dead, std::vector<nhi::PeerId>{f.there});
 }
 
-// What it said before it went counts, and nothing that it says afterwards.
+// The peer's words from before it went count, and nothing that it says afterwards.
 TEST(meetings, peer_lost__what_it_wrote_before_is_heard) {
     Met f;
     EXPECT_EQ(f.receive(f.there, 99, 1), kAccepted);

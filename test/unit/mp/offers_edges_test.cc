@@ -232,7 +232,7 @@ TEST(offers_edges, withdraw__takes_back_that_one_alone) {
     EXPECT_EQ(f.announced_for(7, 3), 0u);
 }
 
-// Whatever else goes out at once, what an offer may be waiting for does not.
+// A message for which an offer may be waiting does not go out at once, whatever else does.
 TEST(offers_edges, offer__ends_the_fast_path) {
     Pair p(kEnhancedMixed, {.mapped = true, .stores = true});
     p.attach();

@@ -11,7 +11,7 @@
 namespace fci::mp::test {
 namespace {
 
-/// What the forger hears of the messages of the process.
+/// A forger that listens to the messages of the process.
 struct Listener : Forger {
     explicit Listener(const sim::WorldOptions& options = {},
                       const Limits& limits = Forger::limits())
@@ -282,7 +282,7 @@ TEST(sends, waits__are_counted) {
     EXPECT_EQ(row.waits, 1u);
 }
 
-// What a row says was sent to a peer, the peer says was received, whatever way it went.
+// A peer says that it received what a row says was sent to it, whatever way it went.
 TEST(sends, rows__say_what_went_by_every_way) {
     struct Way {
         const char* name;

@@ -103,7 +103,7 @@ TEST_F(Gather, in_pieces__is_packed_and_unpacked_by_rank) {
     EXPECT_EQ(below_.calls, 0);
 }
 
-/// Whatever stands there.
+/// The arguments that only the root needs may be anything elsewhere.
 TEST_F(Gather, what_only_the_root_receives__is_not_looked_at_elsewhere) {
     MPI_Datatype type = each_other(8);
     const Part& first = gather(0, 0, own_of(0, 4));
@@ -117,7 +117,7 @@ TEST_F(Gather, what_only_the_root_receives__is_not_looked_at_elsewhere) {
     MPI_Type_free(&type);
 }
 
-/// What each brings may be another type than what is received of it.
+/// The type of what a member brings may be another than the type of what is received of it.
 TEST_F(Gather, of_one_type_into_another__has_as_many_bytes) {
     MPI_Datatype type = each_other(8);
     const std::string own = apart(own_of(1, 8));

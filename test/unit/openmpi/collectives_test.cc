@@ -199,7 +199,7 @@ TEST_F(Collective, reduction_of_too_much__goes_below) {
 
 void nothing(void*, void*, int*, MPI_Datatype*) {}
 
-/// What is combined lies item by item, and its order is kept or does not matter.
+/// The items that are combined lie side by side, and their order is kept or does not matter.
 TEST(TakesReduction, type_and_operation__decide) {
     MPI_Op commutes, keeps_order;
     MPI_Op_create(nothing, 1, &commutes);

@@ -82,7 +82,7 @@ TEST_F(Data, of_any_number_of_pieces__is_received_between_the_gaps) {
     }
 }
 
-/// What comes fills the first blocks, and what does not fit is lost, in pieces as in one.
+/// The bytes that come fill the first blocks, and more than fit are lost, in pieces as in one.
 TEST_F(Data, message_of_another_length__fills_as_much_as_there_is) {
     for (const std::size_t count : {2, 16, 17, 33}) {
         MPI_Datatype type = blocks(static_cast<int>(count), 10);
@@ -167,7 +167,7 @@ TEST_F(Data, type_that_is_freed__is_used_until_the_end) {
     }
 }
 
-/// What is packed for a message that fails leaves the buffer alone.
+/// Data that are packed for a message that fails leave the buffer alone.
 TEST_F(Data, receive_in_many_pieces_that_fails__leaves_the_buffer) {
     std::string buffer(200, '?');
     MPI_Datatype type = blocks(40, 1);
@@ -196,7 +196,7 @@ TEST_F(Data, too_much_to_pack__is_no_memory) {
     EXPECT_EQ(buffer, '?');
     MPI_Type_free(&piece);
     MPI_Type_free(&type);
-    // Whatever failed is given back: it takes no message from others.
+    // A receive that failed is given back: it takes no message from others.
     far(1).send(1, "x");
     EXPECT_EQ(MPI_Recv(&buffer, 1, MPI_CHAR, 1, 1, comm_, MPI_STATUS_IGNORE), MPI_SUCCESS);
     EXPECT_EQ(buffer, 'x');

@@ -18,7 +18,7 @@
 
 namespace fci::openmpi {
 
-/// What the component has around it besides Open MPI and the core.
+/// The surroundings of the component besides Open MPI and the core.
 struct Surroundings {
     std::function<void()> before_turn;
     unsigned turns = 0;
@@ -121,7 +121,7 @@ protected:
     Far& join(std::uint32_t context_id, int rank) {
         return *far_.emplace_back(std::make_unique<Far>(context_id, rank));
     }
-    /// What was said to the user, all together.
+    /// The lines that were said to the user, all together.
     static std::string said();
 
     std::uint32_t context_id_;

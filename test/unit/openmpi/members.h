@@ -61,7 +61,7 @@ protected:
     std::uint64_t key() const { return context_id_; }
     static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
 
-    /// What a far member takes part in, in its turn.
+    /// A far member takes part in one of these, in its turn.
     Part& barrier(int rank) { return call(rank, FCI_ICL_BARRIER, 0, "", "", 0); }
     Part& broadcast(int rank, int root, const std::string& data) {
         return call(rank, FCI_ICL_BROADCAST, root, "", data, data.size());

@@ -25,7 +25,7 @@ typedef struct {
 void near_start(void);
 void near_finish(void);
 fci_icl_context *near_context(void);
-/* What Open MPI calls in each of its turns. */
+/* The function that Open MPI calls in each of its turns. */
 int near_turn(void);
 void near_set_copies_mib(unsigned mib);
 /* Whether the program has asked for several threads. */

@@ -72,7 +72,7 @@ TEST_F(Probe, none__has_one_turn_and_one_has_none) {
     EXPECT_EQ(MPI_Recv(&turns, 1, MPI_CHAR, 2, 1, comm_, MPI_STATUS_IGNORE), MPI_SUCCESS);
 }
 
-/// What has come is seen by the second look of one call.
+/// A message that has come is seen by the second look of one call.
 TEST_F(Probe, message_that_came_meanwhile__is_seen_by_the_same_call) {
     far(2).send(1, "x");
     for (int i = 0; i < 10; ++i) fci_icl_progress(far(2).context());

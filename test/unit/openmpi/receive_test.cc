@@ -309,7 +309,7 @@ TEST_F(Receive, that_waits__lets_open_mpi_have_a_turn_now_and_then) {
     }
 }
 
-/// What comes through a window comes by Open MPI's ways only.
+/// Data that come through a window come by Open MPI's ways only.
 TEST_F(Receive, that_waits_beside_a_window__lets_open_mpi_have_each_turn) {
     meet();
     for (const bool has_window : {true, false}) {

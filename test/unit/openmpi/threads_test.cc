@@ -145,7 +145,7 @@ TEST_F(Threads, collectives__are_under_the_lock) {
     all_took_part();
 }
 
-/// What is called after an end may wait for a lock under which another thread sends.
+/// A function that is called after an end may wait for a lock under which another thread sends.
 TEST_F(Threads, completions_that_call__come_without_the_lock) {
     struct Seen {
         unsigned locked = 77;

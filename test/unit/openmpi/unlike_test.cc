@@ -45,7 +45,7 @@ protected:
                   0);
         told_.push_back(it);
     }
-    /// What the near end was called with for the second time: a broadcast of four bytes.
+    /// The second call of the near end: a broadcast of four bytes.
     Told mine() const { return {key(), 2, 4, kBcast, 0, 0}; }
     std::size_t answers() const { return heard_[1].size(); }
     /// The near end waits for a broadcast of rank 2 that comes so many turns after `first`.
@@ -124,7 +124,7 @@ TEST_F(Unlike, answer_that_differs__ends_the_job_and_says_why) {
         << said();
 }
 
-/// What is not about this very collective, or says the same, is not believed.
+/// An answer that is not about this very collective, or says the same, is not believed.
 TEST_F(Unlike, answer_about_another__is_left_alone) {
     struct Case {
         const char* name;

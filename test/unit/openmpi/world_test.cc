@@ -120,7 +120,7 @@ TEST_F(World, one_who_has_gone__is_said_once_with_its_rank) {
     near_lend_world(MPI_COMM_NULL);
 }
 
-/// What uses no window waits asleep; what does looks after it.
+/// A program that uses no window waits asleep; one that uses one looks after it.
 TEST_F(World, windows__are_counted_when_their_number_changes) {
     turn();
     surroundings().idle.clear();

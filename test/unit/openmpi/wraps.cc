@@ -1,5 +1,5 @@
-// What the linker puts between the component and what it calls (test/Makefile.mk): turns of the far
-// ends, a clock, answers of the test.
+// The linker puts these between the component and what it calls (test/Makefile.mk): turns of the
+// far ends, a clock, answers of the test.
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
