@@ -262,7 +262,9 @@ TEST_F(ShmComingIn, met__is_the_last_word) {
         ASSERT_EQ(hear(link, &received), Kind::hello);
         EXPECT_EQ(self.attached.size(), before);
         EXPECT_EQ(self.device->peers(), 2u + says_it);
-        if (says_it) ASSERT_TRUE(say(link, make_word(Kind::met)));
+        if (says_it) {
+            ASSERT_TRUE(say(link, make_word(Kind::met)));
+        }
         act();
         EXPECT_EQ(self.attached.size(), before + says_it);
         link.close();

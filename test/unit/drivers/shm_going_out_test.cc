@@ -357,7 +357,9 @@ TEST_F(ShmGoingOut, end__of_a_link_before_and_after_they_met) {
                 for (unsigned i = 0; i < 40; ++i) f.self.turn();
                 ASSERT_EQ(f.self.attached.size(), 1u);
             }
-            if (bye) ASSERT_TRUE(say(link, make_word(Kind::bye)));
+            if (bye) {
+                ASSERT_TRUE(say(link, make_word(Kind::bye)));
+            }
             link.close();
             for (unsigned i = 0; i < 40; ++i) f.self.turn();
             ASSERT_EQ(f.self.lost.size(), met || bye ? 1u : 0u) << met;
