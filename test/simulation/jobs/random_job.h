@@ -50,10 +50,6 @@ private:
     void probe_and_receive(unsigned at, std::size_t message);
     void look(unsigned at);
     void meet(unsigned at, std::size_t number);
-    void take_part(unsigned at, std::size_t number);
-    void rest(unsigned at, std::size_t number);
-    /// After so many looks at that collective.
-    void die_there(unsigned at, std::size_t number, unsigned looks);
     void meet_later(unsigned at, std::size_t number);
     void check_collective(unsigned at, std::size_t number, int answer);
     void await(unsigned at, const std::function<bool()>& is_done);
@@ -90,9 +86,7 @@ private:
     std::vector<std::uint64_t> own_sleeps_;    // by process: on its descriptor
     std::vector<const Event*> present_;        // by process; nullptr: its end
     std::vector<bool> gone_;                   // by process: it has ended, in whichever way
-    Nanoseconds death_;                        // when the victim dies
-    bool died_ = false;                        // it has
-    std::vector<unsigned> resting_;            // by collective: so many are here, to rest
+    bool died_ = false;                        // the victim
 };
 
 }  // namespace fci::jobs
