@@ -283,6 +283,11 @@ int fci_icl_cancel(fci_icl_context* context, fci_icl_order order) {
     return guarded([&] { return messages_of(context).cancel(static_cast<std::uint32_t>(order)); });
 }
 
+int fci_icl_meet(fci_icl_context* context, fci_icl_peer peer) {
+    mp::Peer* met = nullptr;
+    return guarded([&] { return messages_of(context).meetings().reach(peer, &met); });
+}
+
 int fci_icl_probe(fci_icl_context* context, fci_icl_peer source, uint32_t space, uint64_t match,
                   uint64_t ignore, struct fci_icl_status* status, fci_icl_message** claimed) {
     if (space >= FCI_ICL_SPACES) return FCI_ICL_EINVAL;

@@ -206,8 +206,12 @@ FCI_ICL_API int fci_icl_take(fci_icl_context *context, fci_icl_peer source, uint
  * FCI_ICL_ENOENT: no such order any more. */
 FCI_ICL_API int fci_icl_cancel(fci_icl_context *context, fci_icl_order order);
 
+/* A process that waits for a message of this peer by probes meets it first, to hear of its loss:
+ * sends and receives do that by themselves. FCI_ICL_OK, also where they have met; or why they
+ * cannot. */
+FCI_ICL_API int fci_icl_meet(fci_icl_context *context, fci_icl_peer peer);
 /* The oldest message that matches and was not received. Does not progress.
- * FCI_ICL_OK with *status, or FCI_ICL_ENOMSG; or why none of `source` can come, as of a receive.
+ * FCI_ICL_OK with *status, or FCI_ICL_ENOMSG; or why none of `source` can come, if it is lost.
  * `claimed`, if not NULL: the message leaves the matching (MPI_Mprobe) and *claimed names it until
  * fci_icl_receive_claimed or fci_icl_discard_claimed. */
 typedef struct fci_icl_message fci_icl_message;

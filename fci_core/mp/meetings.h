@@ -16,6 +16,12 @@ public:
 
     /// The peer, with its connection at least begun. nullptr: the device has no such. May throw.
     Peer* connected(nhi::PeerId id);
+    /// The same: kSuccess, or why nothing goes there and nothing comes from there.
+    int reach(nhi::PeerId id, Peer** peer) {
+        *peer = connected(id);
+        if (*peer == nullptr) return kNoEntry;
+        return (*peer)->lost ? (*peer)->departure.failure : kSuccess;
+    }
     /// Connects to all of the first `peers` whose cards were given by themselves: only who met a
     /// process hears of its death.
     void meet(nhi::PeerId peers);

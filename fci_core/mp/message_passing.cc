@@ -36,9 +36,8 @@ MessagePassing::~MessagePassing() {
 
 int MessagePassing::send(const SendArguments& send, const Completion& completion,
                          std::uint32_t* handle) {
-    Peer* const to = meetings_.connected(send.peer);
-    if (to == nullptr) return kNoEntry;
-    if (to->lost) return to->departure.failure;
+    Peer* to = nullptr;
+    if (const int why = meetings_.reach(send.peer, &to); why != kSuccess) return why;
     return sends_.send(*to, send, completion, handle);
 }
 
@@ -53,22 +52,18 @@ int MessagePassing::receive(const Pattern& pattern, std::span<const iovec> to,
     if (pattern.source != kAnySource) {
         source = &engine_.peers.find(pattern.source);
         if (!source->present) [[unlikely]] {
-            source = meetings_.connected(pattern.source);
-            if (source == nullptr) return kNoEntry;
-            if (source->lost) return source->departure.failure;
+            const int why = meetings_.reach(pattern.source, &source);
+            if (why != kSuccess) return why;
         }
     }
     return receives_.receive(source, pattern, to, completion, handle);
 }
 
-/// One that waits for a message of a lost peer hears so, as a receive does.
 int MessagePassing::probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed) {
     const int answer = receives_.probe(pattern, outcome, claimed);
     if (answer != kNoMessage || pattern.source == kAnySource) return answer;
-    if (engine_.peers.find(pattern.source).present) return answer;
-    engine_.outbox.reserve();
-    const Peer* const source = meetings_.connected(pattern.source);
-    return source != nullptr && source->lost ? source->departure.failure : answer;
+    const Peer& source = engine_.peers.find(pattern.source);
+    return source.lost ? source.departure.failure : answer;
 }
 
 int MessagePassing::cancel(std::uint32_t handle) {

@@ -32,6 +32,7 @@ public:
     int receive(const Pattern& pattern, std::span<const iovec> to, const Completion& completion,
                 std::uint32_t* handle, Outcome* outcome);
     int cancel(std::uint32_t handle);
+    /// Of a source that is lost: why none can come. It meets nobody.
     int probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed);
     int receive_claimed(Arrived& message, std::span<const iovec> to, const Completion& completion,
                         std::uint32_t* handle, Outcome* outcome);

@@ -32,6 +32,17 @@ static int look(int rank, int tag, ompi_communicator_t *comm, bool *found,
     return error;
 }
 
+/* A rank that waits for one that it never met would not hear of its loss. The next look tells. */
+static void meet(int rank, ompi_communicator_t *comm)
+{
+    uint32_t source;
+    if (pml_fci_source_of(comm, rank, &source) != OMPI_SUCCESS || source == FCI_ICL_ANY_SOURCE)
+        return;
+    pml_fci_enter();
+    (void) fci_icl_meet(pml_fci.context, source);
+    pml_fci_exit();
+}
+
 int pml_fci_iprobe(int rank, int tag, ompi_communicator_t *comm, int *found,
                    ompi_status_public_t *status)
 {
@@ -43,8 +54,10 @@ int pml_fci_iprobe(int rank, int tag, ompi_communicator_t *comm, int *found,
 
 int pml_fci_probe(int rank, int tag, ompi_communicator_t *comm, ompi_status_public_t *status)
 {
-    bool found = false;
-    int error = OMPI_SUCCESS;
+    bool found;
+    int error = look(rank, tag, comm, &found, NULL, status);
+    if (error == OMPI_SUCCESS && !found)
+        meet(rank, comm);
     while (error == OMPI_SUCCESS && !found)
         error = look(rank, tag, comm, &found, NULL, status);
     return error;
@@ -81,8 +94,10 @@ int pml_fci_improbe(int rank, int tag, ompi_communicator_t *comm, int *found,
 int pml_fci_mprobe(int rank, int tag, ompi_communicator_t *comm, struct ompi_message_t **message,
                    ompi_status_public_t *status)
 {
-    int found = 0;
-    int error = OMPI_SUCCESS;
+    int found;
+    int error = pml_fci_improbe(rank, tag, comm, &found, message, status);
+    if (error == OMPI_SUCCESS && !found)
+        meet(rank, comm);
     while (error == OMPI_SUCCESS && !found)
         error = pml_fci_improbe(rank, tag, comm, &found, message, status);
     return error;
