@@ -322,6 +322,7 @@ test_group_SOURCES = \
 	test/unit/group/outstanding_test.cc \
 	test/unit/group/parts_test.cc \
 	test/unit/group/pieces_test.cc \
+	test/unit/group/results.h \
 	test/unit/group/steps_test.cc \
 	test/unit/mp/shortage.cc \
 	test/unit/mp/shortage.h

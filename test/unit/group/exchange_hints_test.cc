@@ -13,8 +13,6 @@
 namespace fci::group::test {
 namespace {
 
-constexpr int kWaits = FCI_ICL_EAGAIN;
-constexpr int kDone = FCI_ICL_DONE;
 constexpr std::uint64_t kKey = Exchanges::kKey;
 constexpr unsigned kRank = Exchanges::kRank;
 

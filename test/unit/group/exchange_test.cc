@@ -14,24 +14,9 @@
 namespace fci::group::test {
 namespace {
 
-constexpr int kWaits = FCI_ICL_EAGAIN;
-constexpr int kDone = FCI_ICL_DONE;
 constexpr std::uint64_t kKey = Exchanges::kKey;
 constexpr unsigned kRank = Exchanges::kRank;
 
-/// x -> times * x + plus: to do one after the other is associative, and no two commute.
-struct Affine {
-    std::uint64_t times, plus;
-    bool operator==(const Affine&) const = default;
-};
-Affine then(const Affine& first, const Affine& second) {
-    return {first.times * second.times, first.plus * second.times + second.plus};
-}
-constexpr Reduction kThen{[](void*, const void* in, void* inout) {
-                              auto& to = *static_cast<Affine*>(inout);
-                              to = then(*static_cast<const Affine*>(in), to);
-                          },
-                          nullptr};
 // --- data ---
 
 TEST(Exchange, all__combined_in_the_order_of_hosts) {

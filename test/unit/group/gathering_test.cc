@@ -10,9 +10,6 @@
 namespace fci::group::test {
 namespace {
 
-constexpr int kDone = FCI_ICL_DONE;
-constexpr unsigned kAll = Group::kAll;
-
 using Answers = std::vector<int>;
 using Bytes = std::vector<std::uint8_t>;
 

@@ -12,8 +12,6 @@
 namespace fci::group::test {
 namespace {
 
-constexpr int kWaits = FCI_ICL_EAGAIN;
-constexpr int kDone = FCI_ICL_DONE;
 constexpr unsigned kPastEvery = kSlots / 2;
 
 TEST(Group, broadcast__a_root_is_so_many_ahead_and_no_more) {

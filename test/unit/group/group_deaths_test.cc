@@ -8,8 +8,6 @@
 namespace fci::group::test {
 namespace {
 
-constexpr int kWaits = FCI_ICL_EAGAIN;
-constexpr int kDone = FCI_ICL_DONE;
 constexpr Nanoseconds kPatience = 50'000'000;  // before strangers are met
 constexpr unsigned kPastEvery = kSlots / 2;
 

@@ -12,25 +12,6 @@
 namespace fci::group::test {
 namespace {
 
-constexpr int kWaits = FCI_ICL_EAGAIN;
-constexpr int kDone = FCI_ICL_DONE;
-constexpr unsigned kAll = Group::kAll;
-
-using Words = std::vector<std::uint64_t>;
-
-/// Neither commutes nor is associative: its result tells in which order it was done.
-constexpr Reduction kOrder{[](void*, const void* in, void* inout) {
-                               auto& to = *static_cast<std::uint64_t*>(inout);
-                               to = *static_cast<const std::uint64_t*>(in) * 7 + to * 11;
-                           },
-                           nullptr};
-
-std::uint64_t in_order(const Words& shares) {
-    std::uint64_t result = shares.back();
-    for (std::size_t rank = shares.size() - 1; rank-- > 0;) result = shares[rank] * 7 + result * 11;
-    return result;
-}
-
 /// Of more members than a core should read for each of them: the last one reduces for all.
 class Throng : public testing::Test {
 protected:

@@ -12,11 +12,7 @@
 namespace fci::group::test {
 namespace {
 
-constexpr int kWaits = FCI_ICL_EAGAIN;
-constexpr int kDone = FCI_ICL_DONE;
 constexpr unsigned kPastEvery = kSlots / 2;
-
-using Words = std::vector<std::uint64_t>;
 
 /// Three that have met, of which some sleep.
 class Sleepers : public testing::Test {

@@ -11,8 +11,6 @@
 namespace fci::group::test {
 namespace {
 
-constexpr int kWaits = FCI_ICL_EAGAIN;
-constexpr int kDone = FCI_ICL_DONE;
 constexpr int kNone = FCI_ICL_EUNREACHABLE;
 
 using Answers = std::vector<int>;

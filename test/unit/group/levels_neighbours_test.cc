@@ -11,27 +11,9 @@
 namespace fci::group::test {
 namespace {
 
-constexpr int kWaits = FCI_ICL_EAGAIN;
-constexpr int kDone = FCI_ICL_DONE;
-constexpr unsigned kAll = Group::kAll;
-
-using Words = std::vector<std::uint64_t>;
 using Answers = std::vector<int>;
 using Lengths = std::vector<std::size_t>;
 
-/// x -> times * x + plus: to do one after the other is associative, and no two commute.
-struct Affine {
-    std::uint64_t times, plus;
-    bool operator==(const Affine&) const = default;
-};
-Affine then(const Affine& first, const Affine& second) {
-    return {first.times * second.times, first.plus * second.times + second.plus};
-}
-constexpr Reduction kThen{[](void*, const void* in, void* inout) {
-                              auto& to = *static_cast<Affine*>(inout);
-                              to = then(*static_cast<const Affine*>(in), to);
-                          },
-                          nullptr};
 constexpr Reduction kSum{[](void*, const void* in, void* inout) {
                              *static_cast<std::uint64_t*>(inout) +=
                                  *static_cast<const std::uint64_t*>(in);

@@ -13,11 +13,6 @@
 namespace fci::group::test {
 namespace {
 
-constexpr int kWaits = FCI_ICL_EAGAIN;
-constexpr int kDone = FCI_ICL_DONE;
-constexpr unsigned kAll = Group::kAll;
-
-using Words = std::vector<std::uint64_t>;
 using Answers = std::vector<int>;
 using Lengths = std::vector<std::size_t>;
 

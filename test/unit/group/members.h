@@ -17,6 +17,7 @@
 #include "fci_core/group/group.h"
 #include "fci_core/group/groups.h"
 #include "fci_core/mp/message_passing.h"
+#include "test/unit/group/results.h"
 #include "test/unit/limit.h"
 #include "test/unit/mp/pair.h"
 #include "test/unit/mp/shortage.h"

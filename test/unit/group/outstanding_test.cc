@@ -11,7 +11,6 @@
 namespace fci::group::test {
 namespace {
 
-constexpr int kDone = FCI_ICL_DONE;
 constexpr int kGoesOn = FCI_ICL_OK;
 
 using Answers = std::vector<int>;
