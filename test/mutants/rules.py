@@ -11,6 +11,7 @@ EDGES = [("<", "<="), ("<=", "<"), (">", ">="), (">=", ">")]
 UNITS = [("+", "-"), ("-", "+"), ("+=", "-="), ("-=", "+="), ("*", "/"), ("/", "*"), ("%", "/"),
          ("<<", ">>"), (">>", "<<"), ("&", "|"), ("|", "&"), ("|=", "&="), ("&=", "|=")]
 WORDS = [("std::min", "std::max"), ("std::max", "std::min")]
+SHOWN = 150  # letters of a mutant
 # Statements without a meaning that a test could see.
 SAID = re.compile(r"FCI_(?:ICL_)?ASSERT\b|assert\(|log::|opal_output|static_cast<void>|\(void\)\w+;$")
 
@@ -30,7 +31,7 @@ class Mutant:
 
 
 def shown(text):
-    return " ".join(text.split())[:150] or "nothing"
+    return " ".join(text.split())[:SHOWN] or "nothing"
 
 
 def parts_of(code, sign):
@@ -42,7 +43,7 @@ def parts_of(code, sign):
                 and code[i + 2:i + 3] != sign[0]:
             found.append((at, i))
             at = i + len(sign)
-        elif depth == 0 and letter in "?=" and code[i - 1:i + 2].strip("=<>!?") != "" and letter == "?":
+        elif depth == 0 and letter == "?":
             return []
     return [*found, (at, len(code))] if found else []
 
@@ -62,14 +63,13 @@ class Rules:
 
     def put(self, site, kind, begin, end, text):
         """`text` instead of what is from `begin` to `end` of the site."""
-        whole = self.text[site.begin:begin] + text + self.text[end:site.end]
-        line = self.source.line(begin)
-        context = self.text[site.begin:site.end]
-        if len(context) > 150:  # the line says more than a part of the site
-            context = self.text.split("\n")[line - 1]
-        self.found.append(Mutant(self.path, line, kind, shown(context), shown(
-            whole if len(whole) <= 150 else self.text[begin - 20:begin] + text +
-            self.text[end:end + 40]), (site.begin, site.end, whole), self.lines(site)))
+        before, after = self.text[site.begin:begin], self.text[end:site.end]
+        whole = before + text + after
+        if len(whole) > SHOWN:  # the change is to be seen
+            before, after = before[-20:], after[:40]
+        self.found.append(Mutant(
+            self.path, self.source.line(begin), kind, shown(before + self.text[begin:end] + after),
+            shown(before + text + after), (site.begin, site.end, whole), self.lines(site)))
 
     def lines(self, first, last=None):
         return range(self.source.line(first.begin), self.source.line((last or first).end) + 1)
@@ -111,8 +111,7 @@ class Rules:
             for begin, end in parts:
                 rest = f" {sign} ".join(self.text[site.begin + b:site.begin + e].strip()
                                         for b, e in parts if b != begin)
-                if site.kind == "value" and len(parts) > 2 or site.kind != "value" or len(parts) == 2:
-                    self.put(site, "check", site.begin, site.end, rest)
+                self.put(site, "check", site.begin, site.end, rest)
             if parts:
                 return
         if site.kind == "condition":
