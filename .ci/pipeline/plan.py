@@ -119,7 +119,7 @@ class Plan:
         """What the tests see of the lines that changed since all passed here."""
         yield Step("mutants", "ten wrong lines among the changed ones",
                    ["test/mutants/run", "--since", self.ledger.green or "HEAD~1", "--count", 10,
-                    "--seed", self.seed, "--least", 50, "--jobs", 1], cores=1, needs=("made",),
+                    "--seed", self.seed, "--least", 60, "--jobs", 1], cores=1, needs=("made",),
                    has_chance=True)
 
     def is_due(self, unit):
