@@ -113,13 +113,12 @@ int AnyGroup::broadcast_long(Collective& it, unsigned looks) noexcept try {
         if (answer == FCI_ICL_EAGAIN) return answer;
         // What another one says may be anything; nothing is allocated, or waited for, that is not
         // what the caller said, too.
-        const bool is_one = announcement.bytes == it.bytes;
         if (answer == FCI_ICL_DONE && length != sizeof announcement) {  // a short one
             own.withdraw();
             it.bytes = length;
             return FCI_ICL_ETRUNC;
         }
-        if (answer == FCI_ICL_DONE && !is_one) answer = FCI_ICL_ETRUNC;
+        if (answer == FCI_ICL_DONE && announcement.bytes != it.bytes) answer = FCI_ICL_ETRUNC;
         if (answer != FCI_ICL_DONE) {
             own.refuse(it.root, levels->ended(), answer, levels->lost());
         } else if (announcement.by_hints == 0) {

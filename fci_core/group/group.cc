@@ -67,7 +67,7 @@ inline bool Group::lacks(unsigned rank) const noexcept {
             return flag::load_acquire(table_.past(rank)) < number_ && !engine_.peers.is_lost(peer);
         case Wanted::said: return rank == broadcast_.root;
         case Wanted::offer: return rank == members_.owner();
-        case Wanted::result:  // who has gone may be the one that was to reduce
+        case Wanted::result:  // a member that has gone may be the one to reduce
             if (engine_.peers.is_lost(peer)) return true;
             break;
         case Wanted::meeting: break;

@@ -97,7 +97,7 @@ static int turn_until(struct dynamic *wait, int timeout)
     return mpi_errno;
 }
 
-/* Of the core alone, whatever fails of all else that MPICH has in progress. */
+/* A turn of the core alone: an error of what else MPICH has in progress does not end the wait. */
 static void turn_core(void)
 {
 #if FCI_MPICH(5, 0)
