@@ -445,8 +445,8 @@ test_openmpi_SOURCES = \
 	test/unit/openmpi/wraps.cc
 test_openmpi_CPPFLAGS = $(AM_CPPFLAGS) $(OPENMPI_CPPFLAGS)
 test_openmpi_CFLAGS = $(mca_pml_fci_la_CFLAGS)
-test_openmpi_core = add_peer cancel discard group_call group_form group_leave group_start post probe \
-	progress receive receive_claimed send send_bytes send_short set_idle
+test_openmpi_core = add_peer cancel discard group_call group_form group_leave group_start meet post \
+	probe progress receive receive_claimed send send_bytes send_short set_idle
 test_openmpi_rest = MPI_Wtime ompi_mpi_abort opal_output sleep usleep
 test_openmpi_LDFLAGS = $(test_openmpi_core:%=-Wl,--wrap=fci_icl_%) \
 	$(test_openmpi_rest:%=-Wl,--wrap=%)

@@ -103,6 +103,23 @@ TEST_P(departure, death__while_nobody_waits_for_anybody_is_told_to_the_next_one_
     EXPECT_FALSE(p.recorder.has(3));
 }
 
+TEST_P(departure, probe__finds_what_the_dead_sent_and_then_hears_of_its_death) {
+    Pair p(*GetParam());
+    p.attach();
+    EXPECT_GE(p.send(1, 0, 7, {}, 1), 0);
+    p.both();
+    p.world.kill(1);
+    p.turns(0, 2000);
+    const Pattern named{p.there[0], 0, 7, 0}, any{kAnySource, 0, 7, 0};
+    Arrived* claimed = nullptr;
+    const bool is_here = p.ends[0]->probe(any, nullptr, nullptr) == kSuccess;
+    EXPECT_TRUE(is_here || !GetParam()->sends_data());
+    EXPECT_EQ(p.ends[0]->probe(named, nullptr, &claimed), is_here ? kSuccess : kPeerLost);
+    if (claimed != nullptr) p.ends[0]->receives().discard(*claimed);
+    EXPECT_EQ(p.ends[0]->probe(named, nullptr, nullptr), kPeerLost);
+    EXPECT_EQ(p.ends[0]->probe(any, nullptr, nullptr), kNoMessage);
+}
+
 TEST_P(departure, on_death__after_what_the_dead_sent) {
     Pair p(*GetParam());
     p.attach();

@@ -145,6 +145,12 @@ int __wrap_fci_icl_cancel(fci_icl_context* context, fci_icl_order order) {
     return __real_fci_icl_cancel(context, order);
 }
 
+decltype(fci_icl_meet) __real_fci_icl_meet, __wrap_fci_icl_meet;
+int __wrap_fci_icl_meet(fci_icl_context* context, fci_icl_peer peer) {
+    expect_lock(context);
+    return __real_fci_icl_meet(context, peer);
+}
+
 decltype(fci_icl_probe) __real_fci_icl_probe, __wrap_fci_icl_probe;
 int __wrap_fci_icl_probe(fci_icl_context* context, fci_icl_peer source, uint32_t space,
                          uint64_t match, uint64_t ignore, struct fci_icl_status* status,
