@@ -79,8 +79,10 @@ class Ran:
         return f"exit {self.code}{left}"
 
     def last_line(self):
+        """The first in which FCI says something, since launchers say much after it; else the last."""
         lines = [line for line in (self.err + self.out).splitlines() if line.strip(" -*")]
-        return lines[-1].strip()[:160] if lines else "no output"
+        own = [line for line in lines if line.startswith("fci: ")]
+        return (own or lines)[0 if own else -1].strip()[:160] if lines else "no output"
 
 
 @functools.cache

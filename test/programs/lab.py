@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import subprocess
+import time
 
 
 class Lab:
@@ -45,6 +46,29 @@ class Lab:
     def traffic(self):
         """Bytes that have come to all hosts."""
         return sum(host["interfaces"]["eth0"]["rx_bytes"] for host in self.status().values())
+
+    @contextlib.contextmanager
+    def captured(self, host, path):
+        """What comes to the host by eth0 and goes, all of it, is in that file afterwards."""
+        with subprocess.Popen(
+                [self.tool, "shell", "--name", self.name, "--root", host, "--", "dumpcap", "-q",
+                 "-B", "64", "-i", "eth0", "-w", str(path)],
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as capture:
+            self.await_mark(host, path, "begins", capture)
+            yield
+            self.await_mark(host, path, "ends", capture)
+            self.shell(host, "pkill", "-INT", "dumpcap", root=True)
+            capture.communicate()
+
+    def await_mark(self, host, path, mark, capture):
+        """A datagram that says it is sent until it is in the file."""
+        other = next(name for name in self.status() if name != host)
+        while capture.poll() is None:
+            self.shell(host, "bash", "-c", f"echo {path.name} {mark} >/dev/udp/{other}/9")
+            if path.exists() and f"{path.name} {mark}".encode() in path.read_bytes():
+                return
+            time.sleep(0.1)
+        raise RuntimeError(f"dumpcap ended: {capture.stderr.read().strip()}")
 
     def down(self):
         self.up.stdin.close()

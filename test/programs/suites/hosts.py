@@ -327,20 +327,14 @@ def dissected(settings):
     captured = where / f"captured-{settings.mpi}.pcapng"
     script = HERE.parent.parent / "tools/wireshark/fci.lua"
     with lab.instead(settings, 3) as hosts:
-        caught = []
-        catch = threading.Thread(daemon=True, target=lambda: caught.append(hosts.shell(
-            "n1", "dumpcap", "-q", "-B", "64", "-i", "eth0", "-w", str(captured),
-            "-a", "duration:6", root=True)))
-        catch.start()
-        time.sleep(1)
-        ended = []
-        for program in programs:
-            command, env = settings.mpirun(3, program)
-            ended.append(run(command, cwd=where, env=env, timeout=LIMIT))
-        catch.join()
+        with hosts.captured("n1", captured):
+            ended = []
+            for program in programs:
+                command, env = settings.mpirun(3, program)
+                ended.append(run(command, cwd=where, env=env, timeout=LIMIT))
     for ran in ended:
-        if ran.code or not captured.exists():
-            return failed(f"{ran.ended()}: {ran.last_line()}; {caught[0].stderr.strip()}")
+        if ran.code:
+            return failed(f"{ran.ended()}: {ran.last_line()}")
 
     def told(*names, only="fci"):
         words = ["tshark", "-r", str(captured), "-X", f"lua_script:{script}", "-Y", only,

@@ -19,7 +19,6 @@ WAYS = {  # how messages are sent and received, besides plain blocking
     "check-any-source": ["-z"],
     "check-synchronous": ["-S"],
 }
-LINE = re.compile(r"^\s*\d+:\s+(\d+) bytes\s+(\d+) times -->\s+(.*)$", re.M)
 
 
 def start(settings, name, words, timeout=LIMIT):
@@ -28,37 +27,41 @@ def start(settings, name, words, timeout=LIMIT):
     return run(command, cwd=where, env=env, timeout=timeout)
 
 
-def judge_check(ran):
-    """Every size must have been reached and found intact. The two ranks' lines may interleave."""
+def sizes_of(settings, name):
+    """Those in its file: on the terminal the lines of the two ranks may be mixed."""
+    table = settings.directory("netpipe-" + name) / "np.out"
+    return [int(line.split()[0]) for line in table.read_text().splitlines()] if table.exists() else []
+
+
+def judge_check(ran, sizes):
+    """Every size must have been reached and found intact; NetPIPE ends at the first that is not."""
     text = ran.out + ran.err
-    sizes = [int(size) for size, times, rest in LINE.findall(text)]
     trouble = signal_named(ran.err)
     damaged = re.search(r"Integrity check failed.*", text)
     if damaged:
         return failed(f"at {sizes[-1] if sizes else '?'} bytes: {damaged.group(0)}")
     if ran.code or trouble or ran.left:
         return failed(f"{ran.ended()} after {len(sizes)} sizes: {trouble or ran.last_line()}")
-    if text.count("Integrity check passed") != 44 or sizes[-1] != 4194304:
-        return failed(f"{text.count('Integrity check passed')} of 44 sizes were checked")
+    if "Integrity check passed" not in text or len(sizes) != 44 or sizes[-1] != 4194304:
+        return failed(f"{len(sizes)} of 44 sizes were checked")
     return passed("44 sizes intact, 1 B to 4 MiB")
 
 
 def check(settings, name, words):
-    return judge_check(start(settings, name, CHECK + words))
+    return judge_check(start(settings, name, CHECK + words), sizes_of(settings, name))
 
 
 def pairs(settings, ranks):
     count = ranks // 2
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
-        jobs = [pool.submit(start, settings, f"pair{i}-of-{count}", CHECK) for i in range(count)]
-        verdicts = [judge_check(job.result()) for job in jobs]
+        verdicts = list(pool.map(lambda number: check(settings, f"pair{number}-of-{count}", []),
+                                 range(count)))
     bad = [verdict for verdict in verdicts if verdict.status != "pass"]
     return bad[0] if bad else passed(f"{count} pairs side by side, each {verdicts[0].detail}")
 
 
 def speed(settings):
     ran = start(settings, "speed", ["-u", "1048576", "-n", "200"])
-    # Its file: on the terminal the lines of the two ranks may be mixed.
     table = settings.directory("netpipe-speed") / "np.out"
     rows = [line.split() for line in table.read_text().splitlines()] if table.exists() else []
     if ran.code or signal_named(ran.err) or not rows:
