@@ -118,12 +118,14 @@ int AnyGroup::broadcast_long(Collective& it, unsigned looks) noexcept try {
             it.bytes = length;
             return FCI_ICL_ETRUNC;
         }
-        if (answer == FCI_ICL_DONE && announcement.bytes != it.bytes) answer = FCI_ICL_ETRUNC;
+        const bool differs = answer == FCI_ICL_DONE && announcement.bytes != it.bytes;
+        if (answer == FCI_ICL_DONE && announcement.by_hints == 0) {
+            own.withdraw();
+            return differs ? FCI_ICL_ETRUNC : FCI_ICL_EUNSUPPORTED;
+        }
+        if (differs) answer = FCI_ICL_ETRUNC;
         if (answer != FCI_ICL_DONE) {
             own.refuse(it.root, levels->ended(), answer, levels->lost());
-        } else if (announcement.by_hints == 0) {
-            own.withdraw();
-            return FCI_ICL_EUNSUPPORTED;
         } else {
             own.begin(it.root, levels->ended(), room);
         }

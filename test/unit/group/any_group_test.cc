@@ -291,6 +291,20 @@ TEST_F(Long, broadcast__of_another_length_than_some_have_said) {
     }
 }
 
+// Nobody would take the word of one that expects another length, as nobody waits for it.
+TEST_F(Long, broadcast__that_goes_another_way_is_refused_by_nobody) {
+    std::vector<std::size_t> lengths(kMembers, Entry::kLong + 1);
+    lengths[4] = 5000;
+    Answers answers(kMembers, FCI_ICL_EUNSUPPORTED);
+    answers[4] = FCI_ICL_ETRUNC;
+    EXPECT_EQ(broadcast(0, lengths), answers);
+    all.settle();
+    for (unsigned rank = 0; rank < kMembers; ++rank) {
+        EXPECT_EQ(all[rank].messages->engine().arrived.size(), 0u) << rank;
+    }
+    EXPECT_EQ(broadcast(3, std::vector<std::size_t>(kMembers, 5000)), Answers(kMembers, kDone));
+}
+
 TEST_F(Long, waits__are_all_those_of_the_group) {
     const auto waits = group[0].waits();
     const auto of_long = group[0].long_broadcast->waits();
