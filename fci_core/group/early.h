@@ -60,6 +60,11 @@ public:
         const bool is_late = number >= latest_ + kLately && now - heard_at_ >= kWhile;
         return is_late ? Hears::formerly : Hears::lately;
     }
+    /// Somebody lacks what lingers: up to that broadcast nothing does, nor what is waited for now.
+    void be_plain(std::uint64_t until) noexcept { plain_until_ = until; }
+    [[nodiscard]] bool is_plain(std::uint64_t number) const noexcept {
+        return number <= plain_until_;
+    }
     /// It is not needed any more.
     void pass(std::uint64_t number) noexcept { expect(number + kSlots); }
     /// To all others. Whether that works is for nobody to know.
@@ -94,6 +99,7 @@ private:
     std::array<Slot, kSlots> slots_{};
     std::uint64_t latest_ = 0;  // that was heard, when hears() looked last
     Nanoseconds heard_at_ = 0;  // when it looked, and had not seen that before
+    std::uint64_t plain_until_ = 0;
 };
 
 }  // namespace fci::group

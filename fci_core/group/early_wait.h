@@ -22,7 +22,7 @@ public:
         : early_(&early), number_(number), lingers_(lingers) {}
 
     explicit operator bool() const noexcept { return early_ != nullptr; }
-    [[nodiscard]] bool lingers() const noexcept { return lingers_; }
+    [[nodiscard]] bool lingers() const noexcept { return lingers_ && !early_->is_plain(number_); }
     /// The hint is here.
     [[nodiscard]] bool has_hint() const noexcept { return early_->has(number_); }
     [[nodiscard]] std::span<const std::byte> hint() const noexcept {
@@ -46,17 +46,17 @@ public:
     [[nodiscard]] bool waits() const noexcept { return from_ != nhi::kNoPeer; }
     [[nodiscard]] nhi::PeerId from() const noexcept { return from_; }
     /// It is to be asked for, now: its hint is lost, and its message may linger. Who has the next
-    /// hint knows that at once.
+    /// hint knows that at once. Once is enough, unless who was asked had no memory for it.
     [[nodiscard]] bool must_ask(Nanoseconds now) noexcept {
         FCI_ASSERT(waits());
         const bool is_overtaken = asks_after_ == kAskFirst && early_->has(number_ + 1);
         if (now - since_ < asks_after_ && !is_overtaken) return false;
-        asks_after_ = std::min(2 * asks_after_, asks_after_ + kAskLast);
+        asks_after_ *= 2;
         return true;
     }
 
 private:
-    static constexpr Nanoseconds kAskFirst = 2'000'000, kAskLast = 64'000'000;
+    static constexpr Nanoseconds kAskFirst = 2'000'000;
 
     Early* early_ = nullptr;
     std::uint64_t number_ = 0;  // of the broadcast

@@ -37,7 +37,7 @@ void Hinting::begin() noexcept {
 }
 
 EarlyWait Hinting::wait() const noexcept {
-    return {*early_, number_, !by_tree_ && number_ > plain_until_};
+    return {*early_, number_, !by_tree_};
 }
 
 void Hinting::tell(Exchange& exchange) noexcept {
@@ -95,7 +95,7 @@ void Hinting::hear(nhi::PeerId source, const Note& note) noexcept try {
     if (note.lacked == 0) return hear_unheard(note);
     if (early_ == nullptr) return;
     if (note.unheard != 0) return;  // the answer to what this process lacked
-    plain_until_ = number_ + kPlain;
+    early_->be_plain(number_ + kPlain);
     // Whatever goes there pushes what lingers.
     group::tell(messages_, source, {key_, {}, 0, note.lacked, note.lacked, {}, 0, {}, {}});
 } catch (const std::bad_alloc&) {  // it asks again

@@ -93,7 +93,6 @@ private:
     bool works_ = false, by_tree_ = false, is_unsure_ = false;
     nhi::HintMember bulk_{};          // of this process, where it speaks
     std::uint64_t number_ = 0;        // of the broadcast
-    std::uint64_t plain_until_ = 0;   // up to that one nothing lingers
     std::uint64_t joined_by_ = 0;     // behind that one all are known to have joined. 0: not known
     std::unique_ptr<Early> early_{};
     Nanoseconds off_until_ = 0, long_off_until_ = 0;

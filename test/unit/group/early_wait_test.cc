@@ -71,12 +71,20 @@ TEST(EarlyWait, trailer__says_whether_anybody_so_far_hears) {
     EXPECT_EQ(it.noted({0, Hears::never, 0}).is_heard, 1u);
 }
 
+TEST(EarlyWait, lingers__not_where_it_is_lacked) {
+    Waiting it;
+    it.early.be_plain(kNumber - 1);
+    EXPECT_TRUE(it.wait.lingers());
+    it.early.be_plain(kNumber);
+    EXPECT_FALSE(it.wait.lingers()) << "though it is waited for";
+}
+
 TEST(EarlyWait, asks__after_2_ms_and_twice_as_long_each_time) {
     Waiting it;
     it.wait.wait(kBefore, kNow);
     EXPECT_TRUE(it.wait.waits());
     EXPECT_EQ(it.wait.from(), kBefore);
-    for (const Nanoseconds after : {2, 4, 8, 16, 32, 64, 128, 192, 256, 320}) {
+    for (const Nanoseconds after : {2, 4, 8, 16, 32, 64, 128, 256, 512}) {
         EXPECT_FALSE(it.wait.must_ask(kNow + after * kMilli - 1)) << after;
         it.wait.wait(kBefore, kNow + after * kMilli - 1);  // it waits on
         EXPECT_TRUE(it.wait.must_ask(kNow + after * kMilli)) << after;
