@@ -8,6 +8,7 @@
 #include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
 #include "fci_core/base/result.h"
+#include "fci_core/group/match.h"
 #include "fci_core/group/note.h"
 
 namespace fci::group {
@@ -52,12 +53,15 @@ Groups::Groups(mp::MessagePassing& messages)
 
 void Groups::hear(nhi::PeerId source, const Note& note) {
     if (note.unheard + note.lacked + note.said.number + note.is_lossy != 0) {
+        bool is_here = false;
         for (const auto& group : all_) {
-            if (group->members.key == note.key && group->levels) {
-                group->hear(messages_, source, note);
-            }
+            if (group->members.key != note.key || !group->levels) continue;
+            group->hear(messages_, source, note);
+            is_here = true;
         }
-        return;
+        // This process has left the group, and another one waits for what it would send.
+        if (is_here || note.said.wanted == 0) return;
+        return send_nothing(messages_, source, match_of(note.key, note.said.number, true));
     }
     if (note.cannot == 0) {
         offers_.add(source, note.key, note.table);

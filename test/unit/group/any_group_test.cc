@@ -342,5 +342,23 @@ TEST(AnyGroup, hear__who_wants_a_part_of_what_is_not_here_is_told_so) {
     EXPECT_EQ(messages.probe(nothing, nullptr, nullptr), mp::kSuccess);
 }
 
+// One that spoke for a root that has died may leave before all others have asked it.
+TEST(AnyGroup, hear__who_wants_a_part_of_what_is_left_is_told_so) {
+    Processes all(3, {.per_host = 1, .mapped = true, .hints = {.work = true}});
+    Formed group(all, 5);
+    all.meet_all();
+    ASSERT_EQ(group.form_all(), Answers(3, kDone));
+    group.leave();
+    mp::MessagePassing& messages = *all[2].messages;
+    const mp::Pattern nothing{all[2].peers[0], mp::kGroupSpace, match_of(5, 9, true), 0};
+    const auto say = [&](std::uint32_t wanted) {
+        tell(messages, all[2].peers[0], {5, {}, 0, 0, 0, {9, 0, wanted, 0}, 0, {}, {}});
+        all.settle();
+        return messages.probe(nothing, nullptr, nullptr);
+    };
+    EXPECT_NE(say(0), mp::kSuccess) << "nothing is wanted";
+    EXPECT_EQ(say(4096), mp::kSuccess);
+}
+
 }  // namespace
 }  // namespace fci::group::test
