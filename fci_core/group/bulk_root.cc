@@ -46,16 +46,16 @@ void BulkRoot::judge() noexcept {
     losses_.lossy = losses_.lossy << 1 | (is_too_much ? 1u : 0u);
 }
 
-/// And for those who take no part. Only who has met a process hears of its death.
+/// And for those who take no part, which may have gone since. Only who has met a process hears of
+/// its death.
 void BulkRoot::look_for_lost() {
     for (Member& member : members_) {
-        if (member.is_over) {  // what it says now would keep this process awake
-            if (&member != &members_[self_]) (void)refuses(member);
-            continue;
-        }
+        // Also of one that is through: what it says now would keep this process awake.
+        const bool refused = &member != &members_[self_] && refuses(member);
+        member.is_over = member.is_over || refused;
+        if (member.is_over) continue;
         if (messages_.meetings().connected(member.peer) != nullptr &&
             !messages_.engine().peers.is_lost(member.peer)) {
-            member.is_over = refuses(member);
             continue;
         }
         member.is_over = true;

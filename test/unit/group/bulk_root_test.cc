@@ -224,6 +224,17 @@ TEST(BulkRoot, refused__by_one_is_not_waited_for) {
     EXPECT_EQ(it.root.advance(), FCI_ICL_DONE);
 }
 
+TEST(BulkRoot, refused__by_one_that_has_gone_since) {
+    Root it(3);
+    it.begin(2 * kOne);
+    (void)it.look();
+    it.send_nothing(1, 0, it.match());
+    it.settle();
+    it.kill(1);
+    it.has_all(2);
+    EXPECT_EQ(it.root.advance(), FCI_ICL_DONE);
+}
+
 TEST(BulkRoot, wait__is_one_for_the_network) {
     Root it(2);
     EXPECT_TRUE(it.root.needs(0));
