@@ -141,7 +141,8 @@ int Group::not_yet() noexcept {
         return FCI_ICL_EAGAIN;
     }
     lost_ = gone;
-    if (wanted_ == Wanted::said) {  // a root that waits for room must not wait for this
+    // A root that waits for room must not wait for this member, which is through with that one.
+    if (wanted_ == Wanted::said || wanted_ == Wanted::room) {
         flag::store_release(table_.past(members_.self), broadcast_.number);
         wake_sleepers();
     }

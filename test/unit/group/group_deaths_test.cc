@@ -118,6 +118,33 @@ TEST(Group, broadcast__of_a_root_that_is_gone_keeps_no_slot) {
     }
 }
 
+// Nor does a root that gives up its own broadcasts, for which there is no room.
+TEST(Group, broadcast__of_a_root_that_gives_up_keeps_no_slot) {
+    Processes all(3);
+    Tabled group(all, Entry::kLong, 1);
+    all.meet_all();
+    for (const unsigned rank : {0u, 1u}) EXPECT_EQ(group.barrier(rank), kWaits);
+    for (const unsigned rank : {2u, 0u, 1u}) EXPECT_EQ(group.barrier(rank), kDone);
+    for (unsigned i = 0; i < kSlots; ++i) ASSERT_EQ(group.say(0, i), kDone);
+    all.lose(1);
+    const auto give_up = [](const auto& call) {
+        EXPECT_EQ(call(), kWaits);
+        EXPECT_EQ(call(), FCI_ICL_EPEER) << "its owner has gone before all have met again";
+    };
+    for (unsigned i = 0; i < kSlots + 1; ++i) {
+        give_up([&] { return group.say(0, i); });
+    }
+    std::uint64_t word = 0;
+    for (unsigned i = 0; i < kSlots; ++i) ASSERT_EQ(group.hear(2, 0, &word), kDone);
+    for (unsigned i = 0; i < kSlots + 1; ++i) {
+        give_up([&] { return group.hear(2, 0, &word); });
+    }
+    for (const unsigned rank : {0u, 2u}) {
+        give_up([&] { return group.barrier(rank); });
+    }
+    EXPECT_EQ(group.say(2, 5), kDone);
+}
+
 TEST(Group, broadcast__no_room_is_waited_for_that_the_dead_would_make) {
     Processes all(3);
     Tabled group(all);
