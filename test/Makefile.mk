@@ -515,9 +515,11 @@ job_simulation_SOURCES = \
 	$(virtual_job) \
 	test/simulation/jobs/collectives.cc \
 	test/simulation/jobs/collectives.h \
+	test/simulation/jobs/draw.h \
 	test/simulation/jobs/job_run.cc \
 	test/simulation/jobs/plan.cc \
 	test/simulation/jobs/plan.h \
+	test/simulation/jobs/plan_groups.cc \
 	test/simulation/jobs/random_calls.cc \
 	test/simulation/jobs/random_job.cc \
 	test/simulation/jobs/random_job.h \

@@ -116,11 +116,17 @@ class Plan:
                    cores=1, needs=("check",))
 
     def seen(self):
-        """What the tests see of the lines that changed since all passed here."""
+        """What the tests see: of the lines that changed since all passed here, and of rules."""
         yield Step("mutants", "ten wrong lines among the changed ones",
                    ["test/mutants/run", "--since", self.ledger.green or "HEAD~1", "--count", 10,
                     "--seed", self.seed, "--least", 60, "--jobs", 1], cores=1, needs=("made",),
                    has_chance=True)
+        of_rules = ["fci_core/group", "drivers/tcp", "drivers/multicast", "test/simulation"]
+        if self.is_changed("decided", of_rules, ["decided"]) or self.is_due("decided"):
+            self.parts.append(("decided", "", ["decided"]))
+            yield Step("decided", f"rules that 2000 seeds from {self.seed} decide",
+                       ["test/simulation/decided", "--seeds", SEEDS, "--from", self.seed,
+                        "--jobs", 1], cores=1, needs=("made",))
 
     def is_due(self, unit):
         since = self.ledger.runs_since(unit)

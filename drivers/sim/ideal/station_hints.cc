@@ -9,8 +9,20 @@
 
 namespace fci::sim {
 
+const HintOptions& StationHints::options() const noexcept { return station_.world.options_.hints; }
+
+bool StationHints::has_bit(std::uint64_t processes) const noexcept {
+    return station_.number < 64 && (processes >> station_.number & 1) != 0;
+}
+
+std::size_t StationHints::window() noexcept {
+    FCI_ASSERT(options().room >= 2);
+    return options().room / 2 * kPieceMost;
+}
+
 /// What no other process of this world draws, and the same in each run.
 Status StationHints::draw(nhi::HintGroup* group) noexcept {
+    if (has_bit(options().without)) return Status::unsupported;
     Prng prng(std::uint64_t{station_.number} << 32 | ++drawn_);
     group->name = prng.next() | 1;
     for (std::byte& byte : group->key) byte = static_cast<std::byte>(prng.next());
@@ -18,6 +30,7 @@ Status StationHints::draw(nhi::HintGroup* group) noexcept {
 }
 
 Status StationHints::join(const nhi::HintMember& member, nhi::HintListener& listener) noexcept {
+    if (has_bit(options().unheard)) return Status::unsupported;
     const Joined joined{
         member.group.key, member.rank, {member.hosts.begin(), member.hosts.end()}, 0};
     const Status status = table_.join(member.group.name, listener);
@@ -52,22 +65,21 @@ Status StationHints::hint(const nhi::Hint& hint, std::span<const std::byte> byte
 /// To all other hosts, as far as it gets there.
 void StationHints::send(World::Action piece) noexcept {
     World& world = station_.world;
-    const HintOptions& options = world.options_.hints;
     FCI_ASSERT(piece.payload->size() <= piece.hint.total - piece.hint.offset);
     for (const auto& other : world.stations_) {
         if (world.share_host(station_.number, other->number)) continue;
         piece.to = other->number;
         ++world.statistics_.hints;
-        if (world.prng_.chance(options.lost_percent)) {
+        if (world.prng_.chance(options().lost_percent)) {
             ++world.statistics_.hints_lost;
             continue;
         }
-        const unsigned times = world.prng_.chance(options.twice_percent) ? 2 : 1;
+        const unsigned times = world.prng_.chance(options().twice_percent) ? 2 : 1;
         for (unsigned i = 0; i < times; ++i) {
             Nanoseconds delay = world.draw_delay();
-            if (world.prng_.chance(options.late_percent)) {
+            if (world.prng_.chance(options().late_percent)) {
                 delay += static_cast<Nanoseconds>(
-                    world.prng_.below(static_cast<std::uint64_t>(options.late_max) + 1));
+                    world.prng_.below(static_cast<std::uint64_t>(options().late_max) + 1));
             }
             world.schedule(world.now_ + delay, piece);
         }
@@ -75,15 +87,14 @@ void StationHints::send(World::Action piece) noexcept {
 }
 
 bool StationHints::is_deaf() const noexcept {
-    const HintOptions& options = station_.world.options_.hints;
-    return station_.number < 64 && (options.deaf >> station_.number & 1) != 0 &&
-           station_.world.now_ >= options.deaf_from;
+    const Nanoseconds now = station_.world.now_;
+    return has_bit(options().deaf) && now >= options().deaf_from && now < options().deaf_until;
 }
 
 bool StationHints::arrive(const World::Action& action) {
     const Station& from = *station_.world.stations_[action.from];
     FCI_ASSERT(action.payload != nullptr && action.payload->size() <= kPieceMost);
-    const bool is_heard = station_.alive && !is_deaf() && here_.size() < kRoom &&
+    const bool is_heard = station_.alive && !is_deaf() && here_.size() < options().room &&
                           from.settings.job == station_.settings.job;
     if (is_heard) {
         here_.push_back({action.hint, action.key, action.payload, from.card.host});

@@ -17,7 +17,7 @@ class StationHints final : public nhi::Hints {
 public:
     explicit StationHints(Station& station) noexcept : station_(station) {}
 
-    [[nodiscard]] std::size_t window() noexcept override { return kRoom / 2 * kPieceMost; }
+    [[nodiscard]] std::size_t window() noexcept override;
     Status draw(nhi::HintGroup* group) noexcept override;
     Status join(const nhi::HintMember& member, nhi::HintListener& listener) noexcept override;
     void leave(std::uint64_t name) noexcept override {
@@ -45,7 +45,6 @@ public:
 
 private:
     using Key = decltype(nhi::HintGroup::key);
-    static constexpr std::size_t kRoom = 256;  // of pieces, as in a socket of 212 992 bytes
 
     struct Piece {
         nhi::Hint hint;
@@ -60,6 +59,9 @@ private:
         std::uint64_t latest = 0;  // number that was heard
     };
     void send(World::Action piece) noexcept;
+    [[nodiscard]] const HintOptions& options() const noexcept;
+    /// Of the options.
+    [[nodiscard]] bool has_bit(std::uint64_t processes) const noexcept;
     [[nodiscard]] bool is_deaf() const noexcept;
 
     Station& station_;

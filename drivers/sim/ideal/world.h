@@ -28,7 +28,10 @@ struct HintOptions {
     unsigned lost_percent = 0, twice_percent = 0, late_percent = 0;
     Nanoseconds late_max = 5'000'000;
     std::uint64_t deaf = 0;     // a bit for each process that none gets to
-    Nanoseconds deaf_from = 0;  // from that time on
+    Nanoseconds deaf_from = 0, deaf_until = INT64_MAX;  // in that time
+    std::uint64_t without = 0;  // likewise, that can have none
+    std::uint64_t unheard = 0;  // likewise, that can join no group of them
+    std::size_t room = 256;  // of pieces that wait at one, as in a socket of 212 992 bytes
 };
 
 struct WorldOptions {

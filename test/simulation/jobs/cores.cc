@@ -97,6 +97,12 @@ void Cores::compute(Nanoseconds span) {
     spend(*current_, span);
 }
 
+void Cores::rest(Nanoseconds span) {
+    FCI_ASSERT(current_ != nullptr && span >= 0);
+    current_->until = world_.now() + span;
+    leave_core(*current_, State::resting);
+}
+
 void Cores::spend(Task& task, Nanoseconds cost) {
     if (current_ != &task || task.detached) return;
     FCI_ASSERT(task.state == State::running && cost >= 0);
@@ -172,7 +178,7 @@ Nanoseconds Cores::slice_end(const Task& task) const noexcept {
 }
 
 Nanoseconds Cores::due(const Task& task) const noexcept {
-    return task.state == State::running || task.state == State::asleep ? task.until : kNever;
+    return task.state == State::ready || task.state == State::over ? kNever : task.until;
 }
 
 void Cores::charge(Task& task) noexcept {
@@ -291,6 +297,8 @@ bool Cores::advance(Nanoseconds most) {
         world_.run_until(when);
         if (next->state == State::asleep) {
             slept_out(*next);
+        } else if (next->state == State::resting) {
+            make_ready(*next);
         } else {
             go_on(*next);
         }
@@ -311,7 +319,7 @@ std::string Cores::run(Nanoseconds most) {
 std::string Cores::who_sleeps() const {
     std::string text;
     for (const auto& task : tasks_) {
-        const char* const states[] = {"is ready", "runs", "sleeps", "is over"};
+        const char* const states[] = {"is ready", "runs", "sleeps", "rests", "is over"};
         text += (text.empty() ? "process " : ", ") + std::to_string(task->number) + " " +
                 states[static_cast<unsigned>(task->state)];
     }

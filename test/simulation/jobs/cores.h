@@ -62,6 +62,8 @@ public:
     // Called by programs:
     /// The process that calls this computes for so long.
     void compute(Nanoseconds span);
+    /// It needs no core for so long, and nothing ends that.
+    void rest(Nanoseconds span);
     /// It is one of its own from now on, on another host: its calls take no time.
     void detach();
     /// The run ends here.
@@ -76,7 +78,7 @@ public:
     [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
 
 private:
-    enum class State : std::uint8_t { ready, running, asleep, over };
+    enum class State : std::uint8_t { ready, running, asleep, resting, over };
     struct Task;
     class TaskHost;
     static constexpr Nanoseconds kNever = sim::World::kNever;

@@ -2,27 +2,13 @@
 
 #include <algorithm>
 
+#include "test/simulation/jobs/draw.h"
+
 namespace fci::jobs {
 
 namespace {
 
 constexpr std::uint64_t kApart = 10;  // places between two sends
-
-template <class T, std::size_t N>
-const T& one_of(Prng& prng, const T (&choices)[N]) {
-    return choices[prng.below(N)];
-}
-
-/// low ... high, small ones as often as large ones.
-Nanoseconds scaled(Prng& prng, Nanoseconds low, Nanoseconds high) {
-    Nanoseconds value = low;
-    while (2 * value < high && prng.chance(70)) value *= 2;
-    return value + static_cast<Nanoseconds>(prng.below(static_cast<std::uint64_t>(value)));
-}
-
-unsigned drawn(Prng& prng, unsigned low, unsigned high) {
-    return static_cast<unsigned>(prng.between(low, high));
-}
 
 }  // namespace
 
@@ -34,11 +20,12 @@ Plan::Plan(std::uint64_t seed, const mp::Protocol* protocol) {
     choose_host(prng);
     choose_network(prng);
     choose_limits(prng);
+    choose_groups(Prng(seed ^ 0x67726f7570));
     choose_many(Prng(seed ^ 0x6d616e79));
     choose_hints(Prng(seed ^ 0x68696e74));
     if (protocol != nullptr) job.protocol = protocol;
     choose_messages(prng);
-    choose_collectives(prng);
+    choose_collectives(Prng(seed ^ 0x636f6c6c));
     choose_programs(prng);
 }
 
@@ -83,18 +70,6 @@ void Plan::choose_host(Prng& prng) {
         forks = prng.chance(50);
         death = static_cast<Nanoseconds>(prng.below(prng.chance(50) ? 200'000 : 5'000'000));
     }
-}
-
-/// Between hosts: mostly some, of which many are lost, or all, and a member may be deaf.
-void Plan::choose_hints(Prng prng) {
-    sim::HintOptions& hints = job.world.hints;
-    hints.work = prng.chance(80);
-    hints.lost_percent = prng.chance(40) ? 0 : prng.chance(20) ? 100 : drawn(prng, 0, 60);
-    hints.twice_percent = prng.chance(60) ? 0 : drawn(prng, 0, 60);
-    hints.late_percent = prng.chance(60) ? 0 : drawn(prng, 0, 60);
-    if (prng.chance(80)) return;
-    hints.deaf = 1ull << prng.below(job.processes);
-    hints.deaf_from = static_cast<Nanoseconds>(prng.below(5'000'000));
 }
 
 void Plan::choose_network(Prng& prng) {
@@ -143,7 +118,8 @@ void Plan::choose_messages(Prng& prng) {
     const unsigned any_percent = prng.chance(40) ? 0 : drawn(prng, 0, 50);
     const unsigned long_percent = drawn(prng, 0, 40);
     const std::uint64_t edges[] = {48, 4096, job.limits.eager_bytes, job.limits.offer_bytes};
-    for (unsigned left = drawn(prng, 5, 50); left != 0; --left) {
+    const unsigned most = has_groups_ ? 20 : 50;
+    for (unsigned left = drawn(prng, 1, most); left != 0; --left) {
         Message message;
         message.from = drawn(prng, 0, job.processes - 1);
         message.to = drawn(prng, 0, job.processes - 1);
@@ -162,12 +138,12 @@ void Plan::choose_messages(Prng& prng) {
     }
 }
 
-/// Several groups, one after the other, where there are any.
 /// Seldom, since each is simulated: so many that have a core each that their group has levels.
 void Plan::choose_many(Prng prng) {
     if (!prng.chance(2)) return;
-    job.processes = drawn(prng, 17, 26);
-    job.host.cores = job.told_ranks = job.processes;
+    has_groups_ = true;
+    job.processes = job.told_ranks = drawn(prng, 17, 26);
+    job.host.cores = prng.chance(70) ? job.processes : drawn(prng, 4, 16);
     job.told_cores = 0;
     job.wait = "auto";
     told_truth = true;
@@ -178,26 +154,6 @@ void Plan::choose_many(Prng prng) {
     victim = kNobody;
     forks = false;
     shared.assign(job.processes, false);
-}
-
-void Plan::choose_collectives(Prng& prng) {
-    using Kind = Collective::Kind;
-    if (prng.chance(50)) return;
-    for (unsigned left = drawn(prng, 1, 40); left != 0; --left) {
-        Collective one;
-        if (!collectives.empty() && !prng.chance(5)) {
-            one.kind = static_cast<Kind>(prng.between(1, 4));
-            const bool to_all = one.kind >= Kind::gather && prng.chance(50);
-            one.root = to_all ? FCI_ICL_GROUP_ALL : drawn(prng, 0, job.processes - 1);
-            one.bytes = prng.below(prng.chance(50) ? 57 : 1089);
-            one.starts = (one.bytes + left) % 4 == 0;
-            // By a number that is drawn already, so that a seed stays the job that it was.
-            if (one.kind == Kind::broadcast && one.bytes % 3 == 0) {
-                one.long_bytes = 1089 + one.bytes * one.bytes * left % 200'000;
-            }
-        }
-        collectives.push_back(one);
-    }
 }
 
 void Plan::add_receive(Prng& prng, std::size_t number, std::uint64_t sent) {
@@ -284,8 +240,10 @@ std::string Plan::describe() const {
            (long_wait != 0 ? ", one computes for " + number(long_wait) : "") +
            (victim == kNobody
                 ? ""
-                : ", process " + number(victim) + (forks ? " forks at " : " dies at ") +
-                      number(death));
+                : ", process " + number(victim) + (forks ? " forks " : " dies ") +
+                      (death_in == kNoCollective ? "at " + number(death)
+                                                 : "in collective " + number(death_in) +
+                                                       " after look " + number(death_looks)));
 }
 
 }  // namespace fci::jobs

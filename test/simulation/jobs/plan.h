@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@
 namespace fci::jobs {
 
 inline constexpr unsigned kNobody = ~0u;
+inline constexpr std::size_t kNoCollective = ~std::size_t{0};
+inline constexpr Nanoseconds kNoTime = std::numeric_limits<Nanoseconds>::max();
 
 struct Event {
     enum class Kind : std::uint8_t {
@@ -35,10 +38,16 @@ struct Message {
 struct Collective {
     enum class Kind : std::uint8_t { form, barrier, broadcast, gather, reduce };
     Kind kind = Kind::form;
-    unsigned root = 0;  // or FCI_ICL_GROUP_ALL
+    std::vector<unsigned> members{};  // of the group that forms: processes, by rank
+    unsigned root = 0;  // a process, or FCI_ICL_GROUP_ALL
     std::size_t bytes = 0;
     bool starts = false;  // it goes on in progress
     std::size_t long_bytes = 0;  // instead, where its group takes so many; 0: it does not
+    unsigned odd = kNobody;      // the process that has another length, this one:
+    std::size_t odd_bytes = 0;
+    unsigned late = kNobody;     // the process that computes for so long before it comes
+    Nanoseconds late_by = 0;
+    Nanoseconds rest = 0;        // so long all processes do nothing, once all are here
 };
 
 struct Plan {
@@ -63,19 +72,28 @@ struct Plan {
     Nanoseconds long_wait = 0;                 // of all for one that computes; 0: there is none
     unsigned victim = kNobody;
     bool forks = false;  // it ends as a child of fork(); else it dies
-    Nanoseconds death = 0;
+    Nanoseconds death = 0;  // kNoTime: in that collective, after so many looks, or behind it
+    std::size_t death_in = kNoCollective;
+    unsigned death_looks = 0;
 
 private:
     void choose_host(Prng& prng);
     void choose_network(Prng& prng);
     void choose_limits(Prng& prng);
     void choose_many(Prng prng);
+    void choose_groups(Prng prng);
     void choose_hints(Prng prng);
     void choose_messages(Prng& prng);
-    void choose_collectives(Prng& prng);
+    void choose_collectives(Prng prng);
+    void add_group(Prng& prng);
+    void add_row(Prng& prng);
+    void choose_rests(Prng& prng);
+    void choose_death(Prng& prng);
     void choose_programs(Prng& prng);
     void add_receive(Prng& prng, std::size_t message, std::uint64_t sent);
 
+    bool has_groups_ = false;
+    std::vector<unsigned> members_;          // of the last group
     std::vector<std::uint64_t> any_posted_;  // by process: the place of its last such receive
 };
 

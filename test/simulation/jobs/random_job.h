@@ -50,6 +50,10 @@ private:
     void probe_and_receive(unsigned at, std::size_t message);
     void look(unsigned at);
     void meet(unsigned at, std::size_t number);
+    void take_part(unsigned at, std::size_t number);
+    void rest(unsigned at, std::size_t number);
+    /// After so many looks at that collective.
+    void die_there(unsigned at, std::size_t number, unsigned looks);
     void meet_later(unsigned at, std::size_t number);
     void check_collective(unsigned at, std::size_t number, int answer);
     void await(unsigned at, const std::function<bool()>& is_done);
@@ -57,6 +61,7 @@ private:
     bool progress(unsigned at);
     void finish(unsigned at);
     void check_accounts(unsigned at);
+    [[nodiscard]] bool ends_clean() const;
     void check_calm(unsigned at, Nanoseconds began, Nanoseconds used) const;
 
     void completed(Operation& operation, const fci_icl_status& status);
@@ -86,7 +91,9 @@ private:
     std::vector<std::uint64_t> own_sleeps_;    // by process: on its descriptor
     std::vector<const Event*> present_;        // by process; nullptr: its end
     std::vector<bool> gone_;                   // by process: it has ended, in whichever way
-    bool died_ = false;                        // the victim
+    Nanoseconds death_;                        // when the victim dies
+    bool died_ = false;                        // it has
+    std::vector<unsigned> resting_;            // by collective: so many are here, to rest
 };
 
 }  // namespace fci::jobs
