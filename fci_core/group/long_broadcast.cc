@@ -113,7 +113,7 @@ int LongBroadcast::advance() {
 }
 
 void LongBroadcast::fail(unsigned lost) noexcept {
-    if (code_ == FCI_ICL_EPEER) return;
+    FCI_ASSERT(code_ != FCI_ICL_EPEER);
     code_ = FCI_ICL_EPEER;
     lost_ = lost;
 }
