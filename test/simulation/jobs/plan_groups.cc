@@ -125,7 +125,8 @@ void Plan::add_row(Prng& prng) {
     unsigned count = drawn(prng, 1, 5);
     // So many that a root which nobody hears has to wait, and what was unheard is forgotten.
     if (is_broadcast && prng.chance(30)) count = drawn(prng, 6, one.long_bytes > 6'000 ? 9 : 40);
-    const bool has_one_root = prng.chance(60), has_odd = prng.chance(10);
+    const bool is_throng = members_.size() > 16;  // there are few of them
+    const bool has_one_root = prng.chance(60), has_odd = prng.chance(is_throng ? 60 : 10);
     if (has_odd && one.bytes / 8 * 8 == kAnnouncement) one.bytes += 8;
     const bool is_to_all = one.kind >= Kind::gather && prng.chance(50);
     const auto some = [&] { return members_[prng.below(members_.size())]; };
