@@ -75,8 +75,8 @@ def others():
             "sh", "-c", '"$@"; [ $? -ne 1 ]', "sh", "test/mpich/mpich-headers", "fetch", release,
             "--fci", "build/prefix"]
     for room in ROOMS:
-        yield f"mutants of {room.name}", ["test/mutants/run", "--room", room.name, "--count", 20,
-                                          "--seed", Commit().seed, "--least", 75, "--jobs", 1]
+        yield f"mutants of {room.name}", ["test/mutants/run", "--room", room.name, "--count", 15,
+                                          "--seed", Commit().seed, "--least", 60, "--jobs", 1]
     yield "README.md, on several hosts", ["test/tools/journeys"]
     yield "MPICH 5", [".ci/mpich-5"]
 

@@ -48,6 +48,34 @@ def parts_of(code, sign):
     return [*found, (at, len(code))] if found else []
 
 
+# Methods that change their own object and nothing else.
+OWN = "add|append|assign|clear|close|erase|insert|pop|pop_front|push_back|reset|resize"
+PATH = r"[A-Za-z_]\w*(?:(?:\.|->)[A-Za-z_]\w*)*"  # a.b->c
+
+
+def written(text):
+    """What a statement changes, as paths; None: it may be anything, as it calls a function."""
+    changed = re.match(rf"(?:\(void\))?(?:({PATH})(?:\[[^]]*\])? (?:[-+|&^]?=|<<=|>>=) "
+                       rf"|({PATH})(?:\.|->)(?:{OWN})\()", text)
+    return changed and {re.sub("->", ".", changed[1] or changed[2])}
+
+
+def depend(first, second):
+    """Whether it can matter which of two statements is first: one changes what the other names."""
+    for one, other in ((first, second), (second, first)):
+        names = {re.sub("->", ".", name) for name in re.findall(PATH, other)}
+        changes = written(one)
+        if changes is None:
+            if written(other) is None or any(re.search(r"_\b", name) for name in names):
+                return True
+            continue
+        for change in changes:
+            if any(f"{name}.".startswith(f"{change}.") or f"{change}.".startswith(f"{name}.")
+                   for name in names):
+                return True
+    return False
+
+
 class Rules:
     """All mutants of a file."""
 
@@ -123,7 +151,7 @@ class Rules:
         for first, second in zip(run, run[1:]):
             texts = [self.text[each.begin:each.end] for each in (first, second)]
             if any("{" in text or SAID.match(text) or "(" not in text for text in texts) or \
-                    self.code[first.end:second.begin].strip():
+                    self.code[first.end:second.begin].strip() or not depend(*texts):
                 continue
             swapped = texts[1] + " " + texts[0]
             self.found.append(Mutant(
