@@ -1,5 +1,6 @@
 // The kernel as the tcp driver has it, where it refuses what it seldom refuses.
 #include <poll.h>
+#include <sys/eventfd.h>
 
 #include <array>
 #include <cstring>
@@ -107,6 +108,22 @@ TEST(tcp_kernel, open__fails_where_nothing_is_watched) {
     std::string error;
     EXPECT_EQ(kernel.open(&error), Status::exhausted);
     EXPECT_NE(error.find("max_user_watches"), std::string::npos) << error;
+}
+
+TEST(tcp_kernel, sign__of_what_the_peer_has_answered) {
+    Party party;
+    const Caller caller(party.device->card());
+    Kernel kernel;
+    caller.say("x", 1);
+    Pulse::Sign sign;
+    Limit limit("an answer of the other side's kernel");
+    do {
+        sign = {true, -1};
+        ASSERT_TRUE(kernel.sign(caller.socket.get(), &sign));
+    } while (sign.is_owed && limit.holds());
+    EXPECT_GE(sign.heard_ago, 0);
+    const host::Descriptor other(eventfd(0, 0));
+    EXPECT_FALSE(kernel.sign(other.get(), &sign)) << "nothing is known of what is no connection";
 }
 
 // Of more peers than are read without asking the kernel first.
