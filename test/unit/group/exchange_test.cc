@@ -156,6 +156,16 @@ TEST(Exchange, fail__what_was_lacking_first_counts_but_for_a_group_that_nobody_c
 }
 
 // It is read at most to the end of the buffer.
+TEST(Exchange, lack__of_one_that_hears_data_stays) {
+    Exchanges hosts(2);
+    hosts.begin(0, Steps::down(2, 0, 0), 1, 8);
+    hosts.begin(1, Steps::down(2, 1, 0), 1, 7, FCI_ICL_EPEER);
+    hosts.run();
+    EXPECT_EQ(hosts[0].code(), kDone);
+    EXPECT_EQ(hosts[1].code(), FCI_ICL_EPEER);
+    EXPECT_EQ(hosts[1].lost(), 7u);
+}
+
 TEST(Exchange, data__longer_than_any_can_be) {
     Exchanges hosts(2);
     hosts.all.meet_all();
