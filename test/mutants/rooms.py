@@ -12,6 +12,7 @@ class Room:
     units: tuple        # programs of googletest
     random: tuple = ()  # random programs, with their options
     left_out: tuple = ()  # files that these do not have
+    modules: tuple = ()   # that these load
 
 
 ROOMS = (
@@ -32,5 +33,5 @@ ROOMS = (
     Room("openmpi", ("netmod/openmpi",), ("test_openmpi",)),
     Room("ch4", ("netmod/ch4/fci",), ("test_ch4",),
          left_out=("fci_process_5.c", "fci_world_5.c")),
-    Room("libfabric", ("netmod/libfabric",), ("test_provider",)),
+    Room("libfabric", ("netmod/libfabric",), ("test_provider",), modules=("libfci-fi.la",)),
 )

@@ -36,7 +36,7 @@ class Trials:
     def of(self, room):
         """Each suite of its programs, and its random programs."""
         for program in room.units:
-            said = subprocess.run([f"./{program}", "--gtest_list_tests"], cwd=self.build,
+            said = subprocess.run([f"./{program}", "--gtest_list_tests"], cwd=self.build, env=self.env,
                                   capture_output=True, text=True, check=True).stdout
             for suite in re.findall(r"(?m)^(\S+\.)(?:  #.*)?$", said):
                 yield Trial((program, f"--gtest_filter={suite}*"))

@@ -24,6 +24,12 @@ protected:
     }
 };
 
+TEST_F(Collective, communicator__of_two_groups_or_of_one_rank_is_left_to_others) {
+    EXPECT_TRUE(near_is_taken(comm_, false));
+    EXPECT_FALSE(near_is_taken(comm_, true));
+    EXPECT_FALSE(near_is_taken(MPI_COMM_SELF, false));
+}
+
 TEST_F(Collective, barrier__ends_when_the_last_has_come) {
     for (const bool threads : kWays) {
         near_use_threads(threads);

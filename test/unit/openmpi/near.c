@@ -208,6 +208,11 @@ static int complete(ompi_request_t *request)
     return OMPI_SUCCESS;
 }
 
+bool near_is_message(MPI_Request request, MPI_Comm comm)
+{
+    return request->req_type == OMPI_REQUEST_PML && request->req_mpi_object.comm == comm;
+}
+
 void near_on_completion(MPI_Request request, void (*called)(void *user), void *user)
 {
     completion *const it = malloc(sizeof *it);
@@ -344,6 +349,20 @@ bool near_takes_reduction(size_t longest, bool keeps_order, MPI_Op op, int count
     group.limits.longest = longest;
     group.limits.keeps_order = keeps_order;
     return coll_fci_takes_reduction(&group, op, count, datatype);
+}
+
+bool near_is_taken(MPI_Comm comm, bool has_two_groups)
+{
+    const uint32_t flags = comm->c_flags;
+    int priority = 0;
+    if (has_two_groups)
+        comm->c_flags |= OMPI_COMM_INTER;
+    mca_coll_base_module_t *module = mca_coll_fci_component.collm_comm_query(comm, &priority);
+    comm->c_flags = flags;
+    if (module == NULL)
+        return false;
+    OBJ_RELEASE(module);
+    return true;
 }
 
 int near_begin_barrier(MPI_Comm comm, MPI_Request *request)

@@ -47,6 +47,8 @@ uint32_t near_peer(MPI_Comm comm, int rank);
 
 /* Starts persistent requests as MPI_Startall() does, but that this tells of errors. */
 int near_begin(int count, MPI_Request *requests);
+/* Open MPI takes it for one of point-to-point messages, of this communicator. */
+bool near_is_message(MPI_Request request, MPI_Comm comm);
 /* Calls `called` with `user` when the request is complete, as Open MPI's own requests do. */
 void near_on_completion(MPI_Request request, void (*called)(void *user), void *user);
 
@@ -68,6 +70,8 @@ void near_note_below(MPI_Comm comm, near_below *calls);
 /* Whether a group with these limits takes such a reduction. */
 bool near_takes_reduction(size_t longest, bool keeps_order, MPI_Op op, int count,
                           MPI_Datatype datatype);
+/* Whether the component offers its collectives for it, as it is or as one between two groups. */
+bool near_is_taken(MPI_Comm comm, bool has_two_groups);
 /* As Open MPI itself begins one, not as a program does. */
 int near_begin_barrier(MPI_Comm comm, MPI_Request *request);
 

@@ -20,6 +20,19 @@ protected:
     }
 };
 
+/// One that has ended at once stands for all of them, and belongs to no communicator that ends.
+TEST_F(Request, kind__is_that_of_messages) {
+    char buffer = '?';
+    MPI_Request receive, sent;
+    ASSERT_EQ(MPI_Irecv(&buffer, 1, MPI_CHAR, 1, 1, comm_, &receive), MPI_SUCCESS);
+    ASSERT_EQ(MPI_Isend("x", 1, MPI_CHAR, 1, 1, comm_, &sent), MPI_SUCCESS);
+    EXPECT_TRUE(near_is_message(receive, comm_));
+    EXPECT_TRUE(near_is_message(sent, MPI_COMM_WORLD));
+    EXPECT_EQ(MPI_Cancel(&receive), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Wait(&receive, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_TRUE(test(&sent));
+}
+
 // --- freed ---
 
 /// The user frees both while they are active, and begins others before they end.
