@@ -128,6 +128,21 @@ TEST(Groups, form__as_long_as_wanted_or_as_there_is_memory_or_not_at_all) {
     EXPECT_EQ(again[1].longest(), Entry::kLong);
 }
 
+// One process owns the table of all, of 15 pages if it is long, and others, of ten and of seven.
+TEST(Groups, form__tables_of_neighbours_that_are_shorter_are_not_used) {
+    for (const std::size_t pages : {40, 16}) {
+        Processes all(17, {.mapped = true}, pages * 4096);
+        all.meet_all();
+        Formed group(all);
+        EXPECT_EQ(group.form_all(), Answers(17, kDone));
+        for (const unsigned rank : {0u, 16u}) {
+            EXPECT_EQ(group[rank].longest(), Entry::kLong);
+            EXPECT_EQ(group[rank].levels != nullptr, pages == 40) << rank;
+        }
+        group.leave();
+    }
+}
+
 TEST(Groups, form__where_no_memory_can_be_shared) {
     Processes all(2, {.mapped = false});
     all.meet_all();
