@@ -152,6 +152,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/frames.h \
 	test/unit/drivers/hand_party.h \
 	test/unit/drivers/hand_streams.h \
+	test/unit/drivers/alarm_clock.h \
 	test/unit/drivers/hand_clock.h \
 	test/unit/drivers/invented_interfaces.h \
 	test/unit/drivers/aead_test.cc \

@@ -3,27 +3,16 @@
 #include <memory>
 
 #include "drivers/shm/meeting_rules.h"
+#include "test/unit/drivers/alarm_clock.h"
 #include "test/unit/drivers/calls.h"
-#include "test/unit/drivers/hand_clock.h"
 #include "test/unit/drivers/shm_odd_host.h"
 #include "test/unit/drivers/shm_party.h"
+#include "test/unit/steps.h"
 
 namespace fci::shm {
 namespace {
 
 constexpr Nanoseconds kNever = Clock::kNever;
-
-/// As a HandClock; and remembers when it is to ring.
-class AlarmClock final : public Clock {
-public:
-    [[nodiscard]] Nanoseconds now() noexcept override { return time; }
-    void pause(Nanoseconds pause) noexcept override { time += pause; }
-    void ring_at(Nanoseconds when) noexcept override { rings_at = when; }
-    [[nodiscard]] int fd() const noexcept override { return -1; }
-
-    Nanoseconds time = 1;
-    Nanoseconds rings_at = kNever;
-};
 
 struct ShmTurn : testing::Test {
     void SetUp() override { calls = {}; }
@@ -101,10 +90,12 @@ TEST_F(ShmTurn, timer__for_a_guest_who_says_nothing) {
     const host::Descriptor link = connect_to(self.device->card());
     act();
     EXPECT_EQ(clock.rings_at, came + patience_with(0));
+    EXPECT_EQ(self.device->network().idle_poll_every(), 1u);
     clock.time = clock.rings_at;
     act();
     EXPECT_TRUE(is_hung_up(link.get()));
     EXPECT_EQ(clock.rings_at, kNever);
+    EXPECT_EQ(self.device->network().idle_poll_every(), 128u) << "nobody is being met any more";
 }
 
 // A guest that has knocked makes room only when another one comes, which cannot be seen while the
@@ -186,6 +177,47 @@ TEST_F(ShmTurn, timer__for_one_who_is_awaited_ends_when_he_has_come) {
     EXPECT_EQ(self.device->network().idle_poll_every(), 128u);
 }
 
+// The descriptor of a clock that rings stays readable until the clock is told a time.
+TEST_F(ShmTurn, timer__that_rings_too_early_is_set_again) {
+    const Nanoseconds came = clock.time += kMs;
+    const host::Descriptor link = connect_to(self.device->card());
+    act();
+    ASSERT_EQ(clock.rings_at, came + patience_with(0));
+    clock.ring();
+    act();
+    EXPECT_FALSE(is_readable(clock.fd())) << "it would keep a sleeper awake";
+    EXPECT_EQ(clock.rings_at, came + patience_with(0));
+}
+
+/// A guest of another user, who says nothing until he is let go.
+int stand_at(const ddi::Card& card, const Steps& steps) {
+    if (setgid(60'123) != 0 || setuid(60'123) != 0) return 1;
+    const host::Descriptor link = connect_to(card, 0);
+    if (!link) return 2;
+    steps.child_goes_on();
+    return steps.child_waits() ? 0 : 3;
+}
+
+TEST_F(ShmTurn, timer__for_a_guest_of_another_user_who_says_nothing) {
+    if (geteuid() != 0) GTEST_SKIP() << "two users at a time take a test that runs as root";
+    const Steps steps;
+    act();
+    const Nanoseconds came = clock.time += kMs;
+    Child guest([&] { return stand_at(self.device->card(), steps); });
+    ASSERT_TRUE(steps.waits());
+    act();
+    EXPECT_EQ(clock.rings_at, came + patience_with(0));
+    clock.time = clock.rings_at - 1;
+    act();
+    EXPECT_EQ(self.strangers, 0u);
+    ++clock.time;
+    act();
+    EXPECT_EQ(self.strangers, 1u);
+    EXPECT_EQ(clock.rings_at, kNever);
+    steps.go_on();
+    EXPECT_EQ(guest.result(), 0);
+}
+
 TEST_F(ShmTurn, timer__for_a_look_at_those_who_do_not_answer) {
     OddHost host;
     const Nanoseconds asked = clock.time += kMs;
@@ -209,7 +241,19 @@ TEST_F(ShmTurn, poll__tells_how_much_was_done) {
     EXPECT_EQ(network.poll(clock.time), 0u);
     clock.time = clock.rings_at;
     EXPECT_EQ(network.poll(clock.time), 1u) << "it was tried again";
-    EXPECT_TRUE(host.accept());
+    const host::Descriptor again = host.accept();
+    EXPECT_TRUE(again);
+    EXPECT_EQ(network.poll(clock.time), 0u);
+    EXPECT_FALSE(host.accept()) << "it was tried once";
+}
+
+TEST_F(ShmTurn, poll__that_hears_the_waker_alone_has_done_nothing) {
+    nhi::NetworkInterface& network = self.device->network();
+    ASSERT_EQ(network.configure_event(0, {.flag = false, .interrupt = true}), Status::ok);
+    act();
+    ASSERT_EQ(self.put(nhi::kSelf, 0, 1), Status::ok);
+    clock.time += kMs;
+    EXPECT_EQ(network.poll(clock.time), 0u);
 }
 
 // A process that something else has woken is still to be called by the next writer.

@@ -1,0 +1,32 @@
+// AlarmClock: as a HandClock; and remembers when it is to ring, and rings where its test says so.
+#pragma once
+
+#include <sys/eventfd.h>
+
+#include "drivers/host/descriptor.h"
+#include "drivers/shm/clock.h"
+
+namespace fci::shm {
+
+class AlarmClock final : public Clock {
+public:
+    [[nodiscard]] Nanoseconds now() noexcept override { return time; }
+    void pause(Nanoseconds pause) noexcept override { time += pause; }
+    void ring_at(Nanoseconds when) noexcept override {
+        eventfd_t rung = 0;
+        (void)eventfd_read(bell_.get(), &rung);
+        rings_at = when;
+    }
+    [[nodiscard]] int fd() const noexcept override { return bell_.get(); }
+
+    /// fd() is readable from here on, until the next ring_at().
+    void ring() noexcept { (void)eventfd_write(bell_.get(), 1); }
+
+    Nanoseconds time = 1;
+    Nanoseconds rings_at = kNever;
+
+private:
+    host::Descriptor bell_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+};
+
+}  // namespace fci::shm
