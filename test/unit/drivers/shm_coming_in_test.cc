@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "fci_core/ddi/crossing.h"
 #include "test/unit/drivers/calls.h"
 #include "test/unit/drivers/hand_clock.h"
 #include "test/unit/drivers/shm_odd_host.h"
@@ -145,6 +146,22 @@ TEST_F(ShmOneGuest, place__is_kept_by_one_who_goes_on_at_last) {
     EXPECT_EQ(self.attached.size(), 1u);
 }
 
+// Somebody knocks at a door that is open for him, and is heard before the guest's last word is.
+TEST_F(ShmOneGuest, place__is_kept_by_one_whose_word_came_behind_a_knock) {
+    const host::Descriptor first = knock();
+    const Shown shown(card);
+    act();
+    ASSERT_TRUE(is_asked(first));
+    wait(10 * patience_with(0));
+    const host::Descriptor second = knock();
+    ASSERT_TRUE(say(first, shown.hello, shown.files()));
+    act();
+    EXPECT_TRUE(is_in(first));
+    Received received;
+    EXPECT_EQ(hear(first, &received), Kind::hello);
+    EXPECT_TRUE(is_asked(second));
+}
+
 TEST_F(ShmOneGuest, place__is_free_as_soon_as_a_guest_leaves) {
     host::Descriptor first = knock();
     act();
@@ -271,6 +288,38 @@ TEST_F(ShmComingIn, met__is_the_last_word) {
         act();
         EXPECT_EQ(self.lost.size(), says_it ? 1u : 0u);
     }
+}
+
+// A process and a peer are on the way to each other, and the way of the peer goes on.
+TEST_F(ShmComingIn, knock__of_one_whose_way_goes_on_ends_the_own_one_with_a_bye) {
+    std::uint64_t incarnation = 4711;
+    while (ddi::is_own_way(self.device->card().incarnation, incarnation)) ++incarnation;
+    OddHost host(incarnation);
+    self.meet(host.card);
+    const host::Descriptor own = host.accept();
+    Received received;
+    ASSERT_EQ(hear(own, &received), Kind::hello);
+    const host::Descriptor guest = come();
+    ASSERT_TRUE(say(guest, make_hello(party_settings(), host.card, 0, &host)));
+    act();
+    EXPECT_EQ(hear(guest, &received), Kind::welcome);
+    EXPECT_EQ(hear(own, &received), Kind::bye) << "it would be a death otherwise";
+    EXPECT_TRUE(is_hung_up(own.get()));
+}
+
+TEST_F(ShmComingIn, knock__of_one_to_whom_the_own_way_goes_on_is_told_so) {
+    std::uint64_t incarnation = 4711;
+    while (!ddi::is_own_way(self.device->card().incarnation, incarnation)) ++incarnation;
+    OddHost host(incarnation);
+    self.meet(host.card);
+    const host::Descriptor own = host.accept();
+    const host::Descriptor guest = come();
+    ASSERT_TRUE(say(guest, make_hello(party_settings(), host.card, 0, &host)));
+    act();
+    Received received;
+    EXPECT_EQ(hear(guest, &received), Kind::crossed);
+    EXPECT_TRUE(is_hung_up(guest.get()));
+    EXPECT_TRUE(is_in(own));
 }
 
 }  // namespace
