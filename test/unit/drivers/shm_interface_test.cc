@@ -1,9 +1,11 @@
 // The network interface over shared memory, with a peer whose tables and waker a test holds: whom a
 // transfer wakes, how often, and where it may write.
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 
 #include <cstring>
 #include <memory>
+#include <span>
 
 #include "test/unit/drivers/hand_clock.h"
 #include "test/unit/drivers/shm_odd_host.h"
@@ -215,6 +217,61 @@ TEST_F(ShmInterfaceTest, memory__of_what_was_provided) {
     EXPECT_EQ(network().provide(nhi::kSelf, nhi::LcsAddress{0}, 4096), Status::ok);
     EXPECT_EQ(self.device->memory().shared, before.shared + 8192);
     EXPECT_EQ(network().provide(id, nhi::LcsAddress{nhi::kPairLimit}, 8), Status::invalid);
+}
+
+// A transfer that was looking when a window changed sees by its number that it did.
+TEST_F(ShmInterfaceTest, window__has_another_number_after_each_change) {
+    const nhi::LcsAddress base{nhi::kPairLimit};
+    const std::span<std::byte> memory = self.device->communication_memory();
+    std::uint64_t last = own().window[2].generation;
+    EXPECT_EQ(last % 2, 0u);
+    for (unsigned i = 0; i < 3; ++i) {
+        ASSERT_EQ(network().open_window(2, base, memory), Status::ok);
+        EXPECT_EQ(own().window[2].generation, ++last);
+        EXPECT_EQ(network().open_window(2, base, memory), Status::invalid) << "it is open";
+        ASSERT_EQ(network().close_window(2), Status::ok);
+        EXPECT_EQ(own().window[2].generation, ++last);
+        EXPECT_EQ(network().close_window(2), Status::not_found);
+    }
+    EXPECT_EQ(network().close_window(nhi::kWindowsMax), Status::invalid);
+}
+
+/// Whether the page of memory at `address` is there without having been touched here.
+bool is_provided(std::byte* address) {
+    unsigned char in_memory = 0;
+    EXPECT_EQ(mincore(address, 1, &in_memory), 0);
+    return (in_memory & 1) != 0;
+}
+
+// The kernel provides whole pages: those of the first and of the last byte, and what is between.
+TEST(ShmInterfaceProvide, provide__all_pages_of_a_range_that_begins_within_one) {
+    if (!Region::provides()) GTEST_SKIP() << "needs Linux 5.14";
+    const std::size_t page = page_round(1);
+    ddi::Settings settings = party_settings();
+    settings.communication_later = true;
+    settings.communication_bytes = 8 * page;
+    Party self(settings);
+    nhi::NetworkInterface& network = self.device->network();
+    const std::span<std::byte> memory = self.device->communication_memory();
+    const nhi::LcsAddress base{nhi::kPairLimit};
+    ASSERT_EQ(network.open_window(0, base, memory), Status::ok);
+    ASSERT_FALSE(is_provided(memory.data() + 2 * page));
+    ASSERT_EQ(network.provide(nhi::kSelf, nhi::LcsAddress{nhi::kPairLimit + 2 * page - 8}, page),
+              Status::ok);
+    EXPECT_FALSE(is_provided(memory.data()));
+    EXPECT_TRUE(is_provided(memory.data() + page));
+    EXPECT_TRUE(is_provided(memory.data() + 2 * page));
+    EXPECT_FALSE(is_provided(memory.data() + 3 * page));
+}
+
+TEST_F(ShmInterfaceTest, memory__grows_with_each_peer_that_is_connected) {
+    const MemoryUse before = self.device->memory();
+    EXPECT_GT(before.connected, sizeof(Peer));
+    EXPECT_LT(before.connected, 1u << 16);
+    OddHost another(4712);
+    self.meet(another.card);
+    EXPECT_GE(self.device->memory().connected, before.connected + sizeof(Peer));
+    EXPECT_LT(self.device->memory().connected, 1u << 16);
 }
 
 TEST_F(ShmInterfaceTest, link__is_of_an_attached_peer) {
