@@ -168,16 +168,19 @@ test_drivers_SOURCES = \
 	test/unit/drivers/shm_credentials_test.cc \
 	test/unit/drivers/shm_death_test.cc \
 	test/unit/drivers/shm_door_test.cc \
+	test/unit/drivers/shm_farewell_test.cc \
 	test/unit/drivers/shm_meeting_rules_test.cc \
 	test/unit/drivers/shm_hostile_test.cc \
 	test/unit/drivers/shm_interface_test.cc \
 	test/unit/drivers/shm_odd_host.h \
+	test/unit/drivers/shm_self_test.cc \
 	test/unit/drivers/shm_shortage_test.cc \
 	test/unit/drivers/shm_party.h \
 	test/unit/drivers/shm_places_test.cc \
 	test/unit/drivers/shm_process_test.cc \
 	test/unit/drivers/shm_refused_test.cc \
 	test/unit/drivers/shm_region_test.cc \
+	test/unit/drivers/shm_sleep_test.cc \
 	test/unit/drivers/shm_socket_test.cc \
 	test/unit/drivers/shm_store_test.cc \
 	test/unit/drivers/shm_turn_test.cc \

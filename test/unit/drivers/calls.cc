@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
+#include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <utility>
 
 namespace fci {
@@ -96,4 +99,20 @@ extern "C" int setsockopt(int fd, int level, int name, const void* value, sockle
 extern "C" int epoll_ctl(int epoll, int operation, int fd, epoll_event* event) {
     if (operation == EPOLL_CTL_ADD && fci::fails(fci::calls.fail_watch)) return -1;
     return static_cast<int>(syscall(SYS_epoll_ctl, epoll, operation, fd, event));
+}
+
+extern "C" int epoll_pwait2(int epoll, epoll_event* events, int most, const timespec* limit,
+                            const sigset_t* mask) {
+    ++fci::calls.waits;
+    fci::calls.wait_limit =
+        limit == nullptr ? -1 : std::int64_t{limit->tv_sec} * 1'000'000'000 + limit->tv_nsec;
+    if (fci::fails(fci::calls.fail_exact_wait)) return -1;
+    return static_cast<int>(
+        syscall(SYS_epoll_pwait2, epoll, events, most, limit, mask, sizeof(std::uint64_t)));
+}
+
+extern "C" int epoll_wait(int epoll, epoll_event* events, int most, int limit) {
+    ++fci::calls.waits;
+    fci::calls.wait_limit = std::int64_t{limit} * 1'000'000;
+    return static_cast<int>(syscall(SYS_epoll_pwait, epoll, events, most, limit, nullptr, 0));
 }

@@ -1,6 +1,7 @@
 // Calls: system calls of the driver that go through the test: counted, or failing where it wants.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
@@ -23,6 +24,10 @@ struct Calls {
     std::function<int()> fail_watch;
     // Asked before a call to another process: likewise.
     std::function<int()> fail_connect;
+    unsigned waits = 0;             // by epoll, those that failed too
+    std::int64_t wait_limit = 0;    // of the last one, in nanoseconds; below 0: none
+    // Asked before a wait whose limit is in nanoseconds: likewise.
+    std::function<int()> fail_exact_wait;
     // Called, once, when a connection was made and nothing was said on it yet.
     std::function<void()> connected;
 };
