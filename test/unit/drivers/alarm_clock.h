@@ -16,6 +16,7 @@ public:
         eventfd_t rung = 0;
         (void)eventfd_read(bell_.get(), &rung);
         rings_at = when;
+        ++told;
     }
     [[nodiscard]] int fd() const noexcept override { return bell_.get(); }
 
@@ -24,6 +25,7 @@ public:
 
     Nanoseconds time = 1;
     Nanoseconds rings_at = kNever;
+    unsigned told = 0;  // how often it was told a time
 
 private:
     host::Descriptor bell_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};

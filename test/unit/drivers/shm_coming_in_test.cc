@@ -284,6 +284,7 @@ TEST_F(ShmComingIn, met__is_the_last_word) {
         }
         act();
         EXPECT_EQ(self.attached.size(), before + says_it);
+        EXPECT_EQ(self.device->network().idle_poll_every(), says_it ? 128u : 1u);
         link.close();
         act();
         EXPECT_EQ(self.lost.size(), says_it ? 1u : 0u);

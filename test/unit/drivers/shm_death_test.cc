@@ -1,6 +1,7 @@
 // Death of a process that was met, or is about to be: what tells of it, and in which order.
 #include <fcntl.h>
 
+#include "test/unit/drivers/calls.h"
 #include "test/unit/drivers/hand_clock.h"
 #include "test/unit/drivers/shm_party.h"
 #include "test/unit/steps.h"
@@ -35,6 +36,65 @@ TEST(ShmDeath, kill__noticed_by_turns_and_what_was_written_stays) {
     EXPECT_NE(self.lost[0].reason.find("died"), std::string::npos) << self.lost[0].reason;
     EXPECT_EQ(self.word(id, 0), 77u);
     EXPECT_EQ(self.put(id, 0, 1), Status::lost);
+}
+
+// The end of the link and that of the process are two events, and what is told of them is one more.
+TEST(ShmDeath, kill__is_seen_and_told_in_one_turn) {
+    Party self;
+    Child child([&] { return visit(self.device->card(), 1); });
+    ASSERT_TRUE(self.until([&] { return !self.attached.empty(); }));
+    ASSERT_TRUE(self.until([&] { return self.word(self.attached[0], 0) == 1; }));
+    for (unsigned i = 0; i < 40; ++i) self.turn();
+    child.signal(SIGKILL);
+    child.await_end();
+    const Nanoseconds later = self.device->now() + 1'000'000;
+    EXPECT_EQ(self.device->network().poll(later), 3u);
+    EXPECT_EQ(self.lost.size(), 1u);
+}
+
+// The kernel is asked once to tell of the end of a process, however often that process is heard of.
+TEST(ShmDeath, process__is_watched_once_and_no_more_when_it_has_gone) {
+    calls = {};
+    const std::size_t before = open_descriptors();
+    Party self;
+    const std::size_t alone = open_descriptors();
+    const Steps steps;
+    Child child([&] {
+        Party visitor;
+        const ddi::Card card = visitor.device->card();
+        Steps::give(steps.child_out(), sizeof card, &card);
+        if (!steps.child_waits()) return 1;
+        visitor.meet(self.device->card());
+        for (;;) visitor.sleep_until([&] { return !visitor.lost.empty(); });
+    });
+    ddi::Card card;
+    ASSERT_TRUE(Steps::take(steps.in(), sizeof card, &card));
+    nhi::PeerId id = 0;
+    ASSERT_EQ(self.device->add_peer(card, &id), Status::ok);
+    unsigned watched = 0;
+    calls.fail_watch = [&] { return ++watched, 0; };
+    steps.go_on();
+    ASSERT_TRUE(self.until([&] { return !self.attached.empty(); }));
+    EXPECT_EQ(watched, 2u) << "its link and its process";
+    child.signal(SIGKILL);
+    child.await_end();
+    ASSERT_TRUE(self.until([&] { return !self.lost.empty(); }));
+    EXPECT_EQ(open_descriptors(), alone + 4) << "those of the steps";
+    self.device.reset();
+    EXPECT_EQ(open_descriptors(), before + 4);
+    calls = {};
+}
+
+TEST(ShmDeath, process__that_is_the_own_one_is_not_watched) {
+    calls = {};
+    Party self, other;
+    unsigned watched = 0;
+    calls.fail_watch = [&] { return ++watched, 0; };
+    self.meet(other.device->card());
+    ASSERT_TRUE(self.until([&] { return other.turn(), !self.attached.empty(); }));
+    ASSERT_TRUE(other.until([&] { return !other.attached.empty(); }));
+    EXPECT_EQ(watched, 2u) << "the two ends of a link";
+    calls = {};
 }
 
 TEST(ShmDeath, kill__wakes_a_sleeper) {

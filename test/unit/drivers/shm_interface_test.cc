@@ -264,16 +264,6 @@ TEST(ShmInterfaceProvide, provide__all_pages_of_a_range_that_begins_within_one) 
     EXPECT_FALSE(is_provided(memory.data() + 3 * page));
 }
 
-TEST_F(ShmInterfaceTest, memory__grows_with_each_peer_that_is_connected) {
-    const MemoryUse before = self.device->memory();
-    EXPECT_GT(before.connected, sizeof(Peer));
-    EXPECT_LT(before.connected, 1u << 16);
-    OddHost another(4712);
-    self.meet(another.card);
-    EXPECT_GE(self.device->memory().connected, before.connected + sizeof(Peer));
-    EXPECT_LT(self.device->memory().connected, 1u << 16);
-}
-
 TEST_F(ShmInterfaceTest, link__is_of_an_attached_peer) {
     const nhi::Link link_to = network().link(id);
     EXPECT_EQ(link_to.block_bytes, shown.settings.block_bytes);

@@ -1,6 +1,9 @@
 // Turns: how often the sockets are looked at, and for when a sleeper is called.
-#include <limits>
+#include <arpa/inet.h>
+#include <fcntl.h>
+
 #include <memory>
+#include <vector>
 
 #include "drivers/shm/meeting_rules.h"
 #include "test/unit/drivers/alarm_clock.h"
@@ -27,15 +30,27 @@ struct ShmTurn : testing::Test {
 // A turn costs a system call: of those that are offered at one time every sixteenth is taken.
 TEST_F(ShmTurn, turn__is_taken_now_and_then) {
     act();
-    unsigned offered = 0;
-    for (unsigned round = 0; round < 3; ++round) {
+    for (unsigned round = 0; round < 4; ++round) {
         const host::Descriptor link = connect_to(self.device->card());
         ASSERT_TRUE(say(link, make_word(Kind::bye)));
         const unsigned before = calls.accepted;
-        for (offered = 0; calls.accepted == before && offered < 100; ++offered) self.turn();
-        EXPECT_TRUE(round == 0 || offered <= 16) << offered;
-        act();
+        unsigned offered = 0;
+        for (; calls.accepted == before && offered < 100; ++offered) self.turn();
+        if (round == 0) continue;  // from here on the last one was taken
+        EXPECT_EQ(offered, 16u);
     }
+}
+
+TEST_F(ShmTurn, turn__is_taken_where_something_is_to_be_told) {
+    clock.time += kMs;
+    self.turn();
+    ddi::Card elsewhere = self.device->card();
+    elsewhere.host = htonl(0xcb007163);  // 203.0.113.99
+    ++elsewhere.incarnation;
+    self.meet(elsewhere);
+    EXPECT_TRUE(self.lost.empty()) << "it is not told within connect()";
+    EXPECT_EQ(self.device->network().poll(clock.time), 1u);
+    EXPECT_EQ(self.lost.size(), 1u);
 }
 
 TEST_F(ShmTurn, turn__is_taken_when_so_much_time_has_passed) {
@@ -177,6 +192,21 @@ TEST_F(ShmTurn, timer__for_one_who_is_awaited_ends_when_he_has_come) {
     EXPECT_EQ(self.device->network().idle_poll_every(), 128u);
 }
 
+// To tell the clock of the kernel a time is a system call.
+TEST_F(ShmTurn, timer__is_told_a_time_that_is_another_one) {
+    OddHost host;
+    clock.time += kMs;
+    self.meet(host.card);
+    const host::Descriptor link = host.accept();
+    act();
+    const unsigned before = clock.told;
+    act();
+    EXPECT_EQ(clock.told, before);
+    ASSERT_TRUE(say(link, make_word(Kind::crossed)));
+    act();
+    EXPECT_EQ(clock.told, before + 1);
+}
+
 // The descriptor of a clock that rings stays readable until the clock is told a time.
 TEST_F(ShmTurn, timer__that_rings_too_early_is_set_again) {
     const Nanoseconds came = clock.time += kMs;
@@ -184,7 +214,8 @@ TEST_F(ShmTurn, timer__that_rings_too_early_is_set_again) {
     act();
     ASSERT_EQ(clock.rings_at, came + patience_with(0));
     clock.ring();
-    act();
+    clock.time += 20'000;
+    EXPECT_EQ(self.device->network().poll(clock.time), 0u);
     EXPECT_FALSE(is_readable(clock.fd())) << "it would keep a sleeper awake";
     EXPECT_EQ(clock.rings_at, came + patience_with(0));
 }
@@ -198,24 +229,49 @@ int stand_at(const ddi::Card& card, const Steps& steps) {
     return steps.child_waits() ? 0 : 3;
 }
 
+/// The input of this process, which it has closed for a while if `closes`: then what is opened next
+/// has the number 0.
+class Input {
+public:
+    explicit Input(bool closes) : kept_(closes ? fcntl(0, F_DUPFD_CLOEXEC, 3) : -1) {
+        if (closes) close(0);
+    }
+    ~Input() {
+        if (kept_) dup2(kept_.get(), 0);
+    }
+    Input(const Input&) = delete;
+    Input& operator=(const Input&) = delete;
+
+private:
+    host::Descriptor kept_;
+};
+
 TEST_F(ShmTurn, timer__for_a_guest_of_another_user_who_says_nothing) {
     if (geteuid() != 0) GTEST_SKIP() << "two users at a time take a test that runs as root";
-    const Steps steps;
-    act();
-    const Nanoseconds came = clock.time += kMs;
-    Child guest([&] { return stand_at(self.device->card(), steps); });
-    ASSERT_TRUE(steps.waits());
-    act();
-    EXPECT_EQ(clock.rings_at, came + patience_with(0));
-    clock.time = clock.rings_at - 1;
-    act();
-    EXPECT_EQ(self.strangers, 0u);
-    ++clock.time;
-    act();
-    EXPECT_EQ(self.strangers, 1u);
-    EXPECT_EQ(clock.rings_at, kNever);
-    steps.go_on();
-    EXPECT_EQ(guest.result(), 0);
+    for (const bool first : {false, true}) {
+        const Steps steps;
+        act();
+        const Nanoseconds came = clock.time += kMs;
+        Child guest([&] { return stand_at(self.device->card(), steps); });
+        ASSERT_TRUE(steps.waits());
+        const Input input(first);
+        act();
+        const host::Descriptor another = connect_to(self.device->card());
+        ASSERT_TRUE(say(another, make_word(Kind::bye)));
+        act();
+        ASSERT_TRUE(is_hung_up(another.get()));
+        const unsigned before = self.strangers;
+        EXPECT_EQ(clock.rings_at, came + patience_with(0)) << "the first one still stands there";
+        clock.time = clock.rings_at - 1;
+        act();
+        EXPECT_EQ(self.strangers, before);
+        ++clock.time;
+        act();
+        EXPECT_EQ(self.strangers, before + 1);
+        EXPECT_EQ(clock.rings_at, kNever);
+        steps.go_on();
+        EXPECT_EQ(guest.result(), 0);
+    }
 }
 
 TEST_F(ShmTurn, timer__for_a_look_at_those_who_do_not_answer) {
@@ -227,6 +283,35 @@ TEST_F(ShmTurn, timer__for_a_look_at_those_who_do_not_answer) {
     clock.time = clock.rings_at;
     act();
     EXPECT_EQ(clock.rings_at, asked + 2 * quarter);
+}
+
+// Whoever does not answer gives his place to the next one, who is invited and waits for it.
+TEST_F(ShmTurn, timer__for_one_who_holds_the_place_of_another) {
+    OddHost first(4711), second(4712);
+    const Nanoseconds asked = clock.time += kMs;
+    self.meet(first.card);
+    self.meet(second.card);
+    const host::Descriptor slow = first.accept(), next = second.accept();
+    Received received;
+    ASSERT_EQ(hear(slow, &received), Kind::hello);
+    ASSERT_EQ(hear(next, &received), Kind::hello);
+    const Nanoseconds sent = clock.time += kMs;
+    ASSERT_TRUE(say(slow, make_word(Kind::welcome)));
+    act();
+    ASSERT_EQ(hear(slow, &received), Kind::hello);
+    EXPECT_EQ(clock.rings_at, asked + Tuning{}.answer_limit / 4) << "nobody waits for the place";
+    clock.time += kMs;
+    ASSERT_TRUE(say(next, make_word(Kind::welcome)));
+    act();
+    EXPECT_EQ(clock.rings_at, sent + patience_with(0));
+    clock.time = clock.rings_at - 1;
+    act();
+    EXPECT_FALSE(is_readable(next.get()));
+    ++clock.time;
+    act();
+    EXPECT_EQ(hear(slow, &received), Kind::bye);
+    ASSERT_EQ(hear(next, &received), Kind::hello);
+    EXPECT_EQ(received.file_count, kHelloFiles);
 }
 
 TEST_F(ShmTurn, poll__tells_how_much_was_done) {
@@ -254,6 +339,31 @@ TEST_F(ShmTurn, poll__that_hears_the_waker_alone_has_done_nothing) {
     ASSERT_EQ(self.put(nhi::kSelf, 0, 1), Status::ok);
     clock.time += kMs;
     EXPECT_EQ(network.poll(clock.time), 0u);
+}
+
+// More has happened than one turn takes, so the next one is taken at once.
+TEST_F(ShmTurn, turn__that_sees_all_that_it_can_is_not_the_last_one) {
+    constexpr unsigned kMore = 34;  // than the events of one turn
+    std::vector<host::Descriptor> links;
+    for (unsigned i = 0; i < kMore; ++i) {
+        OddHost host(4711 + i);
+        const Shown shown(host.card);
+        self.meet(host.card);
+        links.push_back(host.accept());
+        ASSERT_TRUE(say(links.back(), make_word(Kind::welcome)));
+        self.turn();
+        ASSERT_TRUE(say(links.back(), shown.hello, shown.files()));
+        self.turn();
+    }
+    ASSERT_EQ(self.attached.size(), kMore);
+    clock.time += kMs;
+    self.turn();
+    links.clear();
+    clock.time += kMs;
+    self.turn();
+    EXPECT_EQ(self.lost.size(), 32u);
+    self.turn();
+    EXPECT_EQ(self.lost.size(), kMore);
 }
 
 // A process that something else has woken is still to be called by the next writer.
