@@ -165,9 +165,11 @@ test_drivers_SOURCES = \
 	test/unit/drivers/network_pattern_test.cc \
 	test/unit/drivers/no_streams.h \
 	test/unit/drivers/node_test.cc \
+	test/unit/drivers/shm_barrier_test.cc \
 	test/unit/drivers/shm_credentials_test.cc \
 	test/unit/drivers/shm_death_test.cc \
 	test/unit/drivers/shm_door_test.cc \
+	test/unit/drivers/shm_failure_test.cc \
 	test/unit/drivers/shm_farewell_test.cc \
 	test/unit/drivers/shm_meeting_rules_test.cc \
 	test/unit/drivers/shm_hostile_test.cc \
@@ -185,6 +187,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/shm_store_test.cc \
 	test/unit/drivers/shm_turn_test.cc \
 	test/unit/drivers/shm_wake_test.cc \
+	test/unit/drivers/shm_window_test.cc \
 	test/unit/drivers/sim_ideal_test.cc \
 	test/unit/drivers/sim_stream_test.cc \
 	test/unit/drivers/tap_fault_shm_test.cc \

@@ -127,6 +127,7 @@ TEST_F(ShmSocket, send__to_one_who_does_not_read_fails_for_now) {
 
 TEST_F(ShmSocket, is_readable__of_no_descriptor) {
     EXPECT_FALSE(is_readable(-1));
+    EXPECT_FALSE(is_readable(static_cast<int>(lowest_free_descriptor()))) << "it is not open";
     const host::Descriptor event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     EXPECT_FALSE(is_readable(event.get()));
     ASSERT_EQ(eventfd_write(event.get(), 1), 0);
