@@ -1,6 +1,9 @@
 // System calls that fail while two meet, though nothing is short: a security module may forbid that
 // open files are handed over.
 #include <cerrno>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "test/unit/drivers/calls.h"
 #include "test/unit/drivers/hand_clock.h"
@@ -55,6 +58,87 @@ TEST_F(ShmFailure, hello__that_cannot_be_sent_to_a_guest_is_no_answer) {
     act();
     EXPECT_TRUE(self.attached.empty());
     EXPECT_TRUE(is_hung_up(guest.get()));
+}
+
+// The host has said why and gone before this process could say a word.
+TEST_F(ShmFailure, hello__to_one_who_has_refused_already_is_no_loss_of_his_reason) {
+    calls.connected = [&] {
+        const host::Descriptor link = host.accept();
+        EXPECT_TRUE(say(link, make_refusal(party_settings(), Objection::job)));
+    };
+    self.meet(host.card);
+    ASSERT_FALSE(calls.connected);
+    act();
+    ASSERT_EQ(self.lost.size(), 1u);
+    EXPECT_EQ(self.lost[0].why, Status::mismatch) << self.lost[0].reason;
+}
+
+// Whoever sleeps on the descriptor is called where there is something to tell, and not else.
+TEST_F(ShmFailure, wait_fd__calls_where_a_meeting_failed_at_once) {
+    self.meet(host.card);
+    EXPECT_FALSE(is_readable(self.device->wait_fd())) << "nothing is known yet";
+    const OddHost another(4712);
+    calls.fail_connect = [] { return EACCES; };
+    self.meet(another.card);
+    EXPECT_TRUE(is_readable(self.device->wait_fd()));
+    act();
+    EXPECT_EQ(self.lost.size(), 1u);
+}
+
+/// A process that may be sent descriptors by one other at a time.
+struct ShmOnePlace : ShmFailure {
+    ShmOnePlace() { own = std::make_unique<Party>(party_settings(), one_place()); }
+    [[nodiscard]] Tuning one_place() { return {.descriptors = 1, .clock = &clock}; }
+    std::unique_ptr<Party> own;
+};
+
+// One that waited for the place has gone; the next one is not kept from it.
+TEST_F(ShmOnePlace, place__of_one_who_waited_for_it_and_left) {
+    OddHost others[] = {OddHost(4801), OddHost(4802), OddHost(4803)};
+    std::vector<host::Descriptor> links;
+    for (const OddHost& other : others) {
+        own->meet(other.card);
+        links.push_back(other.accept());
+        ASSERT_EQ(hear(links.back(), &received), Kind::hello);
+        ASSERT_TRUE(say(links.back(), make_word(Kind::welcome)));
+        own->turn();
+    }
+    ASSERT_EQ(hear(links[0], &received), Kind::hello);
+    EXPECT_FALSE(is_readable(links[2].get()));
+    links[1].close();
+    own->turn();
+    const Shown shown(others[0].card);
+    ASSERT_TRUE(say(links[0], shown.hello, shown.files()));
+    own->turn();
+    EXPECT_EQ(own->attached.size(), 1u);
+    ASSERT_EQ(hear(links[2], &received), Kind::hello);
+    EXPECT_EQ(received.file_count, kHelloFiles);
+}
+
+TEST_F(ShmFailure, connect__while_it_is_under_way_begins_nothing) {
+    const nhi::PeerId id = self.meet(host.card);
+    const host::Descriptor link = host.accept();
+    EXPECT_TRUE(link);
+    EXPECT_EQ(self.device->connect(id), Status::ok);
+    act();
+    EXPECT_FALSE(host.accept());
+}
+
+// More memory than there may be is no lack that passes, so it is told at once.
+TEST_F(ShmFailure, connect__without_memory_for_a_block_is_not_tried_again) {
+    EXPECT_EQ(Child([&] {
+                  Party own(party_settings(), {.clock = &clock});
+                  const rlimit little{4096, 4096};
+                  if (setrlimit(RLIMIT_FSIZE, &little) != 0) return 1;
+                  testing::internal::CaptureStderr();
+                  own.meet(host.card);
+                  own.turn();
+                  testing::internal::GetCapturedStderr();
+                  if (own.lost.size() != 1) return 2;
+                  if (own.lost[0].why != Status::exhausted) return 3;
+                  return own.lost[0].reason.find("ulimit -f") != std::string::npos ? 0 : 4;
+              }).result(),
+              0);
 }
 
 }  // namespace

@@ -80,6 +80,10 @@ TEST_F(ShmInterfaceTest, event__is_counted_where_it_was_asked_for) {
     EXPECT_EQ(its().count[0], 0u);
     EXPECT_EQ(its().count[1], 2u);
     EXPECT_EQ(its().count[31], 1u);
+    want(1, 0, 8);
+    raise({0});
+    EXPECT_EQ(its().count[0], 1u);
+    EXPECT_EQ(its().window[0].generation, 0u) << "behind the counts";
     EXPECT_EQ(calls_heard(), 0u);
 }
 
@@ -217,6 +221,9 @@ TEST_F(ShmInterfaceTest, memory__of_what_was_provided) {
     EXPECT_EQ(network().provide(nhi::kSelf, nhi::LcsAddress{0}, 4096), Status::ok);
     EXPECT_EQ(self.device->memory().shared, before.shared + 8192);
     EXPECT_EQ(network().provide(id, nhi::LcsAddress{nhi::kPairLimit}, 8), Status::invalid);
+    its().window[0] = {1, nhi::kPairLimit, 4096, 0};
+    EXPECT_EQ(network().provide(id, nhi::LcsAddress{nhi::kPairLimit}, 8), Status::ok);
+    EXPECT_EQ(self.device->memory().shared_peers, before.shared_peers + 8192) << "not its block";
 }
 
 // A transfer that was looking when a window changed sees by its number that it did.

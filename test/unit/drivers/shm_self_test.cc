@@ -80,6 +80,7 @@ TEST_F(ShmSelf, transfer__to_an_own_window_that_somebody_has_damaged) {
 TEST(ShmSelfFence, link__has_no_block_where_there_is_no_barrier) {
     HandClock clock;
     Party self(party_settings(), {.barrier = Barrier::none, .clock = &clock});
+    EXPECT_EQ(self.device->network().ordering(), nhi::Ordering::by_all);
     EXPECT_EQ(self.device->network().link(nhi::kSelf).block, nullptr);
     EXPECT_TRUE(self.device->network().link(nhi::kSelf).mapped);
     OddHost host;
@@ -175,6 +176,9 @@ TEST_F(ShmSelf, memory__grows_with_those_who_are_known_and_those_who_are_met) {
     EXPECT_GE(met.connected, before.connected + sizeof(Peer) + 16 * sizeof(ddi::Card))
         << "with a table of links";
     EXPECT_LT(met.connected, 1u << 20);
+    OddHost another(4712);
+    self.meet(another.card);
+    EXPECT_EQ(self.device->memory().connected, met.connected + sizeof(Peer));
 }
 
 /// The mappings of this process whose name has `name` in it.
@@ -199,6 +203,9 @@ TEST_F(ShmSelf, memory__for_one_who_was_never_met_is_given_back) {
     ASSERT_EQ(self.lost.size(), 1u);
     EXPECT_EQ(self.device->memory().shared_peers, 0u);
     EXPECT_EQ(self.device->memory().shared, before.shared);
+    EXPECT_EQ(network().map(1, nhi::LcsAddress{nhi::kPairLimit}, 8), nullptr);
+    EXPECT_TRUE(self.device->block(1).empty());
+    EXPECT_EQ(self.device->connect(1), Status::lost);
     EXPECT_EQ(mappings("fci-block"), blocks);
     EXPECT_EQ(open_descriptors(), descriptors);
 }

@@ -87,9 +87,12 @@ TEST_F(ShmWindow, event__has_a_number) {
     EXPECT_EQ(static_cast<std::uint32_t>(own().wanted_events), 1u << (nhi::kEventsMax - 1));
     own().count[nhi::kEventsMax - 1] = 7;
     EXPECT_EQ(network().event_count(nhi::kEventsMax - 1), 7u);
+    ASSERT_EQ(open(0, kFirst, 8), Status::ok) << "behind the counts";
+    EXPECT_EQ(network().event_count(nhi::kEventsMax), 0u);
 }
 
-// Whoever was woken in a cycle is not woken again in it, so the first cycle is none of those before.
+// A process that was woken in a cycle is not woken again in it, so none begins with the number of
+// the last one.
 TEST_F(ShmWindow, event__that_is_wanted_anew_begins_a_cycle) {
     EXPECT_NE(cycle(), own().rung_cycle);
     const std::uint32_t before = cycle();
