@@ -3,6 +3,7 @@
 
 #include "test/unit/drivers/calls.h"
 #include "test/unit/drivers/hand_clock.h"
+#include "test/unit/drivers/shm_odd_host.h"
 #include "test/unit/drivers/shm_party.h"
 #include "test/unit/steps.h"
 
@@ -95,6 +96,42 @@ TEST(ShmDeath, process__that_is_the_own_one_is_not_watched) {
     ASSERT_TRUE(other.until([&] { return !other.attached.empty(); }));
     EXPECT_EQ(watched, 2u) << "the two ends of a link";
     calls = {};
+}
+
+/// A process that was called and has read nothing is killed; then another one opens its place. The
+/// card by which it was called may say which process is meant.
+void expect_lost_with_its_process(bool is_named) {
+    HandClock clock;
+    Party self(party_settings(), {.clock = &clock});
+    const Steps steps;
+    Child child([&]() -> int {
+        const OddHost host;
+        Steps::give(steps.child_out(), sizeof host.card, &host.card);
+        for (;;) pause();
+    });
+    ddi::Card card;
+    ASSERT_TRUE(Steps::take(steps.in(), sizeof card, &card));
+    if (!is_named) card.incarnation = 0;
+    self.meet(card);
+    child.signal(SIGKILL);
+    child.await_end();
+    for (unsigned i = 0; i < 40; ++i) self.turn();
+    if (is_named) {
+        ASSERT_EQ(self.lost.size(), 1u);
+        EXPECT_EQ(self.lost[0].why, Status::lost);
+        return;
+    }
+    EXPECT_TRUE(self.lost.empty()) << "the one that is meant may still come";
+    const host::Descriptor next = listen_at(card);
+    ASSERT_TRUE(next);
+    clock.time += 100'000'000;
+    for (unsigned i = 0; i < 40; ++i) self.turn();
+    EXPECT_TRUE(accept_from(next.get()));
+}
+
+TEST(ShmDeath, kill__of_one_that_was_called_is_a_loss_if_no_other_could_be_meant) {
+    expect_lost_with_its_process(true);
+    expect_lost_with_its_process(false);
 }
 
 TEST(ShmDeath, kill__wakes_a_sleeper) {

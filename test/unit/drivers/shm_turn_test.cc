@@ -308,7 +308,7 @@ TEST_F(ShmTurn, timer__for_one_who_holds_the_place_of_another) {
     act();
     EXPECT_FALSE(is_readable(next.get()));
     ++clock.time;
-    act();
+    self.turn();
     EXPECT_EQ(hear(slow, &received), Kind::bye);
     ASSERT_EQ(hear(next, &received), Kind::hello);
     EXPECT_EQ(received.file_count, kHelloFiles);
