@@ -6,9 +6,14 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
+#include <string>
+#include <thread>
 
 #include "drivers/shm/shared_header.h"
 #include "test/unit/drivers/hand_clock.h"
@@ -91,6 +96,67 @@ TEST(ShmBarrier, barrier__is_passed_after_an_event_was_unmasked) {
     EXPECT_EQ(passes(kMask, kUnmask, 0), 0) << "nobody wants that event";
     EXPECT_EQ(passes(kConfigure, kUnmask, 0), 0) << "it was not masked";
     EXPECT_EQ(passes(kConfigure, kMask, 0), 0);
+}
+
+constexpr unsigned kFences = 64;  // so many a process makes before it is registered
+
+/// A process with another thread cannot be registered at once, as that would hold up the caller.
+void register_later(Party& self, const std::function<void()>& make_fence) {
+    nhi::NetworkInterface& network = self.device->network();
+    const auto& own = *reinterpret_cast<const SharedHeader*>(
+        self.device->communication_memory().data() - kSharedHeaderBytes);
+    const auto is_registered = [&] {
+        return network.link(nhi::kSelf).wanted_events == &own.wanted_events;
+    };
+    EXPECT_FALSE(is_registered());
+    EXPECT_EQ(*network.link(nhi::kSelf).wanted_events, nhi::Link::kAlways);
+    EXPECT_EQ(network.ordering(), nhi::Ordering::by_fence);  // is the first one
+    for (unsigned i = 1; i < kFences - 1; ++i) make_fence();
+    EXPECT_FALSE(is_registered());
+    make_fence();
+    EXPECT_TRUE(self.until(is_registered));
+    EXPECT_EQ(network.ordering(), nhi::Ordering::by_sleeper);
+    sigset_t blocked;
+    ASSERT_EQ(pthread_sigmask(SIG_SETMASK, nullptr, &blocked), 0);
+    EXPECT_EQ(sigismember(&blocked, SIGTERM), 0) << "signals are for the program's threads";
+}
+
+// No test: what a child of the one below becomes. A process is registered once.
+TEST(ShmBarrierImage, DISABLED_of_a_process) {
+    const std::string way = std::getenv("FCI_TEST_WAY");
+    std::atomic<bool> enough = false;
+    std::thread other;
+    if (way != "alone") other = std::thread([&] { enough.wait(false); });
+    Party self;
+    nhi::NetworkInterface& network = self.device->network();
+    if (network.link(nhi::kSelf).block == nullptr) {
+        std::puts("there is no such barrier here");
+    } else if (way == "alone") {
+        EXPECT_EQ(network.ordering(), nhi::Ordering::by_sleeper);
+    } else if (way == "asks") {
+        register_later(self, [&] { (void)network.ordering(); });
+    } else {
+        register_later(self, [&] { EXPECT_EQ(self.put(nhi::kSelf, 0, 1), Status::ok); });
+    }
+    enough = true;
+    enough.notify_all();
+    if (other.joinable()) other.join();
+}
+
+TEST(ShmBarrier, register__at_once_where_there_is_one_thread_and_else_after_some_fences) {
+    for (const char* const way : {"alone", "asks", "raises"}) {
+#ifdef __SANITIZE_THREAD__
+        if (way == std::string("alone")) continue;  // the sanitizer has a thread of its own
+#endif
+        EXPECT_EQ(Child([&] {
+                      setenv("FCI_TEST_WAY", way, 1);
+                      execl("/proc/self/exe", "image", "--gtest_also_run_disabled_tests",
+                            "--gtest_brief=1", "--gtest_filter=ShmBarrierImage.*", nullptr);
+                      return 1;
+                  }).result(),
+                  0)
+            << way;
+    }
 }
 
 }  // namespace
