@@ -60,6 +60,41 @@ TEST_F(ShmFailure, hello__that_cannot_be_sent_to_a_guest_is_no_answer) {
     EXPECT_TRUE(is_hung_up(guest.get()));
 }
 
+TEST_F(ShmFailure, hello__that_cannot_be_sent_to_one_who_has_refused_tells_his_reason) {
+    self.meet(host.card);
+    const host::Descriptor link = host.accept();
+    ASSERT_EQ(hear(link, &received), Kind::hello);
+    calls.fail = [&] {
+        EXPECT_TRUE(say(link, make_refusal(party_settings(), Objection::job)));
+        return EPIPE;
+    };
+    ASSERT_TRUE(say(link, make_word(Kind::welcome)));
+    act();
+    ASSERT_EQ(self.lost.size(), 1u);
+    EXPECT_EQ(self.lost[0].why, Status::mismatch) << self.lost[0].reason;
+}
+
+TEST_F(ShmFailure, reply__of_another_kind_of_library_is_described) {
+    for (const bool of_version : {true, false}) {
+        OddHost other(of_version ? 4801 : 4802);
+        self.meet(other.card);
+        const host::Descriptor link = other.accept();
+        ASSERT_TRUE(say(link, make_word(Kind::welcome)));
+        act();
+        Shown shown(other.card);
+        if (of_version) ++shown.hello.prologue.version;
+        if (!of_version) shown.hello.layout_digest = 0xabc;
+        ASSERT_TRUE(say(link, shown.hello, shown.files()));
+        act();
+        ASSERT_FALSE(self.lost.empty());
+        const std::string& reason = self.lost.back().reason;
+        const std::string told =
+            of_version ? "runs version " + std::to_string(kVersion + 1) : "request layout 0xabc";
+        EXPECT_NE(reason.find(told), std::string::npos) << reason;
+    }
+    EXPECT_EQ(self.lost.size(), 2u);
+}
+
 // The host has said why and gone before this process could say a word.
 TEST_F(ShmFailure, hello__to_one_who_has_refused_already_is_no_loss_of_his_reason) {
     calls.connected = [&] {
@@ -113,6 +148,50 @@ TEST_F(ShmOnePlace, place__of_one_who_waited_for_it_and_left) {
     EXPECT_EQ(own->attached.size(), 1u);
     ASSERT_EQ(hear(links[2], &received), Kind::hello);
     EXPECT_EQ(received.file_count, kHelloFiles);
+}
+
+/// Looks for those who do not answer come four times in this.
+constexpr Nanoseconds kLimit = 100 * kMs;
+
+struct ShmSilence : ShmFailure {
+    ShmSilence() {
+        own = std::make_unique<Party>(party_settings(),
+                                      Tuning{.answer_limit = kLimit, .clock = &clock});
+    }
+    void wait(Nanoseconds time) {
+        clock.time += time;
+        for (unsigned i = 0; i < 40; ++i) own->turn();
+    }
+    std::unique_ptr<Party> own;
+};
+
+TEST_F(ShmSilence, silence__of_one_who_has_read_is_borne_for_just_the_limit) {
+    own->meet(host.card);
+    const host::Descriptor link = host.accept();
+    ASSERT_EQ(hear(link, &received), Kind::hello);
+    for (unsigned i = 0; i < 5; ++i) {
+        EXPECT_TRUE(own->lost.empty()) << i << " quarters";
+        wait(kLimit / 4);
+    }
+    EXPECT_EQ(own->lost.size(), 1u) << "four quarters after the first look";
+}
+
+// A peer that was met owes nothing, and who waits to be asked for his answer owes none yet.
+TEST_F(ShmSilence, silence__of_others_is_none_while_one_is_being_met) {
+    own->meet(host.card);
+    const host::Descriptor link = host.accept();
+    ASSERT_TRUE(say(link, make_word(Kind::welcome)));
+    wait(kMs);
+    const Shown shown(host.card);
+    ASSERT_TRUE(say(link, shown.hello, shown.files()));
+    wait(kMs);
+    ASSERT_EQ(own->attached.size(), 1u);
+    while (hear(link, &received) != Kind::met) {
+    }
+    const OddHost busy(4712);  // does not even read
+    own->meet(busy.card);
+    for (unsigned i = 0; i < 20; ++i) wait(kLimit / 4);
+    EXPECT_TRUE(own->lost.empty());
 }
 
 TEST_F(ShmFailure, connect__while_it_is_under_way_begins_nothing) {
