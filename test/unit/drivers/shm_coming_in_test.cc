@@ -9,6 +9,7 @@
 #include "test/unit/drivers/hand_clock.h"
 #include "test/unit/drivers/shm_odd_host.h"
 #include "test/unit/drivers/shm_party.h"
+#include "test/unit/steps.h"
 
 namespace fci::shm {
 namespace {
@@ -225,6 +226,32 @@ TEST_F(ShmComingIn, accept__of_one_who_has_gone_again_closes_no_door) {
     act();
     EXPECT_GE(tried, 2u);
     EXPECT_TRUE(is_asked(link));
+}
+
+/// Two guests of another user, of whom the first one may stay. 0: the other one was sent away.
+int stand_twice(const ddi::Card& door, const Steps& steps) {
+    if (setgid(60'124) != 0 || setuid(60'124) != 0) return 1;
+    const host::Descriptor first = connect_to(door, 0), second = connect_to(door, 0);
+    if (!first || !second) return 2;
+    steps.child_goes_on();
+    if (!steps.child_waits()) return 3;
+    if (is_hung_up(first.get())) return 4;
+    return is_hung_up(second.get()) ? 0 : 5;
+}
+
+TEST_F(ShmComingIn, guest__of_another_user_stands_there_alone) {
+    if (geteuid() != 0) GTEST_SKIP() << "two users at a time take a test that runs as root";
+    const Steps steps;
+    Child guests([&] { return stand_twice(self.device->card(), steps); });
+    ASSERT_TRUE(steps.waits());
+    act();
+    EXPECT_EQ(calls.accepted, 2u);
+    EXPECT_EQ(self.strangers, 1u);
+    const host::Descriptor own = knock();
+    act();
+    EXPECT_TRUE(is_asked(own)) << "they take no place of others";
+    steps.go_on();
+    EXPECT_EQ(guests.result(), 0);
 }
 
 /// The kind of word that a guest hears after a knock that is changed so.
