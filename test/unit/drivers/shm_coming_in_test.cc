@@ -335,6 +335,24 @@ TEST_F(ShmComingIn, knock__of_one_whose_way_goes_on_ends_the_own_one_with_a_bye)
     EXPECT_TRUE(is_hung_up(own.get()));
 }
 
+// It asked for the descriptors already, so it can wait for them.
+TEST_F(ShmComingIn, knock__of_one_who_has_welcomed_this_process_is_told_to_wait) {
+    std::uint64_t incarnation = 4711;
+    while (ddi::is_own_way(self.device->card().incarnation, incarnation)) ++incarnation;
+    OddHost host(incarnation);
+    self.meet(host.card);
+    const host::Descriptor own = host.accept();
+    ASSERT_TRUE(say(own, make_word(Kind::welcome)));
+    act();
+    const host::Descriptor guest = come();
+    ASSERT_TRUE(say(guest, make_hello(party_settings(), host.card, 0, &host)));
+    act();
+    Received received;
+    EXPECT_EQ(hear(guest, &received), Kind::crossed);
+    EXPECT_TRUE(is_hung_up(guest.get()));
+    EXPECT_TRUE(is_in(own));
+}
+
 TEST_F(ShmComingIn, knock__of_one_to_whom_the_own_way_goes_on_is_told_so) {
     std::uint64_t incarnation = 4711;
     while (!ddi::is_own_way(self.device->card().incarnation, incarnation)) ++incarnation;

@@ -2,12 +2,16 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <numeric>
 
 #include "drivers/shm/credentials.h"
 #include "drivers/shm/handshake.h"
 #include "drivers/shm/socket.h"
+#include "test/unit/drivers/calls.h"
+#include "test/unit/drivers/hand_clock.h"
 #include "test/unit/drivers/shm_party.h"
+#include "test/unit/steps.h"
 
 namespace fci::shm {
 namespace {
@@ -119,6 +123,53 @@ TEST(ShmCredentials, others__stay_out_whatever_they_know) {
             }
         }
     }
+}
+
+/// The answer to the knock of another user who expects the process `expects`; none: he was sent
+/// away without a word.
+Kind answer_to(Party& self, std::uint64_t expects) {
+    const Steps steps;
+    Child guest([&] {
+        if (!lower(kOther)) return 100;
+        Party other;  // so that its card names a listener of its own
+        const host::Descriptor link = connect_to(self.device->card(), 0);
+        const Hello knock = make_hello(party_settings(), other.device->card(), expects, &other);
+        if (!link || !send_record(link.get(), &knock, sizeof knock, {})) return 101;
+        steps.child_goes_on();
+        if (!steps.child_waits()) return 102;
+        Received received;
+        Prologue prologue{};
+        const bool heard = receive_record(link.get(), &received) == Reception::record &&
+                           read_prologue(received.bytes.data(), received.length, &prologue);
+        if (heard) return static_cast<int>(prologue.kind);
+        return is_hung_up(link.get()) ? 0 : 103;
+    });
+    EXPECT_TRUE(steps.waits());
+    for (unsigned i = 0; i < 40; ++i) self.turn();
+    steps.go_on();
+    return static_cast<Kind>(guest.result());
+}
+
+// Where the proof cannot be asked for now the guest may come again, and is not believed meanwhile.
+// Nothing is asked of one who does not know the process.
+TEST(ShmCredentials, proof__that_cannot_be_had_now_is_none) {
+    if (geteuid() != 0) GTEST_SKIP() << "two users at a time take a test that runs as root";
+    HandClock clock;
+    Party self(party_settings(), {.clock = &clock});
+    unsigned asked = 0;
+    calls = {};
+    const std::uint64_t incarnation = self.device->card().incarnation;
+    for (const bool knows : {true, false}) {
+        calls.fail_connect = [&, here = getpid()] {
+            if (getpid() != here) return 0;  // the guest's own
+            return ++asked, EAGAIN;
+        };
+        EXPECT_EQ(answer_to(self, knows ? incarnation : incarnation + 1),
+                  knows ? Kind{} : Kind::refusal);
+        EXPECT_EQ(asked, 1u);
+        EXPECT_EQ(self.strangers, knows ? 0u : 1u);
+    }
+    calls = {};
 }
 
 // The card of a knock is the knocker's own word: a true rank's card does not help another process.
