@@ -151,7 +151,8 @@ class Rules:
         for first, second in zip(run, run[1:]):
             texts = [self.text[each.begin:each.end] for each in (first, second)]
             if any("{" in text or SAID.match(text) or "(" not in text for text in texts) or \
-                    self.code[first.end:second.begin].strip() or not depend(*texts):
+                    self.code[first.end:second.begin].strip() or not depend(*texts) or \
+                    "#" in self.text[first.end:second.begin]:  # a line for the preprocessor
                 continue
             swapped = texts[1] + " " + texts[0]
             self.found.append(Mutant(
