@@ -118,6 +118,28 @@ TEST(sends, ranges__with_and_without_a_header_arrive_in_order) {
     }
 }
 
+TEST(sends, sends__counts_each_once_whatever_its_form) {
+    Listener f;
+    std::uint64_t number = 0;
+    EXPECT_EQ(f.mp.engine().sends(), number);
+    for (const std::uint64_t bytes : {8, 8, 100, 8, 100, 20'000, 100, 20'000}) {
+        (void)f.form_of(bytes);
+        EXPECT_EQ(f.mp.engine().sends(), ++number) << bytes;
+    }
+}
+
+TEST(sends, turn__says_how_many_messages_came) {
+    Pair p;
+    p.attach();
+    std::vector<std::byte> data(8);
+    for (const int count : {1, 3}) {
+        for (int i = 0; i < count; ++i) EXPECT_EQ(p.send(0, 0, 7, data, i), kDone);
+        p.turns(0);
+        EXPECT_EQ(p.ends[1]->turn(), count);
+        EXPECT_EQ(p.ends[1]->turn(), 0);
+    }
+}
+
 // Active messages are handled as they come: they use up no memory for what waits.
 TEST(sends, active__as_many_as_one_likes) {
     unsigned handled = 0;
