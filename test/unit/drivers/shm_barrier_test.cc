@@ -82,6 +82,19 @@ const auto kUnmask = [](nhi::NetworkInterface& network) {
     (void)network.mask_event_interrupt(3, false);
 };
 
+TEST(ShmBarrier, barrier__is_used_where_the_kernel_has_it_and_where_it_is_wanted) {
+    constexpr long kBoth =
+        MEMBARRIER_CMD_GLOBAL_EXPEDITED | MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED;
+    const long known = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+    const bool has_it = known > 0 && (known & kBoth) == kBoth;
+    for (const Barrier wanted : {Barrier::system, Barrier::others, Barrier::none}) {
+        HandClock clock;
+        const Party self(party_settings(), {.barrier = wanted, .clock = &clock});
+        const bool uses = self.device->network().ordering() != nhi::Ordering::by_all;
+        EXPECT_EQ(uses, has_it && wanted != Barrier::none);
+    }
+}
+
 TEST(ShmBarrier, barrier__is_passed_after_the_wish_for_an_event_is_shown) {
     const int result = passes(kNothing, kConfigure, 1);
     if (result == kCannot) GTEST_SKIP() << "there is no such barrier here, or it cannot be seen";
