@@ -174,6 +174,17 @@ TEST(get_info, answers__each_consumer) {
     }
 }
 
+TEST(get_info, size__as_much_as_is_asked_for_and_never_little) {
+    for (const std::size_t size : {std::size_t{1}, std::size_t{5000}}) {
+        const auto hints = new_hints();
+        hints->tx_attr->size = hints->rx_attr->size = size;
+        Info info;
+        ASSERT_EQ(ask(hints.get(), &info), 0);
+        EXPECT_GE(info->tx_attr->size, std::max<std::size_t>(size, 1024));
+        EXPECT_GE(info->rx_attr->size, std::max<std::size_t>(size, 1024));
+    }
+}
+
 TEST(get_info, null_hints__the_whole_sheet) {
     Info info;
     ASSERT_EQ(ask(nullptr, &info), 0);
