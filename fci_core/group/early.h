@@ -60,7 +60,8 @@ public:
         const bool is_late = number >= latest_ + kLately && now - heard_at_ >= kWhile;
         return is_late ? Hears::formerly : Hears::lately;
     }
-    /// Somebody lacks what lingers: up to that broadcast nothing does, nor what is waited for now.
+    /// The next member lacks what lingers: no broadcast up to this one does, also the one that is
+    /// waited for now.
     void be_plain(std::uint64_t until) noexcept { plain_until_ = until; }
     [[nodiscard]] bool is_plain(std::uint64_t number) const noexcept {
         return number <= plain_until_;

@@ -3,6 +3,8 @@
 #include <netdb.h>
 #include <netinet/in.h>
 
+#include <algorithm>
+
 #include "test/provider/support.h"
 
 namespace {
