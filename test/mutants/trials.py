@@ -46,7 +46,7 @@ class Trials:
     def limit(self, seconds):
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_DATA, (1 << 32, 1 << 32))
+        resource.setrlimit(resource.RLIMIT_DATA, (3 << 31, 3 << 31))  # a test has blocks of 4 GiB
 
     def run(self, trial, mutant=0, seen=None, seconds=120, patience=600):
         """(its exit code, or None where it was still there; processor time; time on the wall)"""
