@@ -46,8 +46,8 @@ void BulkRoot::judge() noexcept {
     losses_.lossy = losses_.lossy << 1 | (is_too_much ? 1u : 0u);
 }
 
-/// And for those who take no part, which may have gone since. Only who has met a process hears of
-/// its death.
+/// It looks for members that have gone, and first for those that take no part, which may have gone
+/// since. A process hears only of the death of one that it has met.
 void BulkRoot::look_for_lost() {
     for (Member& member : members_) {
         // Also of one that is through: what it says now would keep this process awake.

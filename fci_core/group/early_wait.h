@@ -45,8 +45,9 @@ public:
     void end() noexcept { from_ = nhi::kNoPeer; }
     [[nodiscard]] bool waits() const noexcept { return from_ != nhi::kNoPeer; }
     [[nodiscard]] nhi::PeerId from() const noexcept { return from_; }
-    /// It is to be asked for, now: its hint is lost, and its message may linger. Who has the next
-    /// hint knows that at once. Once is enough, unless who was asked had no memory for it.
+    /// It is to be asked for, now: its hint is lost, and its message may linger. A member that has
+    /// the next hint knows that at once. To ask once is enough, unless the member that was asked
+    /// had no memory for the answer.
     [[nodiscard]] bool must_ask(Nanoseconds now) noexcept {
         FCI_ASSERT(waits());
         const bool is_overtaken = asks_after_ == kAskFirst && early_->has(number_ + 1);

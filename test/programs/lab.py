@@ -6,6 +6,8 @@ import os
 import subprocess
 import time
 
+MARKS_MOST = 1000  # until a capture shows one
+
 
 class Lab:
     """Ends with this process, however that ends."""
@@ -63,12 +65,15 @@ class Lab:
     def await_mark(self, host, path, mark, capture):
         """A datagram that says it is sent until it is in the file."""
         other = next(name for name in self.status() if name != host)
-        while capture.poll() is None:
+        for _ in range(MARKS_MOST):
+            if capture.poll() is not None:
+                break
             self.shell(host, "bash", "-c", f"echo {path.name} {mark} >/dev/udp/{other}/9")
             if path.exists() and f"{path.name} {mark}".encode() in path.read_bytes():
                 return
             time.sleep(0.1)
-        raise RuntimeError(f"dumpcap ended: {capture.stderr.read().strip()}")
+        capture.kill()
+        raise RuntimeError(f"dumpcap shows no mark: {capture.stderr.read().strip()}")
 
     def down(self):
         self.up.stdin.close()

@@ -151,7 +151,7 @@ void Plan::choose_rests(Prng& prng) {
     }
 }
 
-/// Most who die where there are collectives do so in one of them, half of them as its root.
+/// Where there are collectives most deaths are in one of them, and half of these are its root's.
 void Plan::choose_death(Prng& prng) {
     if (victim == kNobody || prng.chance(30)) return;
     death_in = prng.below(collectives.size());

@@ -1,17 +1,15 @@
-// AlarmClock: as a HandClock; and remembers when it is to ring, and rings where its test says so.
+// AlarmClock: a HandClock that remembers when it is to ring, and rings where its test says so.
 #pragma once
 
 #include <sys/eventfd.h>
 
 #include "drivers/host/descriptor.h"
-#include "drivers/shm/clock.h"
+#include "test/unit/drivers/hand_clock.h"
 
 namespace fci::shm {
 
-class AlarmClock final : public Clock {
+class AlarmClock final : public HandClock {
 public:
-    [[nodiscard]] Nanoseconds now() noexcept override { return time; }
-    void pause(Nanoseconds pause) noexcept override { time += pause; }
     void ring_at(Nanoseconds when) noexcept override {
         eventfd_t rung = 0;
         (void)eventfd_read(bell_.get(), &rung);
@@ -23,7 +21,6 @@ public:
     /// fd() is readable from here on, until the next ring_at().
     void ring() noexcept { (void)eventfd_write(bell_.get(), 1); }
 
-    Nanoseconds time = 1;
     Nanoseconds rings_at = kNever;
     unsigned told = 0;  // how often it was told a time
 

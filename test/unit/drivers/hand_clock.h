@@ -5,7 +5,7 @@
 
 namespace fci::shm {
 
-class HandClock final : public Clock {
+class HandClock : public Clock {
 public:
     [[nodiscard]] Nanoseconds now() noexcept override { return time; }
     void pause(Nanoseconds pause) noexcept override { time += pause; }

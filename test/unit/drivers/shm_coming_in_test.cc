@@ -44,6 +44,12 @@ struct ShmComingIn : testing::Test {
         clock.time += time;
         act();
     }
+    /// Of a peer: where the two ways cross, the own one goes on, or that of the peer.
+    [[nodiscard]] std::uint64_t incarnation_where(bool own_way) const {
+        std::uint64_t peer = 4711;
+        while (ddi::is_own_way(self.device->card().incarnation, peer) != own_way) ++peer;
+        return peer;
+    }
     static bool is_in(const host::Descriptor& link) { return !is_hung_up(link.get()); }
     /// It was asked for its descriptors, so it came in.
     static bool is_asked(const host::Descriptor& link) {
@@ -320,9 +326,7 @@ TEST_F(ShmComingIn, met__is_the_last_word) {
 
 // A process and a peer are on the way to each other, and the way of the peer goes on.
 TEST_F(ShmComingIn, knock__of_one_whose_way_goes_on_ends_the_own_one_with_a_bye) {
-    std::uint64_t incarnation = 4711;
-    while (ddi::is_own_way(self.device->card().incarnation, incarnation)) ++incarnation;
-    OddHost host(incarnation);
+    OddHost host(incarnation_where(false));
     self.meet(host.card);
     const host::Descriptor own = host.accept();
     Received received;
@@ -337,9 +341,7 @@ TEST_F(ShmComingIn, knock__of_one_whose_way_goes_on_ends_the_own_one_with_a_bye)
 
 // It asked for the descriptors already, so it can wait for them.
 TEST_F(ShmComingIn, knock__of_one_who_has_welcomed_this_process_is_told_to_wait) {
-    std::uint64_t incarnation = 4711;
-    while (ddi::is_own_way(self.device->card().incarnation, incarnation)) ++incarnation;
-    OddHost host(incarnation);
+    OddHost host(incarnation_where(false));
     self.meet(host.card);
     const host::Descriptor own = host.accept();
     ASSERT_TRUE(say(own, make_word(Kind::welcome)));
@@ -354,9 +356,7 @@ TEST_F(ShmComingIn, knock__of_one_who_has_welcomed_this_process_is_told_to_wait)
 }
 
 TEST_F(ShmComingIn, knock__of_one_to_whom_the_own_way_goes_on_is_told_so) {
-    std::uint64_t incarnation = 4711;
-    while (!ddi::is_own_way(self.device->card().incarnation, incarnation)) ++incarnation;
-    OddHost host(incarnation);
+    OddHost host(incarnation_where(true));
     self.meet(host.card);
     const host::Descriptor own = host.accept();
     const host::Descriptor guest = come();
