@@ -92,7 +92,7 @@ class Plan:
 
     def checked(self):
         check = Step("check", "./bootstrap check", ["./bootstrap", "check"], cores=1,
-                     needs=("made",))
+                     needs=("made",), leads=True)
         yield check
         if self.is_recalled(check):
             for transport in ("fci-openmpi", "fci"):
@@ -227,6 +227,7 @@ class Plan:
     def slices(self):
         seconds = [] if self.is_full else ["--seconds", 300]
         return Step("full", "of --full, those that waited longest",
-                    ["python3", "-B", ".ci/pipeline/units.py", *seconds], cores=1,
+                    ["python3", "-B", ".ci/pipeline/units.py", *seconds],
+                    cores=2 if self.is_full else 0,
                     needs=("mpich", "wheels", "mpich-tests", "mpich-tests-hosts",
                            "openmpi-tests"), has_chance=True)

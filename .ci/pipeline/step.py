@@ -19,6 +19,7 @@ COMPLAINT = re.compile(r"^[ |]*(?:not ok|fail |FAIL:? +\D|ERROR:|\[  FAILED  \]|
                        r"|ERROR: +\D|runtime error: |WARNING: ThreadSanitizer|could not|Traceback")
 LIMIT = 3600  # seconds; it ends what hangs
 ENDING = 10  # seconds for what can end in order
+LESS = "5"  # niceness, to the kernel, of the sessions of steps that do not lead
 
 
 @dataclass
@@ -32,6 +33,7 @@ class Step:
     needs: tuple = ()  # names of steps that make what it uses
     has_chance: bool = False  # runs again, with other dice, where the rest of the tree is recalled
     is_alone: bool = False  # nothing runs beside it
+    leads: bool = False  # of the longest chain: the others leave it the processor
 
 
 @dataclass
@@ -62,14 +64,17 @@ class Running:
         name = os.environ.setdefault("CI_RUN", f"{os.getpid()}-{time.time_ns()}")
         self.mark = f"CI_RUN={name}".encode()
 
-    def start(self, command, log):
+    def start(self, step, log):
         with self.lock:
             if self.is_ended:
                 raise RuntimeError("ended")
             child = subprocess.Popen(
-                [str(word) for word in command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log,
+                [str(word) for word in step.command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log,
                 stderr=subprocess.STDOUT, start_new_session=True)
             self.groups.add(child.pid)
+        if not step.leads:
+            with contextlib.suppress(OSError):  # a kernel that does not group by sessions
+                Path(f"/proc/{child.pid}/autogroup").write_text(LESS, encoding="ascii")
         return child
 
     def gone(self, child):
@@ -118,7 +123,7 @@ def run(step):
     LOGS.mkdir(parents=True, exist_ok=True)
     path, began = LOGS / f"{step.name}.log", time.monotonic()
     with open(path, "wb") as log:
-        child = running.start(step.command, log)
+        child = running.start(step, log)
         clock = threading.Timer(LIMIT, os.killpg, (child.pid, signal.SIGKILL))
         clock.start()
         # Processor time of all that it started and waited for; other work does not add to it.
