@@ -243,6 +243,7 @@ test_progress_LDADD = libfci_progress.la libfci_base.la $(GTEST_LIBS)
 # gcs and mp are tried over the simulated network, which is below them.
 unit_tests += test_gcs
 test_gcs_SOURCES = \
+	test/unit/gcs/cell_lender_test.cc \
 	test/unit/gcs/cells_test.cc \
 	test/unit/gcs/line_stores_test.cc \
 	test/unit/gcs/piece_pool_test.cc \

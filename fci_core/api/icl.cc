@@ -144,6 +144,7 @@ void fci_icl_limits(const fci_icl_context* context, struct fci_icl_limits* limit
     limits->inline_bytes = mp::kInlineBytes;
     // Under a protocol that asks before it sends, nothing leaves the buffer at once.
     limits->inject_bytes = engine.protocol.sends_data() ? known.eager_bytes : 0;
+    limits->take_bytes = std::max<std::size_t>(limits->inject_bytes, mp::kInlineBytes);
     limits->eager_bytes = known.eager_bytes;
     limits->offer_bytes =
         engine.protocol.offers_receives() ? std::max<std::size_t>(known.offer_bytes, 1) : 0;

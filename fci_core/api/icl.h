@@ -33,7 +33,7 @@ extern "C" {
 #define FCI_ICL_API
 #endif
 
-#define FCI_ICL_VERSION 9u
+#define FCI_ICL_VERSION 10u
 
 typedef struct fci_icl_context fci_icl_context;
 typedef uint64_t fci_icl_order; /* a pending operation; 0 is never one */
@@ -74,6 +74,7 @@ FCI_ICL_API void fci_icl_card(const fci_icl_context *context,
 
 struct fci_icl_limits {
     size_t inline_bytes;      /* travels inside the send request, one cache line */
+    size_t take_bytes;        /* the longest receive that fci_icl_take() is of use for */
     size_t inject_bytes;      /* FCI_ICL_BUFFERED works up to this length */
     size_t eager_bytes;       /* sent without waiting for the receiver */
     size_t offer_bytes;    /* receives of at least this are made visible to a named source;
@@ -196,7 +197,7 @@ FCI_ICL_API fci_icl_order fci_icl_post(fci_icl_context *context, fci_icl_peer so
 /* For a caller who waits for this receive and would post it and make progress: the commonest of all
  * messages, short and in space 0, where it is here, or will be within a microsecond, and nobody
  * else waits. FCI_ICL_DONE with *status, or FCI_ICL_EAGAIN: nothing happened. `bytes` at most
- * inline_bytes: a long receive is better posted at once. */
+ * take_bytes: a longer receive is better posted at once. */
 FCI_ICL_API int fci_icl_take(fci_icl_context *context, fci_icl_peer source, uint64_t match,
                              uint64_t ignore, void *buffer, size_t bytes,
                              struct fci_icl_status *status);

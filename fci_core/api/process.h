@@ -71,8 +71,7 @@ public:
             return alert_ != 0 ? take_alerted(first.peer, first.line)
                                : messages_.take_arrivals(first.peer, first.line);
         }
-        // A line and the piece of ring that it announces then come together.
-        __builtin_prefetch(first.peer.in.ring_next());
+        first.peer.in.look_ahead();
         return messages_.engine().is_more_due() ? take_due() : count_idle();
     }
     /// The shortest path of a receive that is waited for: the message, if it is here or, where
@@ -80,10 +79,7 @@ public:
     [[gnu::always_inline]] bool take_awaited(const mp::Pattern& pattern, void* data,
                                              std::uint64_t bytes, mp::Outcome* outcome) noexcept {
         const mp::Engine::Arrival first = messages_.engine().arrival();
-        unsigned looks = pattern.source == first.peer.id && !oversubscribed_ ? kMoment : 1;
-        while (!first.peer.in.is_next(first.line)) {
-            if (--looks == 0) return false;
-        }
+        if (!first.is_here && !comes_in_a_moment(first, pattern)) return false;
         // The turn must do more than this path knows; progress() does it.
         if ((alert_ & kLookUp) != 0 || wake_ != Wake::off) [[unlikely]] return false;
         if (!mp::fast::take_awaited(messages_.engine(), first, pattern, data, bytes, outcome)) {
@@ -161,6 +157,17 @@ private:
     static void* operator new(std::size_t bytes);
 
     static constexpr unsigned kMoment = 256;  // looks: less than a microsecond
+
+    /// Where each rank has a core, and the message is from the peer that sent last.
+    [[gnu::always_inline]] bool comes_in_a_moment(const mp::Engine::Arrival& first,
+                                                  const mp::Pattern& pattern) const noexcept {
+        if (pattern.source != first.peer.id || oversubscribed_) return false;
+        for (unsigned looks = kMoment; looks != 0; --looks) {
+            if (first.peer.in.is_next(first.line)) return true;
+            first.peer.in.look_ahead();
+        }
+        return false;
+    }
 
     int take_alerted(mp::Peer& peer, const gcs::Line& line) noexcept;
     int take_due() noexcept;

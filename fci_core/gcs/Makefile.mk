@@ -1,5 +1,6 @@
 # gcs: request blocks and their layout, sections 2.5 and 2.6.6. Headers only.
 noinst_HEADERS += \
+	%D%/cell_lender.h \
 	%D%/cells.h \
 	%D%/layout.h \
 	%D%/line.h \

@@ -4,7 +4,8 @@
 //
 // The message is the token: who received last through a cell may write it next, and nobody waits
 // for one; without it a message goes as it would without cells. Each side lends the other at most
-// one, a run of pieces of its own pool, so that two messages may cross.
+// one of each size, out of its own pool, so that two messages may cross. Small ones are for what a
+// line is too short for: few lines to go round in, which stay in the first cache of both.
 //
 //   state   | the cell is                          | until
 //   none    | not lent, as far as this side knows  | lend(), or the peer's first message through it
@@ -27,38 +28,56 @@ namespace fci::gcs {
 /// Those of one pair, as one side sees them.
 class Cells {
 public:
-    // Of a request that says which cell its data is in. Other places in a pool have neither bit.
+    // Of a request that says which cell its data is in. Other places in a pool have none of these
+    // bits.
     static constexpr std::uint64_t kIsCell = 1ull << 63;
     static constexpr std::uint64_t kOfReader = 1ull << 62;  // lent by who reads it now
+    static constexpr std::uint64_t kIsSmall = 1ull << 61;
 
     enum class State : std::uint8_t { none, here, leaving, away, coming };
     struct Cell {
         std::byte* data = nullptr;
-        std::uint64_t offset = 0;  // in its owner's pool
+        std::uint64_t name = 0;  // of it in this side's requests; 0: unknown
         State state = State::none;
     };
 
-    /// `data`, at `offset` of the own pool, for the peer to read and write.
-    void lend(std::byte* data, std::uint64_t offset) noexcept {
-        FCI_ASSERT(!has_lent() && data != nullptr);
-        cells_[kOwn] = {data, offset, State::here};
-    }
-    [[nodiscard]] bool has_lent() const noexcept { return cells_[kOwn].state != State::none; }
-    [[nodiscard]] std::uint64_t lent_offset() const noexcept {
-        FCI_ASSERT(has_lent());
-        return cells_[kOwn].offset;
-    }
+    /// Messages up to so many bytes go through those of this size; 0: there are none.
+    void open(CellSize size, std::uint64_t most) noexcept { of(size).most = most; }
     /// The peer is gone.
-    void forget() noexcept { cells_ = {}; }
+    void forget() noexcept { sizes_ = {}; }
 
-    [[nodiscard]] bool has_one() const noexcept {
-        return cells_[kOwn].state == State::here || cells_[kIts].state == State::here;
+    [[nodiscard]] static CellSize size_for(std::uint64_t bytes) noexcept {
+        return bytes <= Layout::kSmallCellBytes ? CellSize::small : CellSize::large;
     }
-    /// The cell to write a message into, the one that was read last before the other. has_one().
-    [[nodiscard]] Cell& take() noexcept {
-        FCI_ASSERT(has_one());
-        Cell& cell = cells_[cells_[last_].state == State::here ? last_ : 1 - last_];
-        cell.state = State::leaving;
+    /// This side could lend the peer one for such messages, and has not.
+    [[nodiscard]] bool may_lend(std::uint64_t bytes) const noexcept {
+        const OfSize& its = sizes_[static_cast<unsigned>(size_for(bytes))];
+        return bytes <= its.most && its.cells[kOwn].state == State::none;
+    }
+    /// `data`, at `offset` of the own pool, for the peer to read and write.
+    void lend(CellSize size, std::byte* data, std::uint64_t offset) noexcept {
+        FCI_ASSERT(of(size).cells[kOwn].state == State::none && data != nullptr);
+        const std::uint64_t mark = size == CellSize::small ? kIsSmall : 0;
+        of(size).cells[kOwn] = {data, kIsCell | mark | offset, State::here};
+    }
+    /// Size and offset of each that was lent.
+    template <class Each>
+    void each_lent(Each each) {
+        for (const CellSize size : {CellSize::small, CellSize::large}) {
+            const Cell& cell = of(size).cells[kOwn];
+            if (cell.state != State::none) each(size, cell.name & ~kMarks);
+        }
+    }
+
+    /// The cell to write a message of so many bytes into, of two the one that was read last;
+    /// nullptr: none is here.
+    [[nodiscard]] Cell* take(std::uint64_t bytes) noexcept {
+        OfSize& those = of(size_for(bytes));
+        if (bytes > those.most) return nullptr;
+        Cell* cell = &those.cells[those.last];
+        if (cell->state != State::here) cell = &those.cells[1 - those.last];
+        if (cell->state != State::here) return nullptr;
+        cell->state = State::leaving;
         return cell;
     }
     /// The whole message is in it and was said.
@@ -71,22 +90,31 @@ public:
         FCI_ASSERT(cell.state == State::leaving);
         cell.state = State::here;
     }
-    /// What a request says of data in it.
-    [[nodiscard]] std::uint64_t name(const Cell& cell) const noexcept {
-        return kIsCell | cell.offset | (&cell == &cells_[kOwn] ? 0 : kOfReader);
-    }
 
-    /// The cell that a request of the peer names, if it is in that state: `away` where a message
-    /// begins, then `coming`. nullptr: no message can be there. `layout`: with the peer's pool.
-    [[nodiscard]] Cell* find(nhi::NetworkInterface& network, nhi::PeerId peer,
-                             const Layout& layout, std::uint64_t name, State state) noexcept {
-        FCI_ASSERT((name & kIsCell) != 0);
-        const std::uint64_t offset = name & ~(kIsCell | kOfReader);
-        Cell& cell = cells_[(name & kOfReader) != 0 ? kOwn : kIts];
-        if (&cell == &cells_[kIts] && cell.state == State::none) {
-            meet(cell, network, peer, layout, offset);
+    /// The cell that a request of the peer names, if a message of so many bytes can be there in
+    /// that state: `away` where it begins, then `coming`. nullptr: this side knows of none.
+    [[nodiscard]] Cell* find(std::uint64_t name, std::uint64_t bytes, State state) noexcept {
+        OfSize& those = of(size_in(name));
+        Cell& cell = those.cells[(name & kOfReader) != 0 ? kOwn : kIts];
+        const bool is_there = cell.name == (name ^ kOfReader) && cell.state == state;
+        return is_there && bytes <= those.most ? &cell : nullptr;
+    }
+    /// The first message through a cell that the peer lends: from now on it is found by this name,
+    /// if a cell can be there. `layout`: with the peer's pool.
+    void meet(nhi::NetworkInterface& network, nhi::PeerId peer, const Layout& layout,
+              std::uint64_t name) noexcept {
+        const CellSize size = size_in(name);
+        Cell& cell = of(size).cells[kIts];
+        const std::uint64_t offset = name & ~kMarks, bytes = layout.cell_bytes(size);
+        if ((name & kOfReader) != 0 || cell.state != State::none || bytes == 0 ||
+            offset % Layout::cell_alignment(size) != 0 || offset >= layout.pool_bytes ||
+            bytes > layout.pool_bytes - offset) {
+            return;
         }
-        return cell.state == state && cell.offset == offset ? &cell : nullptr;
+        std::byte* const data = network.map(peer, Layout::kPool + offset, bytes);
+        if (data == nullptr) return;
+        (void)network.provide(peer, Layout::kPool + offset, bytes);
+        cell = {data, name | kOfReader, State::away};
     }
     static void coming(Cell& cell) noexcept {
         FCI_ASSERT(cell.state == State::away);
@@ -96,27 +124,26 @@ public:
     void arrived(Cell& cell) noexcept {
         FCI_ASSERT(cell.state == State::away || cell.state == State::coming);
         cell.state = State::here;
-        last_ = &cell == &cells_[kOwn] ? kOwn : kIts;
+        of(size_in(cell.name)).last = (cell.name & kOfReader) != 0 ? kIts : kOwn;
     }
 
 private:
-    static constexpr unsigned kOwn = 0, kIts = 1;  // the lender
+    enum Lender : std::uint8_t { kOwn, kIts };
+    static constexpr std::uint64_t kMarks = kIsCell | kOfReader | kIsSmall;
 
-    static void meet(Cell& cell, nhi::NetworkInterface& network, nhi::PeerId peer,
-                     const Layout& layout, std::uint64_t offset) noexcept {
-        const std::uint64_t bytes = layout.cell_bytes();
-        if (bytes == 0 || offset % Layout::kPieceBytes != 0 || offset >= layout.pool_bytes ||
-            bytes > layout.pool_bytes - offset) {
-            return;
-        }
-        std::byte* const data = network.map(peer, Layout::kPool + offset, bytes);
-        if (data == nullptr) return;
-        (void)network.provide(peer, Layout::kPool + offset, bytes);
-        cell = {data, offset, State::away};
+    struct OfSize {
+        std::array<Cell, 2> cells{};  // by the lender
+        Lender last = kOwn;           // of the one that was read last
+        std::uint64_t most = 0;       // bytes of a message
+    };
+    [[nodiscard]] static CellSize size_in(std::uint64_t name) noexcept {
+        return (name & kIsSmall) != 0 ? CellSize::small : CellSize::large;
+    }
+    [[nodiscard]] OfSize& of(CellSize size) noexcept {
+        return sizes_[static_cast<unsigned>(size)];
     }
 
-    std::array<Cell, 2> cells_{};
-    unsigned last_ = kOwn;
+    std::array<OfSize, 2> sizes_{};
 };
 
 }  // namespace fci::gcs

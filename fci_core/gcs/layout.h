@@ -17,6 +17,9 @@ namespace fci::gcs {
 
 inline constexpr std::size_t kLineBytes = 64;
 
+/// Of a cell (cells.h): small ones are for messages up to Layout::kSmallCellBytes.
+enum class CellSize : std::uint8_t { small, large };
+
 struct Layout {
     std::uint32_t slots = 0;       // requests that may be under way to the owner; a power of two
     std::uint64_t ring_bytes = 0;  // data that may be under way to the owner; a power of two
@@ -84,10 +87,16 @@ struct Layout {
         return std::min(pieces, std::max(pieces / 4, kSpanLeast));
     }
     static constexpr std::uint64_t kSpanLeast = 64;
-    /// Of the cell that a process with this pool lends to a peer; 0: it lends none.
-    [[nodiscard]] constexpr std::uint64_t cell_bytes() const noexcept {
+    /// Of the cells that a process with this pool lends to its peers; 0: it lends none.
+    [[nodiscard]] constexpr std::uint64_t cell_bytes(CellSize size) const noexcept {
         const std::uint64_t pieces = pool_bytes / kPieceBytes;
+        if (size == CellSize::small) return pieces == 0 ? 0 : kSmallCellBytes;
         return (pieces >= kPoolOfFew ? kPoolOfFew / 8 : pieces / 16) * kPieceBytes;
+    }
+    static constexpr std::uint64_t kSmallCellBytes = 4096;
+    /// Several small ones lie in a piece.
+    [[nodiscard]] static constexpr std::uint64_t cell_alignment(CellSize size) noexcept {
+        return size == CellSize::small ? kSmallCellBytes : kPieceBytes;
     }
     static constexpr std::uint64_t kPoolOfFew = 512;  // pieces, from which cells have 1 MiB
     /// That data of a request takes.
@@ -120,7 +129,7 @@ struct Layout {
     /// Of all else that the two sides must share to understand each other's requests: the version
     /// in the upper half, what options say in the lower.
     [[nodiscard]] static constexpr std::uint64_t digest(std::uint64_t options) noexcept {
-        constexpr std::uint64_t kRecords = 0x4643493b;  // changes with every change of the records
+        constexpr std::uint64_t kRecords = 0x4643493c;  // changes with every change of the records
         return (kRecords ^ kClaims) << 32 | options * 0x9e3779b97f4a7c15ull >> 32;
     }
 

@@ -75,7 +75,6 @@ public:
         if (network.open_window(Layout::kPoolWindow, Layout::kPool, memory) != Status::ok) return;
         data_ = memory.data();
         pieces_ = holders_.size();
-        cells_back_.reserve(pieces_ / 2);
         share_ = layout.pool_share();
         span_ = layout.pool_span();
         FCI_ASSERT(share_ != 0 && share_ <= pieces_ && span_ <= pieces_);
@@ -131,30 +130,17 @@ public:
         peer.returned_ = peer.sent_;
     }
 
-    /// A run of pieces to be lent as a cell (cells.h), from the end of the pool. Half of it stays
-    /// for pieces. No data: there is no more.
-    [[nodiscard]] Piece lend(nhi::NetworkInterface& network, std::uint64_t bytes) noexcept {
-        const std::uint64_t count = bytes / Layout::kPieceBytes;
-        if (!cells_back_.empty()) {
-            const std::uint64_t offset = cells_back_.back();
-            cells_back_.pop_back();
-            return {data_ + offset, offset, bytes};
-        }
+    /// Takes so many from its end, for another use (cell_lender.h): *offset is where they lie. Half
+    /// of it stays. False: there are not so many.
+    [[nodiscard]] bool cut(std::uint64_t count, std::uint64_t* offset) noexcept {
         const std::uint64_t stays = std::max(there_, holders_.size() / 2);
-        if (count == 0 || pieces_ < stays + count) return {nullptr, 0, 0};
-        const std::uint64_t offset = (pieces_ - count) * Layout::kPieceBytes;
-        if (network.provide(nhi::kSelf, Layout::kPool + offset, bytes) != Status::ok) {
-            return {nullptr, 0, 0};
-        }
+        if (pieces_ < stays + count) return false;
         pieces_ -= count;
         span_ = std::min(span_, pieces_);
-        return {data_ + offset, offset, bytes};
+        *offset = pieces_ * Layout::kPieceBytes;
+        return true;
     }
-    /// As many bytes were lent there.
-    void take_back_cell(std::uint64_t offset) {
-        FCI_ASSERT(offset / Layout::kPieceBytes >= pieces_);
-        cells_back_.push_back(offset);
-    }
+    [[nodiscard]] std::byte* at(std::uint64_t offset) const noexcept { return data_ + offset; }
 
     [[nodiscard]] std::size_t memory() const noexcept {
         return holders_.capacity() * sizeof(Holder);
@@ -221,7 +207,6 @@ private:
     std::uint64_t span_ = 0;   // of them, to go round in
     std::uint64_t surveyed_ = 0;  // where was looked last for what came back
     std::vector<Holder> holders_;
-    std::vector<std::uint64_t> cells_back_;  // offsets of cells that nobody has
 };
 
 /// What a peer's pool shows to this process.

@@ -260,7 +260,6 @@ public:
         ring_at_ = own_block.data() + static_cast<std::uint64_t>(layout.ring(0));
         slots_end_ = slots_at_ + layout.slots;
         next_ = slots_at_;
-        ring_next_ = slots_at_;
         stop_at_next();
     }
 
@@ -325,13 +324,24 @@ public:
         const std::uint64_t whole = (bytes + kLineBytes - 1) & ~std::uint64_t{kLineBytes - 1};
         const std::byte* const data = ring_at_ + offset;
         ring_ = begin + whole;
-        ring_next_ = data + whole;
+        expect(data + whole, bytes);
         return data;
     }
-    /// Where the next piece will probably begin; a line of the slots until there was one. Looked at
-    /// together with the next line, it comes with it and not after it. Not to be read: at the end
-    /// of the ring it is the line behind that.
-    [[nodiscard]] const void* ring_next() const noexcept { return ring_next_; }
+    /// The next message that is not in its line will probably be there, and as long.
+    void expect(const std::byte* data, std::uint64_t bytes) noexcept {
+        ahead_ = data;
+        ahead_bytes_ = bytes <= kAheadMost ? static_cast<std::uint32_t>(bytes) : 0;
+    }
+    /// Asks for what is expected together with the next line, so that it comes with that line and
+    /// not after it. Nothing of it is read: at the end of the ring it is memory behind that.
+    void look_ahead() const noexcept {
+        for (std::uint32_t at = 0; at < ahead_bytes_; at += kLineBytes) {
+            __builtin_prefetch(ahead_ + at);
+        }
+    }
+    /// Of longer messages nothing is asked for: the peer is still writing the last lines when the
+    /// first ones come, and would have to fetch back what was taken from it too early.
+    static constexpr std::uint64_t kAheadMost = 4 * kLineBytes;
     void dispose(std::uint64_t bytes) noexcept { more_disposed_ += bytes; }
     [[nodiscard]] std::uint64_t taken() const noexcept { return number_ - 1; }
     /// Of both blocks of the pair; its pool is the peer's.
@@ -380,7 +390,8 @@ private:
     const Line* next_ = &kNothing;
     std::uint64_t number_ = 1;  // of the next request; the upper half of its control word
     const Line* stop_ = nullptr;
-    const void* ring_next_ = &kNothing;
+    const std::byte* ahead_ = nullptr;
+    std::uint32_t ahead_bytes_ = 0;
     Credit due_{};
     // Disposed of beyond a line for each request taken, which is what a short message is charged;
     // below zero where requests were not disposed of.

@@ -26,7 +26,8 @@ Engine::Engine(ddi::Device& its_device, const Protocol& its_protocol, const Limi
       counters(its_counters),
       peers(device, protocol, limits, work),
       orders(peers, work, limits),
-      outbox(network, work) {
+      outbox(network, work),
+      lender(limits.layout) {
     FCI_ASSERT(limits.eager_most() <= kEagerMost);
     FCI_ASSERT(fits(limits.layout));
     FCI_ASSERT(limits.layout.pool_bytes % gcs::Layout::kPieceBytes == 0);
@@ -57,17 +58,18 @@ Engine::Engine(ddi::Device& its_device, const Protocol& its_protocol, const Limi
 }
 
 gcs::Cells::Cell* Engine::cell_for(Peer& peer, std::uint64_t bytes) noexcept {
-    if (!peer.may_use_cell(bytes)) return nullptr;
-    if (!peer.pools.cells.has_one()) {
-        const gcs::PiecePool::Piece lent = pool.lend(network, limits.layout.cell_bytes());
-        if (lent.data == nullptr) {
-            peer.pools.lend_after = Limits::kNever;
-            return nullptr;
-        }
-        peer.pools.cells.lend(lent.data, lent.offset);
-        ++counters.cells_lent;
+    gcs::Cells& cells = peer.pools.cells;
+    if (gcs::Cells::Cell* const here = cells.take(bytes)) return here;
+    if (!peer.is_worth_a_cell(bytes)) return nullptr;
+    const gcs::CellSize size = gcs::Cells::size_for(bytes);
+    const gcs::PiecePool::Piece lent = lender.lend(network, pool, size);
+    if (lent.data == nullptr) {
+        peer.pools.lend_after[static_cast<unsigned>(size)] = Limits::kNever;
+        return nullptr;
     }
-    return &peer.pools.cells.take();
+    cells.lend(size, lent.data, lent.offset);
+    ++counters.cells_lent;
+    return cells.take(bytes);
 }
 
 }  // namespace fci::mp

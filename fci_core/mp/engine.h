@@ -5,6 +5,7 @@
 
 #include "fci_core/base/counters.h"
 #include "fci_core/ddi/device.h"
+#include "fci_core/gcs/cell_lender.h"
 #include "fci_core/gcs/piece_pool.h"
 #include "fci_core/mp/limits.h"
 #include "fci_core/mp/matching.h"
@@ -83,6 +84,7 @@ struct Engine {
     ArrivedList arrived;
     Outbox outbox;
     gcs::PiecePool pool;
+    gcs::CellLender lender;
     /// Somebody has probed, or tried to send to a peer that is not connected yet.
     bool asked_in_vain = false;
     /// A peer that died while no wildcard receive was posted; the next wildcard receive fails with

@@ -39,7 +39,8 @@ namespace fci::mp::fast {
     return true;
 }
 
-/// A message in the ring, and a line that says where. What fits into a line was tried there.
+/// A message in a cell or in the ring, and a line that says where. What fits into a line was tried
+/// there.
 inline bool send_eager(Engine& engine, nhi::PeerId id, std::uint32_t space, std::uint32_t flags,
                        std::uint64_t match, std::uint64_t immediate, const void* data,
                        std::uint64_t bytes) noexcept {
@@ -48,18 +49,30 @@ inline bool send_eager(Engine& engine, nhi::PeerId id, std::uint32_t space, std:
     const std::uint32_t before = (flags & kSendImmediate) * 8;
     if (!to.fast_path || before + bytes <= kInlineBytes + 8 || bytes > to.credit.eager_bytes() ||
         (flags & kSendSynchronous) != 0 || !to.has_unexpected_credit(kSlotCharge + bytes) ||
-        to.may_use_cell(bytes) || !to.out.slot_free() || !to.out.ring_free(engine.network, bytes)) {
+        !to.out.slot_free()) {
         return false;
     }
-    to.out.write_ring(data, bytes);
     const gcs::LineWriter::Slot slot = to.out.slot();
+    std::uint32_t place = kInPool;
+    if (gcs::Cells::Cell* const cell = to.pools.cells.take(bytes)) [[likely]] {
+        mp::copy(cell->data, static_cast<const std::byte*>(data), bytes);
+        slot.line->word[1 + before / 8] = cell->name;
+        gcs::Cells::gone(*cell);
+        to.in.expect(cell->data, bytes);  // an answer of the same kind
+        engine.counters.cell_bytes += bytes;
+    } else if (!to.is_worth_a_cell(bytes) && to.out.ring_free(engine.network, bytes)) {
+        to.out.write_ring(data, bytes);
+        place = kInRing;
+    } else {
+        return false;
+    }
     slot.line->word[0] = match;
-    slot.line->word[1] = immediate;
+    if (before != 0) slot.line->word[1] = immediate;
     to.credit.take(kSlotCharge + bytes);
     to.row->bytes_sent += bytes;
     to.note(slot.number, match, space, false);
     ++engine.counters.sent_eager;
-    to.out.send(engine.network, slot, line_control(space, before, bytes) | kInRing << 8);
+    to.out.send(engine.network, slot, line_control(space, before, bytes) | place << 8);
     return true;
 }
 
@@ -73,7 +86,7 @@ inline bool send_far(Engine& engine, nhi::PeerId id, std::uint32_t space, std::u
     const bool in_line = before + bytes <= kInlineBytes + 8;
     const std::uint64_t charge = kSlotCharge + bytes;
     if (to.out.reachable() || !to.sends_at_once() || (flags & kSendSynchronous) != 0 ||
-        bytes > kPushLeast || bytes > to.credit.eager_bytes() || to.may_use_cell(bytes) ||
+        bytes > kPushLeast || bytes > to.credit.eager_bytes() ||
         !to.has_unexpected_credit(charge) || !to.out.slot_free() ||
         (!in_line && !to.out.ring_free(engine.network, bytes))) {
         return false;
@@ -122,20 +135,53 @@ inline bool send_far(Engine& engine, nhi::PeerId id, std::uint32_t space, std::u
     return order->handle;
 }
 
-/// A receive that is waited for takes what is there: a whole message in its line, while nothing
-/// else waits or is due. No order, no callback.
+/// A whole message in the ring, of which the line says where, into memory that has room. False: it
+/// cannot be there, and nothing happened.
+inline bool copy_from_ring(Peer& peer, const gcs::Line& line, std::uint64_t bytes,
+                           std::byte* to) noexcept {
+    if (bytes > peer.credit.eager_bytes()) [[unlikely]] return false;
+    const std::byte* const from = peer.in.ring(line, bytes);
+    if (from == nullptr) [[unlikely]] return false;
+    mp::copy(to, from, bytes);
+    return true;
+}
+
+/// Likewise, in the cell of this name. False also where this side does not know it yet.
+inline bool copy_from_cell(Peer& peer, std::uint64_t name, std::uint64_t bytes,
+                           std::byte* to) noexcept {
+    gcs::Cells::Cell* const cell = peer.pools.cells.find(name, bytes, gcs::Cells::State::away);
+    if (cell == nullptr || bytes > peer.credit.eager_bytes()) [[unlikely]] return false;
+    mp::copy(to, cell->data, bytes);
+    peer.pools.cells.arrived(*cell);
+    return true;
+}
+
+/// The data of a message without an immediate word that is not in its line.
+[[gnu::noinline]] inline bool copy_placed(Peer& peer, const gcs::Line& line, std::uint32_t place,
+                                          std::uint64_t bytes, std::byte* to) noexcept {
+    if (place == kInRing) return copy_from_ring(peer, line, bytes, to);
+    return place == kInPool && copy_from_cell(peer, flag::load_relaxed(line.word[1]), bytes, to);
+}
+
+/// A receive that is waited for takes what is there: a whole message, while nothing else waits or
+/// is due. No order, no callback.
 [[gnu::always_inline]] inline bool take_awaited(Engine& engine, const Engine::Arrival& first,
                                                 const Pattern& pattern, void* data,
                                                 std::uint64_t bytes, Outcome* outcome) noexcept {
     const std::uint64_t match = flag::load_relaxed(first.line.word[0]);
     const std::uint64_t length = flag::load_part_acquire<std::uint16_t>(first.line.control, 1);
-    if (!pattern.fits(first.peer.id, plain_space(kind_of(first.line), 0), match) ||
-        length > bytes || length > kInlineBytes + 8 || !engine.posted.empty() ||
-        !engine.arrived.empty() || engine.is_more_due()) {
+    const std::uint32_t kind = kind_of(first.line), place = kind >> 8 & (kInRing | kInPool);
+    if (!pattern.fits(first.peer.id, plain_space(kind, place), match) || length > bytes ||
+        !engine.posted.empty() || !engine.arrived.empty() || engine.is_more_due()) {
         return false;
     }
-    copy_short(static_cast<std::byte*>(data),
-               reinterpret_cast<const std::byte*>(first.line.word + 1), length);
+    auto* const to = static_cast<std::byte*>(data);
+    if (place == 0) [[likely]] {
+        if (length > kInlineBytes + 8) return false;
+        copy_short(to, reinterpret_cast<const std::byte*>(first.line.word + 1), length);
+    } else if (!copy_placed(first.peer, first.line, place, length, to)) {
+        return false;
+    }
     *outcome = {kSuccess, 0, first.peer.id, match, 0, length, length};
     first.peer.row->bytes_received += length;
     if (first.peer.in.advance_disposing(length)) [[unlikely]] {
@@ -150,7 +196,8 @@ inline bool send_far(Engine& engine, nhi::PeerId id, std::uint32_t space, std::u
 template <std::uint32_t kFlags>
 [[gnu::always_inline]] inline bool take_message(Engine& engine, Peer& peer, const gcs::Line& line,
                                                 std::uint32_t kind) {
-    constexpr bool in_ring = (kFlags & kInRing) != 0, has_immediate = (kFlags & kImmediate) != 0;
+    constexpr bool in_ring = (kFlags & kInRing) != 0, in_pool = (kFlags & kInPool) != 0;
+    constexpr bool has_immediate = (kFlags & kImmediate) != 0;
     const std::uint64_t bytes = flag::load_part_acquire<std::uint16_t>(line.control, 1);
     // Filled in as it becomes known: so little need be kept.
     Outcome outcome;
@@ -165,12 +212,12 @@ template <std::uint32_t kFlags>
     outcome.source = peer.id;
     outcome.immediate = has_immediate ? flag::load_relaxed(line.word[1]) : 0;
     outcome.length = outcome.received = bytes;
-    const std::byte* from = reinterpret_cast<const std::byte*>(line.word + 1 + has_immediate);
-    if (in_ring) {
-        if (bytes > peer.credit.eager_bytes()) [[unlikely]] return false;
-        from = peer.in.ring(line, bytes);
-        if (from == nullptr) [[unlikely]] return false;
-        copy(order.data, from, bytes);
+    const auto* const from = reinterpret_cast<const std::byte*>(line.word + 1 + has_immediate);
+    if (in_pool) {
+        const std::uint64_t name = flag::load_relaxed(line.word[1 + has_immediate]);
+        if (!copy_from_cell(peer, name, bytes, order.data)) [[unlikely]] return false;
+    } else if (in_ring) {
+        if (!copy_from_ring(peer, line, bytes, order.data)) [[unlikely]] return false;
     } else if (is_word_or_two(bytes)) [[likely]] {  // shorter than any limit
         copy_word_or_two(order.data, from, bytes);
     } else {

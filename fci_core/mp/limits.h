@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "fci_core/gcs/layout.h"
@@ -26,7 +27,8 @@ struct Limits {
     std::uint64_t far_eager_bytes = 0;   // likewise, where it is more than that and the ring allows
     std::uint64_t offer_bytes = 0;       // receives below are never offered
     std::uint64_t unexpected_bytes = 0;  // held for one peer
-    std::uint64_t lend_after = 64 * 1024;  // bytes each way, a cell to a peer (gcs/cells.h)
+    // So many bytes each way, and a peer is lent a cell (gcs/cells.h): a small one, a large one.
+    std::array<std::uint64_t, 2> lend_after{1024, 64 * 1024};
     static constexpr std::uint64_t kNever = ~std::uint64_t{0};
     CopyPath::Policy copy = CopyPath::Policy::measure;
     bool fast_path = true;  // tests compare with what happens without (fast_path.h)

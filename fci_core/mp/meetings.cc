@@ -97,7 +97,10 @@ void Meetings::attach(nhi::PeerId id) {
     peer->data.is_there = link.direct;
     if (engine_.pool.serves(peer->pools.out) && id != nhi::kSelf) {
         peer->pools.lend_after = engine_.limits.lend_after;
-        peer->pools.cell_bytes = std::min(engine_.limits.layout.cell_bytes(), layout->cell_bytes());
+        for (const auto size : {gcs::CellSize::small, gcs::CellSize::large}) {
+            peer->pools.cells.open(size, std::min(engine_.limits.layout.cell_bytes(size),
+                                                  layout->cell_bytes(size)));
+        }
     }
     engine_.peers.activate(*peer, link.same_host);
     engine_.counters.peers_attached += id != nhi::kSelf;
@@ -153,9 +156,10 @@ void Meetings::fail(Peer& peer, bool died) {
     receives_.lose(peer);
     if (peer.data.is_there) engine_.network.data()->give_back(peer.id);
     engine_.pool.take_back(peer.pools.out);
-    if (peer.pools.cells.has_lent()) engine_.pool.take_back_cell(peer.pools.cells.lent_offset());
+    peer.pools.cells.each_lent([this](gcs::CellSize size, std::uint64_t offset) {
+        engine_.lender.take_back(size, offset);
+    });
     peer.pools.cells.forget();
-    peer.pools.cell_bytes = 0;
     engine_.peers.deactivate(peer);
     if (died) engine_.untold = peer.id;
     engine_.orders.for_each([&](Order& order) {

@@ -45,7 +45,6 @@ struct Push;
 struct Peer {
     static constexpr unsigned kSentNotes = 64;
     static constexpr unsigned kOffersMost = 16;
-    static constexpr std::uint64_t kCellLeast = 4096;  // below, a line of the ring is as near
 
     gcs::LineReader in;
     gcs::LineWriter out;
@@ -112,19 +111,20 @@ struct Peer {
         credit.give(out.disposed());
         return credit.has(charge);
     }
-    /// A message of so many bytes goes through a cell, or is a reason to lend the peer one.
-    [[nodiscard]] bool may_use_cell(std::uint64_t bytes) const noexcept {
-        return bytes >= kCellLeast && bytes <= pools.cell_bytes &&
-               (pools.cells.has_one() ||
-                (!pools.cells.has_lent() && row->bytes_sent >= pools.lend_after &&
-                 row->bytes_received >= pools.lend_after));
+    /// A message of so many bytes, for which no cell is here, is a reason to lend the peer one.
+    [[nodiscard]] bool is_worth_a_cell(std::uint64_t bytes) const noexcept {
+        const auto size = static_cast<unsigned>(gcs::Cells::size_for(bytes));
+        return pools.cells.may_lend(bytes) && row->bytes_sent >= pools.lend_after[size] &&
+               row->bytes_received >= pools.lend_after[size];
     }
     /// The one in which it says that a message of so many bytes is; nullptr: none can be there.
     [[nodiscard]] gcs::Cells::Cell* find_cell(nhi::NetworkInterface& network, std::uint64_t name,
                                               std::uint64_t bytes,
                                               gcs::Cells::State state) noexcept {
-        if (bytes > pools.cell_bytes) return nullptr;
-        return pools.cells.find(network, id, in.layout(), name, state);
+        gcs::Cells::Cell* const known = pools.cells.find(name, bytes, state);
+        if (known != nullptr) return known;
+        pools.cells.meet(network, id, in.layout(), name);
+        return pools.cells.find(name, bytes, state);
     }
     /// Nothing that was to be written to it waits here.
     [[nodiscard]] bool is_written() const noexcept {

@@ -1,6 +1,7 @@
 // Pools: those of two processes, as one of them uses them with the other.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "fci_core/gcs/cells.h"
@@ -13,8 +14,8 @@ struct Pools {
     gcs::PiecesOut out;            // of the own pool, at the peer
     gcs::PiecesIn in;              // of the peer's pool
     gcs::Cells cells;              // of both
-    std::uint64_t cell_bytes = 0;  // of the smaller; 0: there are none
-    std::uint64_t lend_after = 0;  // so many bytes went, and came: the peer answers
+    // By the size of a cell: so many bytes went, and came, so the peer answers.
+    std::array<std::uint64_t, 2> lend_after{};
     ColdLanding landing;           // of what comes from the peer's
 };
 

@@ -198,11 +198,12 @@ Status Sends::put_in_cell(Peer& peer, const SendArguments& send, Control control
                           gcs::Cells::Cell& cell) {
     std::copy(send.header.begin(), send.header.end(), cell.data);
     gather(cell.data + send.header.size(), send.data);
-    peer.out.prepare().word[word] = peer.pools.cells.name(cell);
+    peer.out.prepare().word[word] = cell.name;
     control.flags |= kInPool;
     const Status status = peer.out.put(engine_.network, control.word());
     if (status == Status::ok) {
         gcs::Cells::gone(cell);
+        peer.in.expect(cell.data, control.bytes);
         engine_.counters.cell_bytes += control.bytes;
     } else {
         gcs::Cells::keep(cell);

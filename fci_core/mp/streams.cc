@@ -108,7 +108,7 @@ std::uint64_t Streams::piece_in_cell(Peer& peer, const Order& order) {
     copy_wide(order.cell->data + order.moved, order.data + order.moved, bytes);
     gcs::Line& line = peer.out.prepare();
     line.word[0] = order.peer_handle;
-    line.word[1] = peer.pools.cells.name(*order.cell);
+    line.word[1] = order.cell->name;
     const Control control{Kind::piece, kInPool, static_cast<std::uint16_t>(bytes)};
     if (peer.out.put(engine_.network, control.word()) != Status::ok) return 0;
     engine_.counters.cell_bytes += bytes;

@@ -109,7 +109,7 @@ bool MessagePassing::take_one(Peer& peer) {
     const gcs::Line& next = peer.in.next();
     const std::uint32_t kind = kind_of(next);
     bool taken = false;
-    switch (kind >> 8 & (kInRing | kImmediate)) {
+    switch (kind >> 8 & (kInRing | kInPool | kImmediate)) {
         case 0:
             break;
         case kImmediate:
@@ -118,8 +118,17 @@ bool MessagePassing::take_one(Peer& peer) {
         case kInRing:
             taken = fast::take_message<kInRing>(engine_, peer, next, kind);
             break;
-        default:
+        case kInRing | kImmediate:
             taken = fast::take_message<kInRing | kImmediate>(engine_, peer, next, kind);
+            break;
+        case kInPool:
+            taken = fast::take_message<kInPool>(engine_, peer, next, kind);
+            break;
+        case kInPool | kImmediate:
+            taken = fast::take_message<kInPool | kImmediate>(engine_, peer, next, kind);
+            break;
+        default:
+            break;
     }
     if (!taken) return take_request(peer);
     engine_.return_credit_if_due(peer);

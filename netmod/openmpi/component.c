@@ -118,7 +118,7 @@ static int open_context(bool threads)
         fci_icl_share(pml_fci.context);
     fci_icl_limits(pml_fci.context, &limits);
     pml_fci.inject_below = limits.inject_bytes != 0 ? limits.inject_bytes + 1 : 0;
-    pml_fci.inline_bytes = limits.inline_bytes;
+    pml_fci.take_bytes = limits.take_bytes;
     return OMPI_SUCCESS;
 }
 

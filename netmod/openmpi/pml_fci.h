@@ -41,7 +41,7 @@
 typedef struct {
     fci_icl_context *context;       /* NULL before init, after finalize, and in a child of fork() */
     size_t inject_below;            /* fci_icl_send_short() takes less; 0: nothing */
-    size_t inline_bytes;            /* what fci_icl_take() takes */
+    size_t take_bytes;              /* what fci_icl_take() takes */
     pthread_mutex_t lock;
     opal_free_list_t requests;
     struct pml_fci_request *called; /* complete, and somebody is to be called; the oldest first */

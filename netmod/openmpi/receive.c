@@ -230,7 +230,7 @@ int pml_fci_recv(void *buffer, size_t count, ompi_datatype_t *datatype, int rank
         return receive_and_wait(buffer, count, datatype, rank, tag, comm, status);
     const uint64_t match = pml_fci_receive_match(own, tag);
     const uint64_t ignore = pml_fci_ignore(tag);
-    if (where.iov_len > pml_fci.inline_bytes ||
+    if (where.iov_len > pml_fci.take_bytes ||
         fci_icl_take(pml_fci.context, source, match, ignore, where.iov_base, where.iov_len,
                      &received) != FCI_ICL_DONE)
         return receive_here(&where, source, match, ignore, rank, comm, status);

@@ -149,10 +149,10 @@ void Simulation::choose_limits() {
     limits_.unexpected_bytes = one_of(prng_, kUnexpected);
     limits_.copy = one_of(prng_, kPolicies);
     limits_.layout.pool_bytes = one_of(prng_, kPoolPieces) * gcs::Layout::kPieceBytes;
-    limits_.lend_after = prng_.chance(60) ? 0 : 16384;
+    limits_.lend_after.fill(prng_.chance(60) ? 0 : 16384);
     if (network_ != Network::shared) return;
     limits_.layout.pool_bytes = (prng_.chance(50) ? 256 : 512) * gcs::Layout::kPieceBytes;
-    limits_.lend_after = 0;
+    limits_.lend_after = {};
     if (prng_.chance(50)) limits_.copy = Policy::ring;
     long_percent_ += 30;
 }

@@ -32,8 +32,8 @@ TEST(limits_for, lend_after__no_cells_among_ranks_that_take_turns) {
     const auto lend_after = [](std::uint32_t local_ranks) {
         return limits_for({}, mp::kEnhancedMixed, local_ranks, {4, {}}).lend_after;
     };
-    EXPECT_LT(lend_after(4), 1u << 20);
-    EXPECT_EQ(lend_after(5), mp::Limits::kNever);
+    for (const std::uint64_t bytes : lend_after(4)) EXPECT_LT(bytes, 1u << 20);
+    for (const std::uint64_t bytes : lend_after(5)) EXPECT_EQ(bytes, mp::Limits::kNever);
 }
 
 }  // namespace

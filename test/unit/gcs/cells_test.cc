@@ -7,19 +7,21 @@
 #include <vector>
 
 #include "drivers/sim/ideal/world.h"
+#include "fci_core/gcs/cell_lender.h"
 #include "fci_core/gcs/piece_pool.h"
 
 namespace fci::gcs {
 namespace {
 
 using State = Cells::State;
+constexpr std::uint64_t kLong = 8192, kSmall = Layout::kSmallCellBytes;
 
 struct Listener final : ddi::PeerListener {
     void peer_attached(nhi::PeerId) override {}
     void peer_lost(nhi::PeerId, Status, const std::string&) override {}
 };
 
-/// Two processes with pools of 32 pieces, so cells of two.
+/// Two processes with pools of 32 pieces, so large cells of two.
 struct Two {
     Two() {
         ddi::Settings settings;
@@ -38,24 +40,36 @@ struct Two {
         }
         for (int i : {0, 1}) {
             pools[i].open(devices[i]->network(), layout, devices[i]->communication_memory());
+            for (const CellSize size : {CellSize::small, CellSize::large}) {
+                cells[i].open(size, layout.cell_bytes(size));
+            }
         }
     }
-    void lend(int from) {
-        const PiecePool::Piece piece =
-            pools[from].lend(devices[from]->network(), layout.cell_bytes());
+    PiecePool::Piece lend_memory(int from, CellSize size = CellSize::large) {
+        return lenders[from].lend(devices[from]->network(), pools[from], size);
+    }
+    void lend(int from, CellSize size = CellSize::large) {
+        const PiecePool::Piece piece = lend_memory(from, size);
         ASSERT_NE(piece.data, nullptr);
-        cells[from].lend(piece.data, piece.offset);
+        cells[from].lend(size, piece.data, piece.offset);
     }
-    Cells::Cell* find(int at, std::uint64_t name, State state = State::away) {
-        return cells[at].find(devices[at]->network(), other[at], layout, name, state);
+    Cells::Cell* find(int at, std::uint64_t name, State state = State::away,
+                      std::uint64_t bytes = kLong) {
+        cells[at].meet(devices[at]->network(), other[at], layout, name);
+        return cells[at].find(name, bytes, state);
     }
-    /// A message of one byte; its name.
-    std::uint64_t pass(int from, std::byte value) {
-        Cells::Cell& cell = cells[from].take();
+    [[nodiscard]] bool has_one(int at, std::uint64_t bytes = kLong) {
+        Cells::Cell* const cell = cells[at].take(bytes);
+        if (cell != nullptr) Cells::keep(*cell);
+        return cell != nullptr;
+    }
+    /// A message of one byte, sent as one of so many; its name.
+    std::uint64_t pass(int from, std::byte value, std::uint64_t bytes = kLong) {
+        Cells::Cell& cell = *cells[from].take(bytes);
         *cell.data = value;
-        const std::uint64_t name = cells[from].name(cell);
+        const std::uint64_t name = cell.name;
         Cells::gone(cell);
-        Cells::Cell* const there = find(1 - from, name);
+        Cells::Cell* const there = find(1 - from, name, State::away, bytes);
         EXPECT_NE(there, nullptr);
         if (there == nullptr) return name;
         EXPECT_EQ(*there->data, value);
@@ -69,20 +83,21 @@ struct Two {
     std::unique_ptr<ddi::Device> devices[2];
     nhi::PeerId other[2]{};
     PiecePool pools[2];
+    CellLender lenders[2]{CellLender(layout), CellLender(layout)};
     Cells cells[2];
 };
 
 TEST(cells, take__who_received_writes_next) {
     Two two;
-    EXPECT_FALSE(two.cells[0].has_one());
+    EXPECT_FALSE(two.has_one(0));
     two.lend(0);
-    EXPECT_TRUE(two.cells[0].has_one());
-    EXPECT_FALSE(two.cells[1].has_one());
+    EXPECT_TRUE(two.has_one(0));
+    EXPECT_FALSE(two.has_one(1));
     for (int round = 0; round < 4; ++round) {
         EXPECT_EQ((two.pass(0, std::byte{1}) & Cells::kOfReader), 0u);
-        EXPECT_FALSE(two.cells[0].has_one());
+        EXPECT_FALSE(two.has_one(0));
         EXPECT_NE((two.pass(1, std::byte{2}) & Cells::kOfReader), 0u);
-        EXPECT_FALSE(two.cells[1].has_one());
+        EXPECT_FALSE(two.has_one(1));
     }
 }
 
@@ -91,9 +106,9 @@ TEST(cells, take__two_messages_cross) {
     two.lend(0);
     two.lend(1);
     for (int round = 0; round < 4; ++round) {
-        Cells::Cell& a = two.cells[0].take();
-        Cells::Cell& b = two.cells[1].take();
-        const std::uint64_t names[] = {two.cells[0].name(a), two.cells[1].name(b)};
+        Cells::Cell& a = *two.cells[0].take(kLong);
+        Cells::Cell& b = *two.cells[1].take(kLong);
+        const std::uint64_t names[] = {a.name, b.name};
         Cells::gone(a);
         Cells::gone(b);
         Cells::Cell* const at_1 = two.find(1, names[0]);
@@ -111,14 +126,14 @@ TEST(cells, take__what_was_read_last_first) {
     const std::uint64_t first = two.pass(0, std::byte{1});
     EXPECT_EQ(two.pass(1, std::byte{2}), first ^ Cells::kOfReader) << "not its own";
     EXPECT_EQ(two.pass(1, std::byte{3}) & Cells::kOfReader, 0u) << "which is left";
-    EXPECT_FALSE(two.cells[1].has_one());
+    EXPECT_FALSE(two.has_one(1));
 }
 
 TEST(cells, keep__nothing_was_said) {
     Two two;
     two.lend(0);
-    Cells::keep(two.cells[0].take());
-    EXPECT_TRUE(two.cells[0].has_one());
+    Cells::keep(*two.cells[0].take(kLong));
+    EXPECT_TRUE(two.has_one(0));
 }
 
 TEST(cells, find__no_token_is_believed_that_is_here) {
@@ -150,28 +165,71 @@ TEST(cells, find__only_where_a_cell_can_be) {
     EXPECT_EQ(two.find(1, name + kPiece), nullptr) << "the first one decides";
 }
 
-TEST(cells, lend__half_of_the_pool_stays) {
+TEST(cells, find__no_more_than_it_holds) {
     Two two;
-    std::vector<std::uint64_t> offsets;
-    for (;;) {
-        const PiecePool::Piece piece =
-            two.pools[0].lend(two.devices[0]->network(), two.layout.cell_bytes());
-        if (piece.data == nullptr) break;
-        offsets.push_back(piece.offset);
-    }
-    ASSERT_EQ(offsets.size(), 8u);
-    EXPECT_EQ(offsets.back(), 16 * Layout::kPieceBytes);
-    two.pools[0].take_back_cell(offsets[3]);
-    EXPECT_EQ(two.pools[0].lend(two.devices[0]->network(), two.layout.cell_bytes()).offset,
-              offsets[3]);
-    EXPECT_EQ(two.pools[0].lend(two.devices[0]->network(), two.layout.cell_bytes()).data, nullptr);
+    const std::uint64_t large = two.layout.cell_bytes(CellSize::large);
+    EXPECT_EQ(two.find(1, Cells::kIsCell, State::away, large + 1), nullptr);
+    EXPECT_NE(two.find(1, Cells::kIsCell, State::away, large), nullptr);
+    const std::uint64_t name = Cells::kIsCell | Cells::kIsSmall;
+    EXPECT_EQ(two.find(1, name, State::away, kSmall + 1), nullptr);
+    EXPECT_NE(two.find(1, name, State::away, kSmall), nullptr);
 }
 
-TEST(cells, lend__what_pieces_have_is_theirs) {
+TEST(cells, find__small_ones_lie_side_by_side) {
+    constexpr std::uint64_t kName = Cells::kIsCell | Cells::kIsSmall;
+    const std::uint64_t end = Two().layout.pool_bytes;
+    for (const std::uint64_t offset : {std::uint64_t{64}, kSmall / 2, end, end + kSmall}) {
+        Two two;
+        EXPECT_EQ(two.find(1, kName | offset, State::away, 1), nullptr) << offset;
+    }
+    for (const std::uint64_t offset : {kSmall, 3 * kSmall, end - kSmall}) {
+        Two two;
+        EXPECT_NE(two.find(1, kName | offset, State::away, 1), nullptr) << offset;
+    }
+}
+
+TEST(cells, take__each_size_has_its_own) {
     Two two;
-    ASSERT_NE(two.pools[0].next(two.devices[0]->network(), 1).data, nullptr);
-    EXPECT_EQ(two.pools[0].lend(two.devices[0]->network(), two.layout.cell_bytes()).data, nullptr)
-        << "the first 64 pieces come at once";
+    two.lend(0, CellSize::small);
+    EXPECT_FALSE(two.has_one(0));
+    EXPECT_TRUE(two.has_one(0, kSmall));
+    EXPECT_TRUE(two.has_one(0, 49));
+    EXPECT_FALSE(two.has_one(0, kSmall + 1));
+    two.lend(1);
+    EXPECT_TRUE(two.has_one(1));
+    EXPECT_FALSE(two.has_one(1, kSmall));
+    EXPECT_NE(two.pass(0, std::byte{1}, kSmall) & Cells::kIsSmall, 0u);
+    EXPECT_TRUE(two.has_one(1, kSmall));
+    EXPECT_EQ(two.pass(1, std::byte{2}) & Cells::kIsSmall, 0u);
+}
+
+TEST(cells, may_lend__once_and_where_there_are_any) {
+    Two two;
+    EXPECT_TRUE(two.cells[0].may_lend(kSmall));
+    two.lend(0, CellSize::small);
+    EXPECT_FALSE(two.cells[0].may_lend(kSmall));
+    EXPECT_TRUE(two.cells[0].may_lend(kSmall + 1));
+    const std::uint64_t most = two.layout.cell_bytes(CellSize::large);
+    EXPECT_TRUE(two.cells[0].may_lend(most));
+    EXPECT_FALSE(two.cells[0].may_lend(most + 1));
+    two.pass(0, std::byte{1}, kSmall);
+    EXPECT_FALSE(two.cells[0].may_lend(kSmall)) << "it is away";
+    two.cells[0].forget();
+    EXPECT_FALSE(two.cells[0].may_lend(kSmall)) << "there is nobody";
+}
+
+TEST(cells, each_lent__size_and_offset) {
+    Two two;
+    std::vector<std::pair<CellSize, std::uint64_t>> lent;
+    const auto note = [&](CellSize size, std::uint64_t offset) { lent.push_back({size, offset}); };
+    two.cells[0].each_lent(note);
+    EXPECT_TRUE(lent.empty());
+    two.lend(0, CellSize::large);
+    two.lend(0, CellSize::small);
+    two.cells[0].each_lent(note);
+    ASSERT_EQ(lent.size(), 2u);
+    EXPECT_EQ(lent[0], std::pair(CellSize::small, 29 * Layout::kPieceBytes));
+    EXPECT_EQ(lent[1], std::pair(CellSize::large, 30 * Layout::kPieceBytes));
 }
 
 }  // namespace

@@ -15,12 +15,13 @@ using gcs::Cells;
 
 constexpr std::uint64_t kCell = 256 * 1024;  // of a pool of 4 MiB
 constexpr std::size_t kShort = 4096, kLong = 60'000;
+constexpr std::size_t kLine = 48;  // bytes that need no other place
 
 Limits cell_limits() {
     Limits limits = small_limits();
     limits.layout.pool_bytes = 16 * kCell;
     limits.copy = CopyPath::Policy::ring;
-    limits.lend_after = 0;
+    limits.lend_after = {};
     return limits;
 }
 
@@ -51,30 +52,35 @@ INSTANTIATE_TEST_SUITE_P(protocols, cells, ::testing::ValuesIn(kProtocols), prot
 
 TEST_P(cells, messages__to_and_fro_all_go_there) {
     Traffic t(*GetParam());
-    for (const std::size_t bytes : {kShort, kLong, std::size_t{kCell}}) {
+    for (const std::size_t bytes : {kLine + 1, kShort, kShort + 1, kLong, std::size_t{kCell}}) {
         for (int round = 0; round < 5; ++round) {
             EXPECT_EQ(t.pass(0, bytes), bytes);
             EXPECT_EQ(t.pass(1, bytes), bytes);
         }
     }
-    EXPECT_EQ(t.counters(0).cells_lent, 1u);
+    EXPECT_EQ(t.counters(0).cells_lent, 2u) << "a small and a large one";
     EXPECT_EQ(t.counters(1).cells_lent, 0u) << "it always had one";
 }
 
 TEST_P(cells, messages__too_short_or_too_long_do_not) {
     Traffic t(*GetParam());
-    EXPECT_EQ(t.pass(0, kShort - 1), 0u);
     EXPECT_EQ(t.pass(0, kCell + 1), 0u);
     EXPECT_EQ(t.pass(0, kCell), kCell);
+    if (!GetParam()->sends_data()) return;
+    EXPECT_EQ(t.pass(0, kLine), 0u);
+    EXPECT_EQ(t.pass(0, kLine + 1), kLine + 1);
 }
 
 TEST_P(cells, messages__one_way_go_on_without) {
     Traffic t(*GetParam());
     EXPECT_EQ(t.pass(0, kLong), kLong);
     EXPECT_EQ(t.pass(0, kLong), 0u) << "nothing came back";
-    EXPECT_EQ(t.pass(0, kShort), 0u);
-    EXPECT_EQ(t.pass(1, kShort), kShort);
+    EXPECT_EQ(t.pass(0, kShort), kShort);
+    EXPECT_EQ(t.pass(0, kShort), 0u) << "nor here";
+    EXPECT_EQ(t.pass(1, kLong), kLong);
     EXPECT_EQ(t.pass(0, kLong), kLong);
+    EXPECT_EQ(t.pass(1, kShort), kShort);
+    EXPECT_EQ(t.pass(0, kShort), kShort);
 }
 
 TEST_P(cells, messages__nobody_asked_for) {
@@ -113,13 +119,26 @@ TEST_P(cells, messages__that_cross) {
 
 TEST_P(cells, lend__only_where_messages_went_both_ways) {
     Limits limits = cell_limits();
-    limits.lend_after = 50'000;
+    limits.lend_after.fill(50'000);
     Traffic t(*GetParam(), limits);
     EXPECT_EQ(t.pass(0, kLong), 0u);
     EXPECT_EQ(t.pass(0, kLong), 0u);
     EXPECT_EQ(t.pass(1, 49'000), 0u);
     EXPECT_EQ(t.pass(1, kLong), kLong);
     EXPECT_EQ(t.counters(1).cells_lent, 1u);
+    EXPECT_EQ(t.pass(0, kLong), kLong);
+}
+
+TEST_P(cells, lend__each_size_after_its_own_traffic) {
+    Limits limits = cell_limits();
+    limits.lend_after = {1000, 61'500};
+    Traffic t(*GetParam(), limits);
+    EXPECT_EQ(t.pass(0, 999), 0u);
+    t.pass(1, 1000);  // a lender that announces it counts it at once
+    EXPECT_EQ(t.pass(0, kLong), 0u);
+    EXPECT_EQ(t.pass(0, kShort), kShort);
+    EXPECT_EQ(t.pass(1, kLong), 0u);
+    EXPECT_EQ(t.pass(1, kLong), kLong);
     EXPECT_EQ(t.pass(0, kLong), kLong);
 }
 
@@ -170,7 +189,10 @@ TEST_P(cells, dead_peer__what_was_lent_comes_back) {
     Engine& engine = t.ends[0]->engine();
     EXPECT_EQ(engine.counters.peers_lost, 1u);
     unsigned lent = 0;
-    while (lent < 20 && engine.pool.lend(engine.network, kCell).data != nullptr) ++lent;
+    while (lent < 20 &&
+           engine.lender.lend(engine.network, engine.pool, gcs::CellSize::large).data != nullptr) {
+        ++lent;
+    }
     EXPECT_EQ(lent, 8u) << "half of the pool";
 }
 
@@ -220,13 +242,14 @@ TEST(cells_hostile, piece) {
     expect(true, "in two cells", [](Forger& f) {
         const iovec from{f.data.data(), 4096}, to{f.to.data(), 20'000};
         EXPECT_EQ(f.mp.send({f.there, 0, 0, 9, 0, {&from, 1}}, {}, nullptr), kDone);
+        constexpr std::uint64_t kOwn = Cells::kIsCell | Cells::kIsSmall;
         const std::uint64_t its = f.hear().word[1] | Cells::kOfReader;
-        EXPECT_NE(its & Cells::kIsCell, 0u);
-        const std::uint32_t receive = f.asked(20'000);
+        EXPECT_EQ(its & kOwn, kOwn);
+        const std::uint32_t receive = f.asked(4000);
         f.mp.receive({kAnySource, 0, 8, 0}, {&to, 1}, f.recorder.on(3), nullptr, nullptr);
-        f.say(Kind::announce, AnnounceRecord{8, 0, 20'000, 0, 4, 0, 0});
+        f.say(Kind::announce, AnnounceRecord{8, 0, 4000, 0, 4, 0, 0});
         const std::uint32_t other = unpack<ClearToSendRecord>(f.hear()).receive;
-        f.say(Kind::piece, PieceRecord{receive, Cells::kIsCell}, kInPool, 10);
+        f.say(Kind::piece, PieceRecord{receive, kOwn}, kInPool, 10);
         f.say(Kind::piece, PieceRecord{other, its}, kInPool, 10);
         EXPECT_FALSE(f.gave_up()) << "each message is in a cell of its own";
         f.say(Kind::piece, PieceRecord{receive, its}, kInPool, 10);
@@ -247,6 +270,17 @@ TEST(cells_hostile, send) {
     expect(true, "another than before", [](Forger& f) {
         say_send(f, Cells::kIsCell, 4096);
         say_send(f, Cells::kIsCell | 4 * kPiece, 4096);
+    });
+    constexpr std::uint64_t kSmall = Cells::kIsCell | Cells::kIsSmall;
+    expect(false, "in a small cell", send(kSmall | 3 * 4096, 4096));
+    expect(false, "in the last small one", send(kSmall | (64 * kPiece - 4096), 49));
+    expect(true, "longer than a small one", send(kSmall, 4097));
+    expect(true, "small, beyond the pool", send(kSmall | 64 * kPiece, 49));
+    expect(true, "small, between two", send(kSmall | 2048, 49));
+    expect(true, "small, which nobody lent", send(kSmall | Cells::kOfReader, 49));
+    expect(true, "small, which it has not got back", [](Forger& f) {
+        say_send(f, kSmall, 49);
+        say_send(f, kSmall, 49);
     });
 }
 

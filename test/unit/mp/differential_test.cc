@@ -70,6 +70,8 @@ struct Execution {
         Limits limits = small_limits();
         limits.copy = CopyPath::Policy::ring;
         limits.fast_path = is_fast;
+        limits.layout.pool_bytes = 64 * gcs::Layout::kPieceBytes;
+        limits.lend_after = {500, 5000};
         return limits;
     }
     void send(int number) {

@@ -28,7 +28,7 @@ struct Forger {
     static Limits limits(std::uint64_t pieces = 4) {
         Limits limits = small_limits();
         limits.layout.pool_bytes = pieces * gcs::Layout::kPieceBytes;
-        limits.lend_after = 0;
+        limits.lend_after = {};
         return limits;
     }
     explicit Forger(const Protocol& protocol = kEnhancedMixed,

@@ -50,7 +50,7 @@ Limits wide_limits(std::uint64_t pieces = 64) {
     Limits limits = Forger::limits(pieces);
     limits.layout.slots = 256;
     limits.layout.ring_bytes = 512 * 1024;
-    limits.lend_after = Limits::kNever;
+    limits.lend_after.fill(Limits::kNever);
     return limits;
 }
 
@@ -154,7 +154,7 @@ std::uint64_t past_cache(std::size_t bytes, unsigned messages, bool same, bool i
     Limits limits = small_limits();
     limits.layout.pool_bytes = 64 * kPiece;
     limits.copy = CopyPath::Policy::ring;
-    limits.lend_after = Limits::kNever;
+    limits.lend_after.fill(Limits::kNever);
     Pair p(kEnhancedMixed, {.mapped = true}, limits);
     p.attach();
     auto data = pattern(bytes);

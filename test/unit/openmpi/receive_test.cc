@@ -133,8 +133,9 @@ TEST_F(Receive, into_nothing__takes_a_message_of_nothing_only) {
 /// Around the length up to which a receive looks before it is posted.
 TEST_F(Receive, buffers_around_the_edge_of_a_line__are_filled_and_no_more) {
     meet();
-    const std::size_t edge = near_limits().inline_bytes;
-    for (const std::size_t room : {edge - 1, edge, edge + 1, edge + 2}) {
+    const auto limits = near_limits();
+    const std::size_t line = limits.inline_bytes, edge = limits.take_bytes;
+    for (const std::size_t room : {line, line + 9, edge - 1, edge, edge + 1, edge + 2}) {
         for (const std::size_t bytes : {room - 1, room, room + 1}) {
             for (const bool before : {true, false}) {
                 std::string buffer(room + 1, '?');
