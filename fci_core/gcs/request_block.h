@@ -45,7 +45,7 @@ public:
         peer_ = peer;
         layout_ = layout;
         slots_until_ = layout.slots;
-        ring_there_ = layout.ring_first_bytes();
+        ring_there_ = lap_ = layout.ring_first_bytes();
         ring_until_ = layout.ring_bytes;
         credit_ = reinterpret_cast<const Credit*>(own_block.data());
         if (link.block == nullptr) return;
@@ -160,39 +160,52 @@ private:
         return true;
     }
     [[nodiscard]] RingPlace next_place(std::uint64_t bytes) const noexcept {
-        return ring_place(ring_, bytes, layout_.ring_bytes, ring_there_);
+        return ring_place(ring_, bytes, layout_.ring_bytes, lap_);
     }
     [[nodiscard]] bool has_capacity(std::uint64_t bytes) const noexcept {
-        return next_place(bytes).end <= ring_until_ && bytes <= ring_there_;
+        return next_place(bytes).end <= ring_until_ && bytes <= lap_;
     }
-    /// Once in each lap. The ring grows when the peer has not yet taken what is at its begin, or
-    /// after some laps: new memory is slow, so most pairs never have much of it; but in the long
-    /// run a large ring is the faster one, as what is written again has left the peer's caches.
+    /// Once in each lap at least. A short lap stays in the first cache of both sides, so a lap
+    /// becomes longer only where the peer has not yet taken what lies at its begin.
     [[gnu::noinline]] bool look_for_capacity(nhi::NetworkInterface& network,
                                              std::uint64_t bytes) noexcept {
-        if (lap_end(next_place(bytes)) != lap_end({ring_, ring_}) && ++laps_ == kLapsAlike) {
-            (void)grow_ring(network);
-        }
+        // Where the peer returns credit by messages of its own, these shall be few.
+        if (begins_lap(bytes) && !reachable()) (void)lengthen_lap(network);
         do {
             ring_until_ = std::min(flag::load_acquire(credit_->ring) + layout_.ring_bytes,
                                    lap_end(next_place(bytes)));
-            if (has_capacity(bytes)) return true;
-        } while (grow_ring(network));
+            if (has_capacity(bytes)) {
+                if (begins_lap(bytes)) shorten_lap(bytes);
+                return true;
+            }
+        } while (lengthen_lap(network));
         return false;
     }
     [[nodiscard]] std::uint64_t lap_end(const RingPlace& place) const noexcept {
         return (place.begin | (layout_.ring_bytes - 1)) + 1;
     }
-    /// By doubling.
-    bool grow_ring(nhi::NetworkInterface& network) noexcept {
-        laps_ = 0;
-        if (ring_there_ == layout_.ring_bytes ||
-            network.provide(peer_, layout_.ring(ring_there_), ring_there_) != Status::ok) {
-            return false;
+    [[nodiscard]] bool begins_lap(std::uint64_t bytes) const noexcept {
+        return lap_end(next_place(bytes)) != lap_end({ring_, ring_});
+    }
+    /// By doubling. False: it has all of the ring, or there is no memory.
+    bool lengthen_lap(nhi::NetworkInterface& network) noexcept {
+        if (lap_ == ring_there_) {
+            if (ring_there_ == layout_.ring_bytes ||
+                network.provide(peer_, layout_.ring(ring_there_), ring_there_) != Status::ok) {
+                return false;
+            }
+            ring_there_ *= 2;
         }
-        ring_there_ *= 2;
-        FCI_ASSERT(std::has_single_bit(ring_there_) && ring_there_ <= layout_.ring_bytes);
+        lap_ *= 2;
+        lagged_ = true;
+        FCI_ASSERT(std::has_single_bit(lap_) && lap_ <= ring_there_);
         return true;
+    }
+    /// The next lap is half as long where the peer kept up in this one, and messages are far
+    /// shorter than either.
+    void shorten_lap(std::uint64_t bytes) noexcept {
+        if (!lagged_ && lap_ > layout_.ring_first_bytes() && bytes <= lap_ / 8) lap_ /= 2;
+        lagged_ = false;
     }
     [[nodiscard]] bool wants_event() const noexcept {
         return (flag::load_relaxed(*wanted_events_) & (1u << kWakeEvent)) != 0;
@@ -220,7 +233,6 @@ private:
     }
 
     static constexpr std::uint64_t kAwake = 0;
-    static constexpr unsigned kLapsAlike = 4;
 
     Line* next_ = &staging_;  // where the next request is prepared
     std::uint64_t slots_ = 0, slots_until_ = 0;  // sent, may be sent
@@ -231,7 +243,8 @@ private:
     const Credit* credit_ = nullptr;
     std::uint64_t ring_ = 0, ring_until_ = 0;    // written, may be written
     std::uint64_t ring_there_ = 0;               // bytes of the ring for which there is memory
-    unsigned laps_ = 0;                          // through so many
+    std::uint64_t lap_ = 0;                      // of them, that are gone round in
+    bool lagged_ = false;                        // the peer, in this lap
     std::byte* ring_at_ = nullptr;
     nhi::PeerId peer_ = nhi::kNoPeer;
     Line staging_{};
@@ -254,6 +267,8 @@ public:
         half_ = {std::clamp<std::uint64_t>(lines, 1, layout.slots / 2),
                  std::min(layout.ring_bytes, in_use) / 2, unexpected_bytes / 2};
         due_ = half_;
+        // The writer's first laps are short: it should not find that this side lags (look_for_capacity).
+        if (takes_stores) due_.ring = std::min(half_.ring, layout.ring_first_bytes() / 2);
         FCI_ASSERT(half_.slots != 0 && half_.ring != 0);
         slots_at_ = reinterpret_cast<const Line*>(
             own_block.data() + static_cast<std::uint64_t>(Layout::slot(0)));

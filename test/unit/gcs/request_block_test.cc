@@ -253,9 +253,12 @@ struct LargeRing {
     Wire there{far}, back{near};
     gcs::LineWriter out;
     gcs::LineReader in;
-    LargeRing() {
-        out.attach(1, kLayout, near, {});
-        in.attach(1, kLayout, far, kUnexpected, true);
+    static constexpr std::uint64_t kNoEvents = 0;
+    explicit LargeRing(bool stores = false) {
+        nhi::Link link;
+        if (stores) link = {.block = far.data(), .block_bytes = far.size(), .wanted_events = &kNoEvents};
+        out.attach(1, kLayout, near, link);
+        in.attach(1, kLayout, far, kUnexpected, stores);
     }
     bool put(std::uint64_t bytes, std::uint8_t content) {
         const std::vector<std::byte> data(bytes, std::byte{content});
@@ -269,11 +272,13 @@ struct LargeRing {
         ASSERT_NE(data, nullptr);
         EXPECT_EQ(data[0], std::byte{content});
         EXPECT_EQ(data[bytes - 1], std::byte{content});
-        EXPECT_LE(data + bytes - ring_begin(), static_cast<std::ptrdiff_t>(memory()));
+        last_end = static_cast<std::uint64_t>(data + bytes - ring_begin());
+        EXPECT_LE(last_end, memory());
         if (in.credit_due()) {
             ASSERT_EQ(in.return_credit(back), Status::ok);
         }
     }
+    std::uint64_t last_end = 0;  // in the ring, of what was taken last
     [[nodiscard]] const std::byte* ring_begin() const {
         return far.data() + static_cast<std::uint64_t>(kLayout.ring(0));
     }
@@ -291,7 +296,50 @@ struct LargeRing {
 
 }  // namespace
 
-TEST(line_writer, ring__grows_with_what_went_through_where_messages_are_taken_as_they_come) {
+TEST(line_writer, ring__of_stores_stays_short_where_messages_are_taken_as_they_come) {
+    for (const std::uint64_t bytes : {49u, 1000u, 1024u, 4096u, 8192u, 9000u}) {
+        LargeRing ring(true);
+        for (unsigned i = 0; i < 20'000; ++i) {
+            ASSERT_TRUE(ring.put(bytes, static_cast<std::uint8_t>(i))) << i;
+            ring.take(bytes, static_cast<std::uint8_t>(i));
+        }
+        EXPECT_EQ(ring.memory(), std::max<std::uint64_t>(4096, std::bit_ceil(bytes))) << bytes;
+    }
+}
+
+/// As many messages on the way as fill a longer lap; then they are taken as they come again.
+TEST(line_writer, ring__is_gone_round_in_as_far_as_the_peer_lags) {
+    for (const bool stores : {true, false}) {
+        for (const std::uint64_t bytes : {64u, 512u, 1024u, 4096u}) {
+            LargeRing ring(stores);
+            unsigned put = 0, taken = 0;
+            const auto take = [&] { ring.take(bytes, static_cast<std::uint8_t>(taken++)); };
+            const auto fill = [&](unsigned ahead) {
+                for (; put < taken + ahead; ++put) {
+                    ASSERT_TRUE(ring.put(bytes, static_cast<std::uint8_t>(put))) << put;
+                }
+            };
+            const auto ahead = static_cast<unsigned>(std::min<std::uint64_t>(32'768 / bytes, 100));
+            fill(ahead);
+            while (taken < put) take();
+            EXPECT_GE(ring.memory(), ahead * bytes);
+            for (unsigned i = 0; i < 10'000; ++i) {
+                fill(1);
+                take();
+            }
+            std::uint64_t longest = 0;
+            for (unsigned i = 0; i < 200; ++i) {
+                fill(1);
+                take();
+                longest = std::max(longest, ring.last_end);
+            }
+            const std::uint64_t short_lap = std::max<std::uint64_t>(4096, 4 * bytes);
+            EXPECT_EQ(longest <= short_lap, stores) << bytes;
+        }
+    }
+}
+
+TEST(line_writer, ring__of_transfers_grows_with_what_went_through) {
     for (const std::uint64_t bytes : {49u, 1000u, 1024u, 4096u, 8192u, 9000u}) {
         LargeRing ring;
         std::uint64_t sent = 0, before = std::max(ring.memory(), std::bit_ceil(bytes));
@@ -299,8 +347,8 @@ TEST(line_writer, ring__grows_with_what_went_through_where_messages_are_taken_as
             ASSERT_TRUE(ring.put(bytes, static_cast<std::uint8_t>(i))) << i;
             ring.take(bytes, static_cast<std::uint8_t>(i));
             sent += bytes;
-            // Four laps alike, of which a message may leave half out, and 64 bytes for one of 49.
-            ASSERT_LE(ring.memory(), std::max(before, sent)) << bytes;
+            // A lap for each length, of which a message may leave half out.
+            ASSERT_LE(ring.memory(), std::max(before, 4 * sent)) << bytes;
         }
         EXPECT_EQ(ring.memory(), LargeRing::kLayout.ring_bytes) << bytes;
         EXPECT_EQ(ring.there.provided.size(), 6u);  // and no more
