@@ -247,7 +247,9 @@ test_gcs_SOURCES = \
 	test/unit/gcs/cells_test.cc \
 	test/unit/gcs/line_stores_test.cc \
 	test/unit/gcs/piece_pool_test.cc \
-	test/unit/gcs/request_block_test.cc
+	test/unit/gcs/request_block_test.cc \
+	test/unit/gcs/ring_test.cc \
+	test/unit/gcs/wire.h
 test_gcs_LDADD = libfci_sim.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_mp
@@ -285,6 +287,7 @@ test_mp_SOURCES = \
 	test/unit/mp/records_test.cc \
 	test/unit/mp/refused_copies_test.cc \
 	test/unit/mp/rendezvous_test.cc \
+	test/unit/mp/self_copies_test.cc \
 	test/unit/mp/sends_test.cc \
 	test/unit/mp/shortage.h \
 	test/unit/mp/sizes_test.cc \

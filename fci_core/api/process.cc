@@ -54,10 +54,6 @@ void Process::operator delete(void* process) noexcept {
                       std::align_val_t{ReportPage::size()});
 }
 
-bool Process::may_look_on(const mp::Peer& peer) noexcept {
-    return peer.out.reachable() && !messages_.engine().is_more_due();
-}
-
 std::unique_ptr<Process> Process::make(std::unique_ptr<ddi::Device> device, const char* driver,
                                        const mp::Protocol& protocol, const mp::Limits& limits,
                                        const progress::WaitPolicy& policy, progress::Host& host) {

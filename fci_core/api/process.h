@@ -79,7 +79,10 @@ public:
     [[gnu::always_inline]] bool take_awaited(const mp::Pattern& pattern, void* data,
                                              std::uint64_t bytes, mp::Outcome* outcome) noexcept {
         const mp::Engine::Arrival first = messages_.engine().arrival();
-        if (!first.is_here && !comes_in_a_moment(first, pattern)) return false;
+        if (!first.is_here && (oversubscribed_ || pattern.source != first.peer.id ||
+                               !mp::fast::comes_in_a_moment(messages_.engine(), first))) {
+            return false;
+        }
         // The turn must do more than this path knows; progress() does it.
         if ((alert_ & kLookUp) != 0 || wake_ != Wake::off) [[unlikely]] return false;
         if (!mp::fast::take_awaited(messages_.engine(), first, pattern, data, bytes, outcome)) {
@@ -155,23 +158,6 @@ private:
     Process(std::unique_ptr<ddi::Device> device, const char* driver, const mp::Protocol& protocol,
             const mp::Limits& limits, const progress::WaitPolicy& policy, progress::Host& host);
     static void* operator new(std::size_t bytes);
-
-    static constexpr unsigned kMoment = 4096;  // looks: some microseconds
-    static constexpr unsigned kLooksAlone = 256;  // less than one, in which nothing else is looked at
-
-    /// Where each rank has a core, and the message is from the peer that sent last.
-    [[gnu::always_inline]] bool comes_in_a_moment(const mp::Engine::Arrival& first,
-                                                  const mp::Pattern& pattern) noexcept {
-        if (pattern.source != first.peer.id || oversubscribed_) return false;
-        for (unsigned looks = kMoment; looks != 0; --looks) {
-            if (first.peer.in.is_next(first.line)) return true;
-            first.peer.in.look_ahead();
-            if (looks % kLooksAlone == 1 && !may_look_on(first.peer)) return false;
-        }
-        return false;
-    }
-    /// Stores come without a turn, and nothing else is due.
-    [[nodiscard]] bool may_look_on(const mp::Peer& peer) noexcept;
 
     int take_alerted(mp::Peer& peer, const gcs::Line& line) noexcept;
     int take_due() noexcept;

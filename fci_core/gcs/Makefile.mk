@@ -4,5 +4,7 @@ noinst_HEADERS += \
 	%D%/cells.h \
 	%D%/layout.h \
 	%D%/line.h \
+	%D%/line_reader.h \
+	%D%/line_writer.h \
 	%D%/piece_pool.h \
 	%D%/request_block.h

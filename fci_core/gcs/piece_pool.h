@@ -133,7 +133,7 @@ public:
     /// Takes so many from its end, for another use (cell_lender.h): *offset is where they lie. Half
     /// of it stays. False: there are not so many.
     [[nodiscard]] bool cut(std::uint64_t count, std::uint64_t* offset) noexcept {
-        const std::uint64_t stays = std::max(there_, holders_.size() / 2);
+        const std::uint64_t stays = std::max(there_, (holders_.size() + 1) / 2);
         if (pieces_ < stays + count) return false;
         pieces_ -= count;
         span_ = std::min(span_, pieces_);

@@ -42,6 +42,8 @@ libfci_mp_la_SOURCES = \
 	%D%/records.h \
 	%D%/rendezvous.cc \
 	%D%/rendezvous.h \
+	%D%/self_copies.cc \
+	%D%/self_copies.h \
 	%D%/sends.cc \
 	%D%/sends.h \
 	%D%/shared_copies.cc \

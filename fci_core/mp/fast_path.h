@@ -40,11 +40,11 @@ namespace fci::mp::fast {
 }
 
 /// A message in a cell or in the ring, and a line that says where. What fits into a line was tried
-/// there.
+/// there; what the process sends to itself is copied once (self_copies.h).
 inline bool send_eager(Engine& engine, nhi::PeerId id, std::uint32_t space, std::uint32_t flags,
                        std::uint64_t match, std::uint64_t immediate, const void* data,
                        std::uint64_t bytes) noexcept {
-    if (id >= engine.peers.size()) return false;
+    if (id >= engine.peers.size() || id == nhi::kSelf) return false;
     Peer& to = engine.peers[id];
     const std::uint32_t before = (flags & kSendImmediate) * 8;
     if (!to.fast_path || before + bytes <= kInlineBytes + 8 || bytes > to.credit.eager_bytes() ||
@@ -154,6 +154,22 @@ inline bool copy_from_cell(Peer& peer, std::uint64_t name, std::uint64_t bytes,
     mp::copy(to, cell->data, bytes);
     peer.pools.cells.arrived(*cell);
     return true;
+}
+
+/// Looks for some microseconds at where the next message of the peer that sent last will be. False:
+/// it has not come, or something else is due.
+[[gnu::always_inline]] inline bool comes_in_a_moment(Engine& engine,
+                                                     const Engine::Arrival& first) noexcept {
+    constexpr unsigned kLooks = 4096, kLooksAlone = 256;
+    for (unsigned looks = kLooks; looks != 0; --looks) {
+        if (first.peer.in.is_next(first.line)) return true;
+        first.peer.in.look_ahead();
+        // Where a peer is reached by transfers nothing comes without a turn.
+        if (looks % kLooksAlone == 1 && (!first.peer.out.reachable() || engine.is_more_due())) {
+            return false;
+        }
+    }
+    return false;
 }
 
 /// The data of a message without an immediate word that is not in its line.

@@ -22,11 +22,12 @@ MessagePassing::MessagePassing(ddi::Device& device, const Protocol& protocol, co
     : engine_(device, protocol, limits, counters_),
       streams_(engine_),
       copies_(engine_, streams_),
-      rendezvous_(engine_, streams_, copies_),
+      own_copies_(engine_),
+      rendezvous_(engine_, streams_, copies_, own_copies_),
       asks_(engine_),
       offers_(engine_, rendezvous_, asks_),
       active_(engine_, rendezvous_),
-      sends_(engine_, rendezvous_),
+      sends_(engine_, rendezvous_, own_copies_),
       receives_(engine_, rendezvous_, asks_, offers_, active_),
       meetings_(engine_, copies_, receives_) {}
 

@@ -82,6 +82,7 @@ private:
     Engine engine_;
     Streams streams_;
     SharedCopies copies_;
+    SelfCopies own_copies_;
     Rendezvous rendezvous_;
     Asks asks_;
     Offers offers_;

@@ -52,6 +52,7 @@ void Rendezvous::begin_receive(Order& order, Peer& peer, std::uint32_t send,
         engine_.outbox.tell(peer, Kind::taken, send);
         return end_transfer(engine_, order);
     }
+    if (peer.id == nhi::kSelf && own_.receive(order, peer, send)) return;
     choose_path(order, peer, order.wanted);
     begin_transfer(engine_, order, peer);
     if (order.path != Path::pull) ask_for_data(engine_, order, peer);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "fci_core/mp/engine.h"
+#include "fci_core/mp/self_copies.h"
 #include "fci_core/mp/shared_copies.h"
 #include "fci_core/mp/streams.h"
 
@@ -17,8 +18,8 @@ namespace fci::mp {
 
 class Rendezvous {
 public:
-    Rendezvous(Engine& engine, Streams& streams, SharedCopies& copies)
-        : engine_(engine), streams_(streams), copies_(copies) {}
+    Rendezvous(Engine& engine, Streams& streams, SharedCopies& copies, SelfCopies& own)
+        : engine_(engine), streams_(streams), copies_(copies), own_(own) {}
 
     /// order.path and what goes with it, for `bytes` from `peer`. Where no claim word is free, the
     /// receiver copies alone.
@@ -62,6 +63,7 @@ private:
     Engine& engine_;
     Streams& streams_;
     SharedCopies& copies_;
+    SelfCopies& own_;
 };
 
 }  // namespace fci::mp

@@ -41,9 +41,10 @@ std::span<const std::byte> header_of(const Order& order) noexcept {
 
 }  // namespace
 
-Sends::Sends(Engine& engine, Rendezvous& rendezvous)
+Sends::Sends(Engine& engine, Rendezvous& rendezvous, SelfCopies& own)
     : engine_(engine),
       rendezvous_(rendezvous),
+      own_(own),
       scratch_(engine.limits.eager_most() + kHeaderMost) {}
 
 int Sends::send(Peer& to, const SendArguments& send, const Completion& completion,
@@ -51,6 +52,7 @@ int Sends::send(Peer& to, const SendArguments& send, const Completion& completio
     FCI_ASSERT(!to.lost);
     std::uint64_t bytes = 0;
     for (const iovec& range : send.data) bytes += range.iov_len;
+    if (to.id == nhi::kSelf && own_.send(to, send, bytes)) return kDone;
 
     const bool at_once = to.attached && to.control.empty() && to.pending.empty();
     const bool plain = (send.flags & kSendSynchronous) == 0;

@@ -9,6 +9,7 @@
 #include "fci_core/mp/engine.h"
 #include "fci_core/mp/offers.h"
 #include "fci_core/mp/rendezvous.h"
+#include "fci_core/mp/self_copies.h"
 
 namespace fci::mp {
 
@@ -30,7 +31,7 @@ inline SendArguments active_message(nhi::PeerId peer, std::uint32_t id, std::uin
 
 class Sends {
 public:
-    Sends(Engine& engine, Rendezvous& rendezvous);
+    Sends(Engine& engine, Rendezvous& rendezvous, SelfCopies& own);
 
     /// To a peer that is not lost. kDone, kAccepted with *handle, or an error.
     int send(Peer& to, const SendArguments& send, const Completion& completion,
@@ -65,6 +66,7 @@ private:
 
     Engine& engine_;
     Rendezvous& rendezvous_;
+    SelfCopies& own_;
     Refused refused_;                 // the caller comes again with this one when there is room
     std::vector<std::byte> scratch_;  // short messages of several ranges are gathered here
 };

@@ -10,9 +10,9 @@
 namespace fci::gcs {
 namespace {
 
-/// A process with a pool of 32 pieces.
+/// A process with a pool, of 32 pieces.
 struct One {
-    One() {
+    explicit One(std::uint64_t pieces = 32) : layout{8, 4096, pieces * Layout::kPieceBytes} {
         ddi::Settings settings;
         settings.block_bytes = layout.block_bytes();
         settings.communication_bytes = layout.pool_bytes;
@@ -31,7 +31,7 @@ struct One {
         }
     }
 
-    Layout layout{8, 4096, 32 * Layout::kPieceBytes};
+    Layout layout;
     sim::World world{{.mapped = true}};
     std::unique_ptr<ddi::Device> device;
     PiecePool pool;
@@ -56,6 +56,12 @@ TEST(cell_lender, lend__small_ones_share_pieces) {
     EXPECT_EQ(offsets[4], 30 * Layout::kPieceBytes);
     EXPECT_EQ(std::set(offsets.begin(), offsets.end()).size(), offsets.size());
     EXPECT_EQ(one.lend(CellSize::large).data, nullptr);
+}
+
+TEST(cell_lender, lend__a_pool_of_one_piece_stays) {
+    One one(1);
+    EXPECT_EQ(one.lend(CellSize::small).data, nullptr);
+    EXPECT_NE(one.pool.next(one.device->network(), 1).data, nullptr);
 }
 
 TEST(cell_lender, take_back__is_lent_again) {

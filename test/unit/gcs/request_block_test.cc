@@ -6,65 +6,16 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <utility>
 #include <vector>
 
+#include "test/unit/gcs/wire.h"
+
 using namespace fci;
+using namespace fci::gcs::test;
 using gcs::Layout;
 using gcs::Line;
 
 namespace {
-
-constexpr std::uint64_t kUnexpected = 1000;
-
-/// Two blocks, applied at once; may refuse.
-class Wire final : public nhi::NetworkInterface {
-public:
-    explicit Wire(std::vector<std::byte>& far) : far_(far) {}
-    bool refuse = false;
-    unsigned transfers = 0, parts = 0;
-    std::uint32_t events = 0;
-
-    Status initiate_transfer(const nhi::Transfer& transfer) noexcept override {
-        if (refuse) return Status::again;
-        ++transfers;
-        events |= transfer.events();
-        for (unsigned i = 0; i < transfer.parts(); ++i, ++parts) {
-            const nhi::Transfer::Part& part = transfer.part(i);
-            EXPECT_LE(part.address + part.bytes, far_.size());
-            std::memcpy(far_.data() + part.address, part.from, part.bytes);
-        }
-        return Status::ok;
-    }
-    Status open_window(nhi::WindowNumber, nhi::LcsAddress, std::span<std::byte>) noexcept override {
-        return Status::unsupported;
-    }
-    Status close_window(nhi::WindowNumber) noexcept override { return Status::unsupported; }
-    Status configure_event(nhi::EventId, nhi::EventSignal) noexcept override {
-        return Status::unsupported;
-    }
-    Status mask_event_interrupt(nhi::EventId, bool) noexcept override {
-        return Status::unsupported;
-    }
-    nhi::Link link(nhi::PeerId) noexcept override { return {}; }
-    unsigned poll(Nanoseconds) noexcept override { return 0; }
-    std::uint32_t event_count(nhi::EventId) const noexcept override { return 0; }
-    std::byte* map(nhi::PeerId, nhi::LcsAddress, std::size_t) noexcept override { return nullptr; }
-    Status copy(nhi::PeerId, Direction, std::uint64_t, void*, std::size_t) noexcept override {
-        return Status::unsupported;
-    }
-
-    Status provide(nhi::PeerId, nhi::LcsAddress address, std::size_t bytes) noexcept override {
-        if (full) return Status::exhausted;
-        provided.emplace_back(static_cast<std::uint64_t>(address), bytes);
-        return Status::ok;
-    }
-    bool full = false;
-    std::vector<std::pair<std::uint64_t, std::size_t>> provided;
-
-private:
-    std::vector<std::byte>& far_;
-};
 
 struct Pair {
     static constexpr Layout kLayout{8, 4096};
@@ -240,158 +191,6 @@ TEST(line_writer, ring__is_never_overrun) {
     EXPECT_FALSE(p.out.ring_free(p.to_receiver, 1000));
     ASSERT_EQ(p.in.return_credit(p.to_sender), Status::ok);
     EXPECT_TRUE(p.out.ring_free(p.to_receiver, 1000));
-}
-
-namespace {
-
-// A ring of 256 KiB, and whoever takes out of it what the other puts in.
-struct LargeRing {
-    static constexpr Layout kLayout{256, 256 * 1024};
-    static_assert(kLayout.block_first_bytes() < kLayout.block_bytes());
-    std::vector<std::byte> near = std::vector<std::byte>(kLayout.block_bytes());
-    std::vector<std::byte> far = std::vector<std::byte>(kLayout.block_bytes());
-    Wire there{far}, back{near};
-    gcs::LineWriter out;
-    gcs::LineReader in;
-    static constexpr std::uint64_t kNoEvents = 0;
-    explicit LargeRing(bool stores = false) {
-        nhi::Link link;
-        if (stores) link = {.block = far.data(), .block_bytes = far.size(), .wanted_events = &kNoEvents};
-        out.attach(1, kLayout, near, link);
-        in.attach(1, kLayout, far, kUnexpected, stores);
-    }
-    bool put(std::uint64_t bytes, std::uint8_t content) {
-        const std::vector<std::byte> data(bytes, std::byte{content});
-        const gcs::LineWriter::Part part{data.data(), bytes};
-        return out.slot_free() && out.ring_free(there, bytes) &&
-               out.put(there, 7, {&part, 1}, bytes) == Status::ok;
-    }
-    void take(std::uint64_t bytes, std::uint8_t content) {
-        ASSERT_TRUE(in.ready());
-        const std::byte* const data = in.ring(in.take(), bytes);
-        ASSERT_NE(data, nullptr);
-        EXPECT_EQ(data[0], std::byte{content});
-        EXPECT_EQ(data[bytes - 1], std::byte{content});
-        last_end = static_cast<std::uint64_t>(data + bytes - ring_begin());
-        EXPECT_LE(last_end, memory());
-        if (in.credit_due()) {
-            ASSERT_EQ(in.return_credit(back), Status::ok);
-        }
-    }
-    std::uint64_t last_end = 0;  // in the ring, of what was taken last
-    [[nodiscard]] const std::byte* ring_begin() const {
-        return far.data() + static_cast<std::uint64_t>(kLayout.ring(0));
-    }
-    /// Of the ring, that was asked for: without a gap, each time as much again.
-    [[nodiscard]] std::uint64_t memory() const {
-        std::uint64_t bytes = kLayout.ring_first_bytes();
-        for (const auto& [address, more] : there.provided) {
-            EXPECT_EQ(address, static_cast<std::uint64_t>(kLayout.ring(bytes)));
-            EXPECT_EQ(more, bytes);
-            bytes += more;
-        }
-        return bytes;
-    }
-};
-
-}  // namespace
-
-TEST(line_writer, ring__of_stores_stays_short_where_messages_are_taken_as_they_come) {
-    for (const std::uint64_t bytes : {49u, 1000u, 1024u, 4096u, 8192u, 9000u}) {
-        LargeRing ring(true);
-        for (unsigned i = 0; i < 20'000; ++i) {
-            ASSERT_TRUE(ring.put(bytes, static_cast<std::uint8_t>(i))) << i;
-            ring.take(bytes, static_cast<std::uint8_t>(i));
-        }
-        EXPECT_EQ(ring.memory(), std::max<std::uint64_t>(4096, std::bit_ceil(bytes))) << bytes;
-    }
-}
-
-/// As many messages on the way as fill a longer lap; then they are taken as they come again.
-TEST(line_writer, ring__is_gone_round_in_as_far_as_the_peer_lags) {
-    for (const bool stores : {true, false}) {
-        for (const std::uint64_t bytes : {64u, 512u, 1024u, 4096u}) {
-            LargeRing ring(stores);
-            unsigned put = 0, taken = 0;
-            const auto take = [&] { ring.take(bytes, static_cast<std::uint8_t>(taken++)); };
-            const auto fill = [&](unsigned ahead) {
-                for (; put < taken + ahead; ++put) {
-                    ASSERT_TRUE(ring.put(bytes, static_cast<std::uint8_t>(put))) << put;
-                }
-            };
-            const auto ahead = static_cast<unsigned>(std::min<std::uint64_t>(32'768 / bytes, 100));
-            fill(ahead);
-            while (taken < put) take();
-            EXPECT_GE(ring.memory(), ahead * bytes);
-            for (unsigned i = 0; i < 10'000; ++i) {
-                fill(1);
-                take();
-            }
-            std::uint64_t longest = 0;
-            for (unsigned i = 0; i < 200; ++i) {
-                fill(1);
-                take();
-                longest = std::max(longest, ring.last_end);
-            }
-            const std::uint64_t short_lap = std::max<std::uint64_t>(4096, 4 * bytes);
-            EXPECT_EQ(longest <= short_lap, stores) << bytes;
-        }
-    }
-}
-
-TEST(line_writer, ring__of_transfers_grows_with_what_went_through) {
-    for (const std::uint64_t bytes : {49u, 1000u, 1024u, 4096u, 8192u, 9000u}) {
-        LargeRing ring;
-        std::uint64_t sent = 0, before = std::max(ring.memory(), std::bit_ceil(bytes));
-        for (unsigned i = 0; i < 20'000; ++i) {  // many laps
-            ASSERT_TRUE(ring.put(bytes, static_cast<std::uint8_t>(i))) << i;
-            ring.take(bytes, static_cast<std::uint8_t>(i));
-            sent += bytes;
-            // A lap for each length, of which a message may leave half out.
-            ASSERT_LE(ring.memory(), std::max(before, 4 * sent)) << bytes;
-        }
-        EXPECT_EQ(ring.memory(), LargeRing::kLayout.ring_bytes) << bytes;
-        EXPECT_EQ(ring.there.provided.size(), 6u);  // and no more
-    }
-}
-
-TEST(line_writer, ring__grows_by_doubling_as_far_as_it_is_needed) {
-    LargeRing ring;
-    unsigned put = 0, taken = 0;
-    for (const unsigned ahead : {30u, 50u, 5u}) {
-        for (unsigned refused = 0; put < taken + ahead;) {
-            ring.there.full = put == 16 && refused == 0;
-            if (ring.put(4096, static_cast<std::uint8_t>(put))) {
-                ++put;
-                continue;
-            }
-            // No memory, or the place that a smaller ring left out is still on the way.
-            ASSERT_LT(++refused, 30u) << put;
-            if (!ring.there.full) ring.take(4096, static_cast<std::uint8_t>(taken++));
-        }
-        EXPECT_EQ(ring.memory(), ahead == 30 ? 128 * 1024u : 256 * 1024u);
-        for (unsigned i = 0; i < 500; ++i) {
-            ring.take(4096, static_cast<std::uint8_t>(taken++));
-            ASSERT_TRUE(ring.put(4096, static_cast<std::uint8_t>(put))) << put;
-            ++put;
-        }
-    }
-    EXPECT_EQ(ring.there.provided.size(), 6u);  // 4, 8, ... 128 KiB more
-}
-
-TEST(line_reader, ring__takes_no_place_that_cannot_be) {
-    LargeRing ring;
-    ASSERT_TRUE(ring.put(100, 1));
-    Line line = ring.in.take();
-    for (const std::uint64_t begin :
-         {LargeRing::kLayout.ring_bytes - 64, LargeRing::kLayout.ring_bytes + 64,
-          ~std::uint64_t{63}, std::uint64_t{1} << 63}) {
-        line.word[gcs::kRingWord] = begin;
-        EXPECT_EQ(ring.in.ring(line, 100), nullptr) << begin;
-    }
-    line.word[gcs::kRingWord] = 1;  // nothing begins within a line
-    EXPECT_EQ(ring.in.ring(line, LargeRing::kLayout.ring_bytes + 1), nullptr);
-    EXPECT_EQ(ring.in.ring(line, 100), ring.ring_begin());
 }
 
 TEST(line_reader, sequence__of_an_old_lap_is_not_taken) {

@@ -59,21 +59,6 @@ TEST_P(pool, long_messages__through_the_ring_where_the_network_cannot_map) {
     EXPECT_EQ(exchange(*GetParam(), {.mapped = true}, pool_limits(0)), 0u);
 }
 
-TEST_P(pool, long_messages__of_a_process_to_itself) {
-    Pair p(*GetParam(), {.mapped = true}, pool_limits(16));
-    auto data = pattern(kLong);
-    std::vector<std::byte> to(kLong);
-    const iovec range{to.data(), to.size()};
-    EXPECT_EQ(p.ends[0]->receive({nhi::kSelf, 0, 7, 0}, {&range, 1}, p.recorder.on(1), nullptr,
-                                 nullptr),
-              kAccepted);
-    EXPECT_EQ(p.send_to(0, nhi::kSelf, 0, 7, data, 2), kAccepted);
-    p.settle();
-    EXPECT_EQ(p.recorder.error(1), kSuccess);
-    EXPECT_EQ(to, data);
-    EXPECT_EQ(p.ends[0]->engine().counters.pool_bytes, 2 * kLong);
-}
-
 /// Three processes: the first one sends, the second one does not move.
 struct Three : Pair {
     explicit Three(const Limits& limits, const Protocol& protocol)

@@ -1,0 +1,65 @@
+// Wire: a network between two blocks of one process's memory.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "fci_core/nhi/network_interface.h"
+
+namespace fci::gcs::test {
+
+inline constexpr std::uint64_t kUnexpected = 1000;
+
+/// Two blocks, applied at once; may refuse.
+class Wire final : public nhi::NetworkInterface {
+public:
+    explicit Wire(std::vector<std::byte>& far) : far_(far) {}
+    bool refuse = false;
+    unsigned transfers = 0, parts = 0;
+    std::uint32_t events = 0;
+
+    Status initiate_transfer(const nhi::Transfer& transfer) noexcept override {
+        if (refuse) return Status::again;
+        ++transfers;
+        events |= transfer.events();
+        for (unsigned i = 0; i < transfer.parts(); ++i, ++parts) {
+            const nhi::Transfer::Part& part = transfer.part(i);
+            EXPECT_LE(part.address + part.bytes, far_.size());
+            std::memcpy(far_.data() + part.address, part.from, part.bytes);
+        }
+        return Status::ok;
+    }
+    Status open_window(nhi::WindowNumber, nhi::LcsAddress, std::span<std::byte>) noexcept override {
+        return Status::unsupported;
+    }
+    Status close_window(nhi::WindowNumber) noexcept override { return Status::unsupported; }
+    Status configure_event(nhi::EventId, nhi::EventSignal) noexcept override {
+        return Status::unsupported;
+    }
+    Status mask_event_interrupt(nhi::EventId, bool) noexcept override {
+        return Status::unsupported;
+    }
+    nhi::Link link(nhi::PeerId) noexcept override { return {}; }
+    unsigned poll(Nanoseconds) noexcept override { return 0; }
+    std::uint32_t event_count(nhi::EventId) const noexcept override { return 0; }
+    std::byte* map(nhi::PeerId, nhi::LcsAddress, std::size_t) noexcept override { return nullptr; }
+    Status copy(nhi::PeerId, Direction, std::uint64_t, void*, std::size_t) noexcept override {
+        return Status::unsupported;
+    }
+
+    Status provide(nhi::PeerId, nhi::LcsAddress address, std::size_t bytes) noexcept override {
+        if (full) return Status::exhausted;
+        provided.emplace_back(static_cast<std::uint64_t>(address), bytes);
+        return Status::ok;
+    }
+    bool full = false;
+    std::vector<std::pair<std::uint64_t, std::size_t>> provided;
+
+private:
+    std::vector<std::byte>& far_;
+};
+
+}  // namespace fci::gcs::test
