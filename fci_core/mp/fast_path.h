@@ -33,7 +33,7 @@ namespace fci::mp::fast {
                static_cast<const std::byte*>(data), bytes);
     to.credit.take(charge);
     to.row->bytes_sent += bytes;
-    to.note(slot.number, match, space, false);
+    if (to.takes_notes) [[unlikely]] to.note(slot.number, match, space, false);
     ++engine.counters.sent_inline;
     to.out.send(engine.network, slot, line_control(space, before, bytes));
     return true;
@@ -70,7 +70,7 @@ inline bool send_eager(Engine& engine, nhi::PeerId id, std::uint32_t space, std:
     if (before != 0) slot.line->word[1] = immediate;
     to.credit.take(kSlotCharge + bytes);
     to.row->bytes_sent += bytes;
-    to.note(slot.number, match, space, false);
+    if (to.takes_notes) [[unlikely]] to.note(slot.number, match, space, false);
     ++engine.counters.sent_eager;
     to.out.send(engine.network, slot, line_control(space, before, bytes) | place << 8);
     return true;
@@ -109,7 +109,7 @@ inline bool send_far(Engine& engine, nhi::PeerId id, std::uint32_t space, std::u
     if (status != Status::ok) return false;
     to.credit.take(charge);
     to.row->bytes_sent += bytes;
-    to.note(to.out.sent(), match, space, false);
+    if (to.takes_notes) [[unlikely]] to.note(to.out.sent(), match, space, false);
     ++(in_line ? engine.counters.sent_inline : engine.counters.sent_eager);
     return true;
 }

@@ -97,21 +97,15 @@ bool Offers::on_offer(Peer& peer, const gcs::Line& line) {
         return false;
     }
     if (record.epoch == peer.declined_epoch) return true;
-    const auto sent = static_cast<std::uint32_t>(peer.out.sent());
-    if (!peer.takes_notes) {
-        peer.takes_notes = true;
-        peer.noted_from = sent;
-    }
-    const std::uint32_t unseen = sent - record.seen;
-    if (unseen > std::min(Peer::kSentNotes, sent - peer.noted_from)) {
-        return decline(peer, record.epoch);
-    }
-    for (std::uint32_t number = record.seen; number++ != sent;) {
+    peer.takes_notes = true;
+    const std::uint64_t sent = peer.out.sent();
+    const std::uint32_t unseen = static_cast<std::uint32_t>(sent) - record.seen;
+    if (unseen > sent) return decline(peer, record.epoch);  // it has seen what is not there
+    // No two of one place are both noted, so this ends soon, whatever the peer says.
+    for (std::uint64_t number = sent - unseen; number++ != sent;) {
         SentNote& note = peer.notes[number % Peer::kSentNotes];
-        if (note.number != number || note.used ||
-            !pattern.fits(nhi::kSelf, note.space, note.match)) {
-            continue;
-        }
+        if (note.number != number) return decline(peer, record.epoch);
+        if (note.used || !pattern.fits(nhi::kSelf, note.space, note.match)) continue;
         note.used = true;
         rendezvous_.on_crossing(peer, note.send, record);
         return true;

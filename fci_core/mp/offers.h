@@ -8,10 +8,10 @@
 //    every message that the offer fits, the receiver's answer is "the oldest offer that fits".
 //  - The sender asks the offers, oldest first, for every send request it puts out, long or short.
 //  - Send requests that were under way when the offer was made are found by number: the offer says
-//    how many requests the receiver had taken, the sender keeps notes of the sends among the last
-//    kSentNotes, from the first offer on (all of them, where none goes by fast_path.h). One of them
-//    that fits has used up the offer.
-//  - Where the notes do not reach back, the sender declines, and refuses all offers until the
+//    how many requests the receiver had taken, the sender keeps a note of each of the last
+//    kSentNotes, but of those that went by fast_path.h only from the first offer on. The first
+//    message that fits has used up the offer.
+//  - Where a note is missing before that, the sender declines, and refuses all offers until the
 //    receiver, having heard of it, starts a new epoch in which those receives count as not offered.
 //  - A cancelled receive that was offered waits for the sender's word: withdraw, withdrawn.
 // An offer that the sender does not use costs nothing but the request: the message then comes as if

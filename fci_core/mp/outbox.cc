@@ -14,7 +14,7 @@ Outbox::~Outbox() {
 void Outbox::put(Peer& peer, const gcs::Line& line) noexcept {
     if (peer.lost) return;
     if (peer.control.empty() && peer.attached && peer.out.slot_free()) {
-        if (peer.out.put(network_, line) == Status::ok) return;
+        if (peer.out.put(network_, line) == Status::ok) return peer.note_other();
     }
     WaitingLine& waiting = take();
     waiting.line = line;
@@ -30,6 +30,7 @@ void Outbox::tell(Peer& peer, Kind kind, std::uint64_t handle, std::uint8_t flag
 bool Outbox::push(Peer& peer) noexcept {
     while (!peer.control.empty() && peer.out.slot_free()) {
         if (peer.out.put(network_, peer.control.front().line) != Status::ok) return false;
+        peer.note_other();
         give(*peer.control.pop_front());
     }
     return peer.control.empty();

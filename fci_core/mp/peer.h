@@ -24,14 +24,16 @@ struct Offer {
     OfferRecord record;
 };
 
-/// A send that went out before the peer's offers could be known. It may have used one of them up.
+/// A request that went out before the peer's offers could be known. A message may have used one of
+/// them up.
 struct SentNote {
     std::uint64_t match = 0;
-    std::uint32_t number = 0;  // of the request; 0: none
+    std::uint64_t number = 0;  // of the request; 0: none
     std::uint32_t send = 0;    // the order of one that was announced
     std::uint8_t space = 0;
-    bool used = true;  // matched with an offer, known to both sides
+    bool used = true;  // matched with an offer, known to both sides; or no message at all
 };
+static_assert(sizeof(SentNote) == 24);
 
 /// A peer that will be lost once all that it wrote is taken.
 struct Departure {
@@ -52,7 +54,7 @@ struct Peer {
     PeerRow* row = nullptr;  // what is shown of it
     nhi::PeerId id = nhi::kNoPeer;
     bool fast_path = false;      // see takes_fast_path()
-    bool takes_notes = false;    // the peer makes offers
+    bool takes_notes = false;    // the peer makes offers: the fast path notes what it sends
     bool attached = false;
     bool lost = false;
     bool present = false;        // attached and not lost
@@ -78,10 +80,9 @@ struct Peer {
     std::uint32_t copied_in = 0;       // the last push that did a piece of a kernel copy
     ClaimTable claims;
 
-    // One-sided: the peer's offers here, and the sends that they must be checked against.
+    // One-sided: the peer's offers here, and the requests that they must be checked against.
     std::vector<Offer> offers;
     std::array<SentNote, kSentNotes> notes{};
-    std::uint32_t noted_from = 0;      // requests before the first of which a note was taken
     int declined_epoch = -1;           // offers of it are refused
 
     // One-sided: own offers at the peer.
@@ -96,15 +97,15 @@ struct Peer {
 
     bool may_take_fast_path = false;  // as far as it depends on the protocol and the limits
 
-    /// Request `number` is a send. `used`: it was matched with an offer. `send`: the order of one
-    /// that was announced.
+    /// Request `number` is a message. `used`: it was matched with an offer. `send`: the order of
+    /// one that was announced.
     [[gnu::always_inline]] void note(std::uint64_t number, std::uint64_t match,
                                      std::uint32_t space, bool used,
                                      std::uint32_t send = 0) noexcept {
-        if (!takes_notes) [[likely]] return;
-        const auto low = static_cast<std::uint32_t>(number);
-        notes[low % kSentNotes] = {match, low, send, static_cast<std::uint8_t>(space), used};
+        notes[number % kSentNotes] = {match, number, send, static_cast<std::uint8_t>(space), used};
     }
+    /// The last request is no message: an offer that crosses it stands.
+    void note_other() noexcept { note(out.sent(), 0, 0, true); }
     /// It has room for the message even if nobody asks for it there.
     [[nodiscard]] bool has_unexpected_credit(std::uint64_t charge) noexcept {
         if (credit.has(charge)) [[likely]] return true;

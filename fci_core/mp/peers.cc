@@ -45,8 +45,6 @@ Peer* Peers::make(nhi::PeerId id) {
     made->path.set_policy(limits_.copy);
     made->may_take_fast_path = protocol_.sends_data() && limits_.fast_path;
     made->credit.open(limits_.unexpected_bytes);
-    // Where the fast path may send, which takes none, only from the first offer on.
-    made->takes_notes = protocol_.offers_receives() && !protocol_.sends_data();
     made->ask_due = !protocol_.announces;
     if (severed_) made->sever();
     return made;

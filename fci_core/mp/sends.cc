@@ -173,10 +173,8 @@ Status Sends::put(Peer& peer, const SendArguments& send, std::uint64_t bytes, co
     peer.credit.take(charge);
     peer.row->bytes_sent += bytes;
     ++(in_line ? engine_.counters.sent_inline : engine_.counters.sent_eager);
-    if (send.space != kActiveSpace) {
-        peer.note(peer.out.sent(), send.match, send.space,
-                  Offers::use(peer, send.space, send.match).has_value());
-    }
+    peer.note(peer.out.sent(), send.match, send.space,
+              Offers::use(peer, send.space, send.match).has_value());
     return status;
 }
 
@@ -357,9 +355,7 @@ Status Sends::announce(Peer& peer, Order& order) {
                                              goes_directly ? gcs::LineWriter::WaitsFor::data
                                                            : gcs::LineWriter::WaitsFor::nothing);
     if (status != Status::ok) return status;
-    if (!is_active) {
-        peer.note(peer.out.sent(), order.match, order.space, offer != nullptr, order.handle);
-    }
+    peer.note(peer.out.sent(), order.match, order.space, offer != nullptr, order.handle);
     if (ends_ask) peer.asked = false;
     if (order.state == OrderState::unasked) peer.unasked.remove(order);
     Orders::unlink(order);

@@ -48,6 +48,7 @@ void Streams::push(Peer& peer, Order& order) {
     for (unsigned n = 0; n < kPiecesPerTurn && order.moved < order.wanted; ++n) {
         const std::uint64_t bytes = peer.out.slot_free() ? next_piece(peer, order) : 0;
         if (bytes == 0) return;
+        peer.note_other();
         order.moved += bytes;
         engine_.counters.ring_bytes += bytes;
     }

@@ -52,11 +52,10 @@ TEST_F(Direct, receive__posted_before_and_after_its_message) {
     EXPECT_EQ(counters(0).sent_one_sided, 1u);
 }
 
-// The sender takes notes of what it sends from the first offer on.
 TEST_F(Direct, offer__that_crosses_its_announcement_is_all_that_is_said) {
     pair.attach();
-    for (const bool declined : {true, false, false}) {
-        SCOPED_TRACE(declined ? "the first one is declined" : "later");
+    for (int round = 0; round < 3; ++round) {
+        SCOPED_TRACE(round);
         std::ranges::fill(to, std::byte{0});
         const std::uint64_t said = out(1).sent();
         const std::uint64_t begun = counters(0).sent_one_sided;
@@ -66,11 +65,62 @@ TEST_F(Direct, offer__that_crosses_its_announcement_is_all_that_is_said) {
         ASSERT_TRUE(pair.recorder.has(1) && pair.recorder.has(2));
         EXPECT_EQ(pair.recorder.error(1), kSuccess);
         EXPECT_TRUE(is_here());
-        EXPECT_EQ(out(1).sent() - said, declined ? 2u : 1u);
-        EXPECT_EQ(counters(0).sent_one_sided - begun, declined ? 0u : 1u);
+        EXPECT_EQ(out(1).sent() - said, 1u);
+        EXPECT_EQ(counters(0).sent_one_sided - begun, 1u);
         pair.recorder.outcomes.clear();
     }
+    EXPECT_EQ(counters(1).receives_declined, 0u) << "not even that of the first";
+    EXPECT_EQ(counters(0).bad_requests + counters(1).bad_requests, 0u);
+}
+
+/// A message by the fast path, of which there is no note before the first offer is there.
+void send_without_note(Pair& pair, std::span<const std::byte> data) {
+    ASSERT_TRUE(fast::send_far(pair.ends[0]->engine(), pair.there[0], 0, 0, 9, 0, data.data(),
+                               data.size()));
+}
+
+TEST(direct, message__whose_offer_is_declined_is_asked_for) {
+    auto data = pattern(kBytes), tiny = pattern(8);
+    for (const bool crosses : {true, false}) {
+        SCOPED_TRACE(crosses ? "they cross" : "the decline is there before the message");
+        std::vector<std::byte> to(kBytes);
+        Pair pair(kEnhancedMixed, direct_options());
+        pair.attach();
+        send_without_note(pair, tiny);
+        if (crosses) pair.send(0, 0, 5, data, 2);
+        pair.receive(1, 5, to, 1);
+        if (!crosses) {
+            pair.settle();
+            pair.send(0, 0, 5, data, 2);
+        }
+        pair.settle();
+        EXPECT_EQ(pair.ends[1]->engine().counters.receives_declined, 1u);
+        EXPECT_EQ(pair.ends[0]->engine().counters.sent_one_sided, 0u);
+        ASSERT_TRUE(pair.recorder.has(1) && pair.recorder.has(2));
+        EXPECT_EQ(to, data);
+    }
+}
+
+// Of two offers that cross, the first has met its message, and the second is declined.
+TEST_F(Direct, message__that_has_begun_is_asked_for_in_vain) {
+    pair.attach();
+    auto tiny = pattern(8);
+    std::vector<std::byte> other(kBytes);
+    pair.send(0, 0, 5, data, 2);
+    send_without_note(pair, tiny);
+    pair.receive(1, 5, to, 1);
+    pair.receive(1, 6, other, 3);
+    const std::uint64_t said = out(1).sent();
+    pair.settle();
     EXPECT_EQ(counters(1).receives_declined, 1u);
+    EXPECT_EQ(counters(0).sent_one_sided, 1u);
+    EXPECT_GT(out(1).sent(), said) << "it asks";
+    EXPECT_EQ(counters(0).direct_bytes, kBytes) << "once";
+    ASSERT_TRUE(pair.recorder.has(1) && pair.recorder.has(2));
+    EXPECT_TRUE(is_here());
+    pair.send(0, 0, 6, data, 4);
+    pair.settle();
+    EXPECT_EQ(other, data);
     EXPECT_EQ(counters(0).bad_requests + counters(1).bad_requests, 0u);
 }
 
@@ -88,7 +138,8 @@ TEST_F(Direct, offer__that_crosses_its_announcement_may_be_too_small) {
         EXPECT_EQ(half[kBytes / 2], std::byte{1});
         pair.recorder.outcomes.clear();
     }
-    EXPECT_EQ(counters(0).sent_one_sided, 1u);
+    EXPECT_EQ(counters(0).sent_one_sided, 2u);
+    EXPECT_EQ(counters(1).receives_declined, 0u);
 }
 
 TEST(direct, offer__that_crosses_the_announcement_of_an_empty_message) {

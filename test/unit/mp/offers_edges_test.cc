@@ -34,6 +34,9 @@ struct Offered : Forger {
         const iovec range{data.data(), bytes};
         return mp.send({there, 0, 0, match, 0, {&range, 1}}, recorder.on(number), nullptr);
     }
+    bool send_fast(std::uint64_t match, std::size_t bytes) {
+        return fast::send_far(mp.engine(), there, 0, 0, match, 0, data.data(), bytes);
+    }
     /// The receive that a long message of the process is announced for; 0: for none.
     std::uint32_t announced_for(std::uint64_t match, int number = 1) {
         EXPECT_GE(send(match, kLong, number), 0);
@@ -142,7 +145,8 @@ TEST(offers_edges, offer__says_what_was_seen_and_where_the_data_goes) {
     EXPECT_EQ(record.seen, 2u);
 }
 
-// Of each send from the first offer on there is a note; of the last kSentNotes of them.
+// Of each of the last kSentNotes requests there is a note, but of those of the fast path only from
+// the first offer on.
 TEST(offers_edges, offer__made_before_sends_that_are_remembered) {
     for (const bool too_far : {false, true}) {
         SCOPED_TRACE(too_far);
@@ -162,16 +166,148 @@ TEST(offers_edges, offer__made_before_sends_that_are_remembered) {
 }
 
 TEST(offers_edges, offer__made_before_a_send_of_which_there_is_no_note) {
-    for (const std::uint32_t seen : {0u, 1u}) {
-        SCOPED_TRACE(seen);
+    for (const bool is_fast : {true, false}) {
+        for (const std::uint32_t seen : {0u, 1u}) {
+            SCOPED_TRACE(testing::Message() << seen << (is_fast ? " by the fast path" : ""));
+            Offered f;
+            if (is_fast) {
+                ASSERT_TRUE(f.send_fast(1, 8));
+            } else {
+                EXPECT_EQ(f.send(1, 8), kDone);
+            }
+            (void)f.hear();
+            f.say(Kind::offer, offer_of(7, 9, seen));
+            const bool is_declined = is_fast && seen == 0;
+            if (is_declined) f.expect_declined(0);
+            EXPECT_EQ(f.announced_for(7), is_declined ? 0u : 9u);
+            EXPECT_FALSE(f.gave_up());
+        }
+    }
+}
+
+// One that fits uses it up, and what comes after that is not for this offer.
+TEST(offers_edges, offer__that_crossed_a_send_before_one_of_which_there_is_no_note) {
+    Offered f;
+    EXPECT_EQ(f.send(7, 8), kDone);
+    ASSERT_TRUE(f.send_fast(7, 8));
+    for (int i = 0; i < 2; ++i) (void)f.hear();
+    f.say(Kind::offer, offer_of(7, 9));
+    f.expect_silence();
+    f.say(Kind::offer, offer_of(7, 10));
+    f.expect_declined(0);
+    EXPECT_EQ(f.announced_for(7), 0u);
+}
+
+// Requests that are no messages: an answer, a piece of the ring.
+TEST(offers_edges, offer__that_crossed_what_is_no_message_stands) {
+    for (const bool is_piece : {true, false}) {
+        SCOPED_TRACE(is_piece);
         Offered f;
-        EXPECT_EQ(f.send(1, 8), kDone);
-        (void)f.hear();
-        f.say(Kind::offer, offer_of(7, 9, seen));
-        if (seen == 0) f.expect_declined(0);
-        EXPECT_EQ(f.announced_for(7), seen == 0 ? 0u : 9u);
+        if (is_piece) {
+            f.say(Kind::clear_to_send,
+                  ClearToSendRecord{f.announced(), 9, 0, 1000, 4096, 0,
+                                    static_cast<std::uint8_t>(Path::ring), 0});
+            EXPECT_EQ(Control::of(f.hear()).kind, Kind::piece);
+        } else {
+            f.say(Kind::withdraw, HandleRecord{99});
+            EXPECT_EQ(Control::of(f.hear()).kind, Kind::withdrawn);
+        }
+        f.say(Kind::offer, offer_of(0, 10, is_piece ? 1 : 0));
+        f.expect_silence();
+        EXPECT_EQ(f.announced_for(0, 3), 10u);
         EXPECT_FALSE(f.gave_up());
     }
+}
+
+TEST(offers_edges, offer__that_crossed_an_answer_that_had_to_wait_stands) {
+    Limits limits = Forger::limits();
+    limits.layout.slots = 4;
+    Offered f(limits);
+    for (std::uint64_t i = 0; i < 5; ++i) f.say(Kind::withdraw, HandleRecord{90 + i});
+    for (std::uint64_t i = 0; i < 4; ++i) (void)f.hear();
+    f.expect_silence();  // there was no slot for the last one
+    ASSERT_EQ(f.in.return_credit(f.bad->network()), Status::ok);
+    EXPECT_EQ(unpack<HandleRecord>(f.hear()).handle, 94u);
+    f.say(Kind::offer, offer_of(0, 10));
+    f.expect_silence();
+    EXPECT_EQ(f.announced_for(0), 10u);
+}
+
+TEST(offers_edges, offer__that_crossed_an_active_message_stands) {
+    Offered f;
+    for (const std::size_t bytes : {std::size_t{8}, kLong}) {
+        const iovec range{f.data.data(), bytes};
+        EXPECT_GE(
+            f.mp.send({f.there, kActiveSpace, 0, 5, 0, {&range, 1}}, f.recorder.on(4), nullptr), 0);
+        (void)f.hear();
+        f.recorder.outcomes.clear();
+    }
+    f.say(Kind::offer, offer_of(5, 9));
+    f.expect_silence();
+    EXPECT_EQ(f.announced_for(5), 9u);
+}
+
+TEST(offers_edges, offer__of_who_has_seen_what_was_not_sent_is_declined) {
+    for (const std::uint32_t seen : {3u, 100u, 1u << 31, 0u - Peer::kSentNotes, 0u - 1}) {
+        SCOPED_TRACE(seen);
+        Offered f;
+        for (int i = 0; i < 2; ++i) EXPECT_EQ(f.send(1, 8), kDone);
+        for (int i = 0; i < 2; ++i) (void)f.hear();
+        f.say(Kind::offer, offer_of(7, 9, seen));
+        f.expect_declined(0);
+        EXPECT_EQ(f.announced_for(7), 0u);
+        EXPECT_FALSE(f.gave_up());
+    }
+}
+
+enum class Fast : std::uint8_t { line, eager, far };
+
+class offers_by_the_fast_path : public ::testing::TestWithParam<Fast> {
+protected:
+    /// A message of 8 bytes in its line, or of 1000 in the ring.
+    bool send(Pair& p) {
+        const bool is_far = GetParam() == Fast::far;
+        Engine& end = p.ends[0]->engine();
+        return is_far ? fast::send_far(end, p.there[0], 0, 0, 5, 0, data.data(), data.size())
+                      : p.send_fast(0, p.there[0], 0, 5, 0, data);
+    }
+    std::vector<std::byte> data = pattern(GetParam() == Fast::line ? 8 : 1000);
+};
+INSTANTIATE_TEST_SUITE_P(ways, offers_by_the_fast_path,
+                         ::testing::Values(Fast::line, Fast::eager, Fast::far),
+                         [](const auto& p) {
+                             return p.param == Fast::line    ? "line"
+                                    : p.param == Fast::eager ? "eager"
+                                                             : "far";
+                         });
+
+// Of a message that was under way when the first offer came there is no note.
+TEST_P(offers_by_the_fast_path, message__that_crosses_the_first_offer_declines_it) {
+    const bool stores = GetParam() != Fast::far;
+    Pair p(kEnhancedMixed, {.mapped = stores, .stores = stores});
+    p.attach();
+    for (int round = 0; round < 3; ++round) {
+        SCOPED_TRACE(round);
+        auto big = pattern(kLong);
+        std::vector<std::byte> little(kLong), to(kLong);
+        EXPECT_EQ(p.send(0, 0, 9, data, 4), kDone);  // after which the fast path is taken
+        p.settle();
+        ASSERT_TRUE(send(p));
+        p.receive(1, 5, little, 1);
+        p.settle();
+        ASSERT_TRUE(p.recorder.has(1));
+        EXPECT_EQ(p.recorder.outcomes[1].length, data.size());
+        EXPECT_EQ(p.ends[1]->engine().counters.receives_declined, 1u) << "the first alone";
+        EXPECT_EQ(p.ends[1]->engine().counters.receives_offered, round + 1u);
+        EXPECT_EQ(p.send(0, 0, 5, big, 2), kAccepted);
+        p.settle();
+        EXPECT_EQ(p.ends[0]->engine().counters.sent_one_sided, 0u) << "the offer is used up";
+        p.receive(1, 5, to, 3);
+        p.settle();
+        EXPECT_EQ(to, big);
+        p.recorder.outcomes.clear();
+    }
+    EXPECT_EQ(p.ends[0]->engine().counters.bad_requests, 0u);
 }
 
 // The message was on its way, so the offer is used up; only the oldest one that fits uses it.
