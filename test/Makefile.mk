@@ -61,6 +61,7 @@ EXTRA_DIST += \
 	test/harness/yielding.c \
 	test/models/bulk.pml \
 	test/models/chain.pml \
+	test/models/offers.pml \
 	test/models/sleep.pml \
 	test/models/tables.pml \
 	test/tools/everyone.c \
