@@ -98,7 +98,42 @@ TEST(direct, message__whose_offer_is_declined_is_asked_for) {
         EXPECT_EQ(pair.ends[0]->engine().counters.sent_one_sided, 0u);
         ASSERT_TRUE(pair.recorder.has(1) && pair.recorder.has(2));
         EXPECT_EQ(to, data);
+        // The next one that crosses is not asked for.
+        pair.recorder.outcomes.clear();
+        const Peer& sender = pair.ends[1]->engine().peers[pair.there[1]];
+        EXPECT_FALSE(sender.data.crossed_in_vain);
+        const std::uint64_t said = sender.out.sent();
+        pair.send(0, 0, 5, data, 2);
+        pair.receive(1, 5, to, 1);
+        pair.settle();
+        EXPECT_EQ(sender.out.sent() - said, 1u);
+        EXPECT_TRUE(pair.recorder.has(1) && pair.recorder.has(2));
     }
+}
+
+// Nothing is to be asked for, so nobody begins on account of the offer.
+TEST_F(Direct, offer__that_crosses_a_message_with_its_data_is_used_up) {
+    pair.attach();
+    for (const std::size_t bytes : {std::size_t{100}, std::size_t{50'000}}) {
+        SCOPED_TRACE(bytes);
+        pair.send(0, 0, 5, {data.data(), bytes}, 2);
+        pair.receive(1, 5, to, 1);
+        pair.turns(0);  // the sender has the offer while a push is not taken
+        pair.settle();
+        ASSERT_TRUE(pair.recorder.has(1));
+        EXPECT_EQ(pair.recorder.outcomes[1].length, bytes);
+        pair.send(0, 0, 5, data, 3);
+        pair.settle();
+        pair.receive(1, 5, to, 4);
+        pair.settle();
+        ASSERT_TRUE(pair.recorder.has(3) && pair.recorder.has(4));
+        EXPECT_TRUE(is_here());
+        pair.recorder.outcomes.clear();
+    }
+    EXPECT_EQ(counters(0).sent_pushed, 1u);
+    EXPECT_EQ(counters(0).sent_one_sided, 0u);
+    EXPECT_EQ(counters(1).receives_offered, 2u);
+    EXPECT_EQ(counters(1).receives_declined, 0u);
 }
 
 // Of two offers that cross, the first has met its message, and the second is declined.
@@ -143,16 +178,22 @@ TEST_F(Direct, offer__that_crosses_its_announcement_may_be_too_small) {
 }
 
 TEST(direct, offer__that_crosses_the_announcement_of_an_empty_message) {
-    Pair pair(kMixed, direct_options());  // in which that is announced
+    Limits limits = small_limits();
+    limits.offer_bytes = 1;
+    Pair pair(kMixed, direct_options(), limits);  // in which that is announced
     pair.attach();
-    std::vector<std::byte> nothing, to(10);
-    for (int round = 0; round < 3; ++round) {
-        pair.send(0, 0, 5, nothing, 2);
+    std::vector<std::byte> to(10);
+    for (const std::size_t bytes : {0, 1, 0, 1}) {
+        auto data = pattern(bytes);
+        pair.send(0, 0, 5, data, 2);
         pair.receive(1, 5, to, 1);
         pair.settle();
-        ASSERT_TRUE(pair.recorder.has(1) && pair.recorder.has(2)) << "round " << round;
+        ASSERT_TRUE(pair.recorder.has(1) && pair.recorder.has(2)) << bytes;
+        EXPECT_EQ(pair.recorder.outcomes[1].length, bytes);
         pair.recorder.outcomes.clear();
     }
+    EXPECT_EQ(pair.ends[1]->engine().counters.receives_offered, 4u);
+    EXPECT_EQ(pair.ends[0]->engine().counters.sent_one_sided, 2u) << "those of one byte";
 }
 
 // Nothing of the message travels, so it is the receiver who says that it was taken. The offer may
@@ -162,6 +203,7 @@ TEST(direct, offer__of_no_room_that_crosses_the_announcement) {
         SCOPED_TRACE(crossing);
         Limits limits = small_limits();
         limits.layout.slots = 256;
+        limits.offer_bytes = 0;
         Pair pair(kOneSided, direct_options(), limits);  // which offers that, too
         pair.attach();
         pair.settle();
@@ -176,6 +218,7 @@ TEST(direct, offer__of_no_room_that_crosses_the_announcement) {
         EXPECT_EQ(pair.recorder.error(1), kTruncated);
         ASSERT_TRUE(pair.recorder.has(10));
         EXPECT_EQ(pair.recorder.error(10), kSuccess);
+        EXPECT_EQ(pair.ends[1]->engine().counters.receives_declined, crossing == 1 ? 0u : 1u);
         EXPECT_EQ(pair.ends[0]->engine().counters.bad_requests, 0u);
     }
 }
