@@ -64,15 +64,15 @@ class Running:
         name = os.environ.setdefault("CI_RUN", f"{os.getpid()}-{time.time_ns()}")
         self.mark = f"CI_RUN={name}".encode()
 
-    def start(self, step, log):
+    def start(self, command, log, leads=False):
         with self.lock:
             if self.is_ended:
                 raise RuntimeError("ended")
             child = subprocess.Popen(
-                [str(word) for word in step.command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log,
+                [str(word) for word in command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log,
                 stderr=subprocess.STDOUT, start_new_session=True)
             self.groups.add(child.pid)
-        if not step.leads:
+        if not leads:
             with contextlib.suppress(OSError):  # a kernel that does not group by sessions
                 Path(f"/proc/{child.pid}/autogroup").write_text(LESS, encoding="ascii")
         return child
@@ -123,7 +123,7 @@ def run(step):
     LOGS.mkdir(parents=True, exist_ok=True)
     path, began = LOGS / f"{step.name}.log", time.monotonic()
     with open(path, "wb") as log:
-        child = running.start(step, log)
+        child = running.start(step.command, log, step.leads)
         clock = threading.Timer(LIMIT, os.killpg, (child.pid, signal.SIGKILL))
         clock.start()
         # Processor time of all that it started and waited for; other work does not add to it.

@@ -33,7 +33,7 @@ public:
         half_ = {std::clamp<std::uint64_t>(lines, 1, layout.slots / 2),
                  std::min(layout.ring_bytes, in_use) / 2, unexpected_bytes / 2};
         due_ = half_;
-        // The writer's first laps are short: it should not find that this side lags (look_for_capacity).
+        // The writer's first lap is short, and it should not find at its end that this side lags.
         if (takes_stores) due_.ring = std::min(half_.ring, layout.ring_first_bytes() / 2);
         FCI_ASSERT(half_.slots != 0 && half_.ring != 0);
         slots_at_ = reinterpret_cast<const Line*>(
