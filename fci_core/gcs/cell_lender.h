@@ -1,5 +1,5 @@
-// CellLender: the memory that a process lends to its peers as cells (cells.h). It lies at the end of
-// the pool, so cells of all peers together have at most a half of that.
+// CellLender: the memory that a process lends to its peers as cells (cells.h). It lies at the end
+// of the pool, so cells of all peers together have at most a half of that.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// LineReader: a process's view of the block that it keeps for a peer (request_block.h): what came from
-// there, and what the peer is told of it.
+// LineReader: a process's view of the block that it keeps for a peer (request_block.h): what came
+// from there, and what the peer is told of it.
 #pragma once
 
 #include <algorithm>
