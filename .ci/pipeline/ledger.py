@@ -51,7 +51,9 @@ class Ledger:
             self.runs, self.number = own["runs"], kept["number"]
             self.steps = {name: each["passed"] for name, each in own["steps"].items()
                           if self.tree and time.time() - each["when"] < DAY}
-            self.units, self.green = kept["units"], kept["green"]
+            # Another clone may have passed with a commit that is not here.
+            is_here = git("cat-file", "-t", kept["green"] or "0") == "commit"
+            self.units, self.green = kept["units"], kept["green"] if is_here else ""
             own["runs"] += counts
             kept["number"] += counts
 

@@ -123,9 +123,9 @@ private:
     static constexpr std::size_t kReadMost = 1024 * 1024;    // in one turn
     static constexpr int kLittle = 96 * 1024;                // see set_quiet()
     // While more than that is still to come of long data, each read holds up the kernel, which
-    // takes them from the network: larger reads are faster than one in each turn. So is read what is
-    // read in every turn; who sleeps would not sleep. At 60 us between two reads the whole of 256 KiB
-    // would lie there for half of their time.
+    // takes them from the network: larger reads are faster than one in each turn. So is read what
+    // is read in every turn; who sleeps would not sleep. At 60 us between two reads the whole of
+    // 256 KiB would lie there for half of their time.
     static constexpr Nanoseconds kReadsApart = 10'000;
 
     Streams& streams_;
