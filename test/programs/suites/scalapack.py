@@ -24,13 +24,15 @@ SHORT_LIMIT = 20
 # These often do not end, on any transport: p?gerfs and p?porfs hand p?lacon a variable that they never
 # set (valgrind names it), and ranks on whose stacks it differs take different branches: two wait in
 # MPI_Recv (p?amax, or p?getrs), two in MPI_Allreduce, or what one sends has not the length that
-# another one expects, which ends the job. By which number it ends is the launcher's choice, and
-# mpirun may lose the sentence, but not its number.
+# another one expects, which ends the job; or p?getrs itself sees that they want different things of
+# it. By which number it ends is the launcher's choice, and mpirun may lose the sentence, but not its
+# number.
 # What the stack holds differs from run to run, so they get several, where there is time.
 ENDLESS = {"xslu", "xsllt", "xdllt"}
 SELDOM_ENDING = {"xsllt", "xdllt"}
 ATTEMPTS = 3
-LENGTHS_DIFFER = re.compile(r"[Mm]essage truncated|message sizes do not match")
+RANKS_DIFFER = re.compile(r"[Mm]essage truncated|message sizes do not match|"
+                          r"On entry to P.GETRS parameter number +1 had an illegal value")
 MPI_ERR_TRUNCATE = {"openmpi": 15, "mpich": 14}
 # The last test of these is BLACS_ABORT. What the job then ends with is the launcher's choice (255,
 # or 137 by srun), and so is whether the last lines before it still come; the totals were printed
@@ -140,7 +142,7 @@ def one(settings, program):
     if trouble or ran.left:
         return failed(trouble or f"still running afterwards: {', '.join(ran.left)}")
     split = (ran.timed_out or ran.code == MPI_ERR_TRUNCATE[settings.mpi]
-             or LENGTHS_DIFFER.search(ran.out + ran.err))
+             or RANKS_DIFFER.search(ran.out + ran.err))
     if program in ENDLESS and split and "FAILED" not in outcome:  # how far it comes varies
         return known(f"does not end well, nor does it over the stock transport: {outcome}")
     if settings.record:
