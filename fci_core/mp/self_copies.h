@@ -15,7 +15,7 @@ public:
     explicit SelfCopies(Engine& engine) noexcept : engine_(engine) {}
 
     /// A send of so many bytes into the receive that waits for it; the receive's completion is told
-    /// in the next turn. False: none waits, or an older message may be on its way there.
+    /// in the next turn. False: none waits, or an older message may be on its way to it.
     bool send(Peer& self, const SendArguments& send, std::uint64_t bytes) noexcept;
     /// The data of an announced send, for the receive that was matched with it. Both end. False:
     /// there is no such send any more.

@@ -52,8 +52,10 @@ int Sends::send(Peer& to, const SendArguments& send, const Completion& completio
     FCI_ASSERT(!to.lost);
     std::uint64_t bytes = 0;
     for (const iovec& range : send.data) bytes += range.iov_len;
-    if (to.id == nhi::kSelf && own_.send(to, send, bytes)) return kDone;
-
+    if (to.id == nhi::kSelf) {
+        const int answer = send_here(to, send, bytes, completion, handle);
+        if (answer != kAgain) return answer;
+    }
     const bool at_once = to.attached && to.control.empty() && to.pending.empty();
     const bool plain = (send.flags & kSendSynchronous) == 0;
     Status status = Status::again;
@@ -75,6 +77,28 @@ int Sends::send(Peer& to, const SendArguments& send, const Completion& completio
         return status == Status::exhausted ? kHeld : kAgain;
     }
     return put_order(to, send, bytes, completion, handle);
+}
+
+/// To the process itself, into a receive that waits. kAgain: none does, and nothing happened. What
+/// would take a turn to another peer ends in the next one here, together with its receive.
+int Sends::send_here(Peer& self, const SendArguments& send, std::uint64_t bytes,
+                     const Completion& completion, std::uint32_t* handle) {
+    const bool waits = (send.flags & kSendSynchronous) != 0;
+    if (!waits && bytes <= self.credit.eager_bytes()) {
+        return own_.send(self, send, bytes) ? kDone : kAgain;
+    }
+    Order* const order = engine_.orders.take();
+    if (order == nullptr) return kAgain;
+    if (!own_.send(self, send, bytes)) {
+        engine_.orders.give_back_plain(*order);
+        return kAgain;
+    }
+    SendArguments rest = send;
+    rest.data = {};
+    describe(*order, rest, bytes, completion);
+    if (handle != nullptr) *handle = order->handle;
+    engine_.orders.finish_later(*order, kSuccess);
+    return kAccepted;
 }
 
 bool Sends::push(Peer& peer) {

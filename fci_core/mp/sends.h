@@ -46,6 +46,8 @@ public:
     [[nodiscard]] bool can_send_refused() noexcept;
 
 private:
+    int send_here(Peer& self, const SendArguments& send, std::uint64_t bytes,
+                  const Completion& completion, std::uint32_t* handle);
     int put_order(Peer& peer, const SendArguments& send, std::uint64_t bytes,
                   const Completion& completion, std::uint32_t* handle);
     Status put(Peer& peer, const SendArguments& send, std::uint64_t bytes, const Order* order);
