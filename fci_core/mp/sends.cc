@@ -83,8 +83,7 @@ int Sends::send(Peer& to, const SendArguments& send, const Completion& completio
 /// would take a turn to another peer ends in the next one here, together with its receive.
 int Sends::send_here(Peer& self, const SendArguments& send, std::uint64_t bytes,
                      const Completion& completion, std::uint32_t* handle) {
-    const bool waits = (send.flags & kSendSynchronous) != 0;
-    if (!waits && bytes <= self.credit.eager_bytes()) {
+    if ((send.flags & kSendSynchronous) == 0 && bytes <= self.credit.eager_bytes()) {
         return own_.send(self, send, bytes) ? kDone : kAgain;
     }
     Order* const order = engine_.orders.take();
