@@ -73,7 +73,7 @@ public:
 private:
     static constexpr std::uint64_t kShort = 256;         // such parts are stored at once
     static constexpr std::uint64_t kDirectLeast = 4096;  // of a long one, straight to its place
-    static constexpr std::size_t kStaged = 4608;         // so 4 KiB take one read, with all heads
+    static constexpr std::size_t kStaged = 3072;
     static constexpr std::size_t kLine = sizeof(FrameHead) + sizeof(PartHead) + kLineBytes;
     static constexpr std::size_t kReachLeast = kLine + kDataHeads;
     static_assert(kHeadsMost <= kShort && kRequestHeadsMost <= kShort);

@@ -42,7 +42,9 @@ public:
     };
 
     /// Messages up to so many bytes go through those of this size; 0: there are none.
-    void open(CellSize size, std::uint64_t most) noexcept { of(size).most = most; }
+    void open(CellSize size, std::uint64_t most) noexcept {
+        of(size).most = static_cast<std::uint32_t>(most);
+    }
     /// The peer is gone.
     void forget() noexcept { sizes_ = {}; }
 
@@ -52,8 +54,10 @@ public:
     /// This side could lend the peer one for such messages, and has not.
     [[nodiscard]] bool may_lend(std::uint64_t bytes) const noexcept {
         const OfSize& its = sizes_[static_cast<unsigned>(size_for(bytes))];
-        return bytes <= its.most && its.cells[kOwn].state == State::none;
+        return bytes <= its.most && !its.is_short && its.cells[kOwn].state == State::none;
     }
+    /// There is no memory to lend one of this size, and will be none.
+    void run_short(CellSize size) noexcept { of(size).is_short = true; }
     /// `data`, at `offset` of the own pool, for the peer to read and write.
     void lend(CellSize size, std::byte* data, std::uint64_t offset) noexcept {
         FCI_ASSERT(of(size).cells[kOwn].state == State::none && data != nullptr);
@@ -133,8 +137,9 @@ private:
 
     struct OfSize {
         std::array<Cell, 2> cells{};  // by the lender
+        std::uint32_t most = 0;       // bytes of a message
         Lender last = kOwn;           // of the one that was read last
-        std::uint64_t most = 0;       // bytes of a message
+        bool is_short = false;        // of memory for one more
     };
     [[nodiscard]] static CellSize size_in(std::uint64_t name) noexcept {
         return (name & kIsSmall) != 0 ? CellSize::small : CellSize::large;

@@ -172,7 +172,6 @@ private:
     std::uint64_t number_ = 1;  // of the next request; the upper half of its control word
     const Line* stop_ = nullptr;
     const std::byte* ahead_ = nullptr;
-    std::uint32_t ahead_bytes_ = 0;
     Credit due_{};
     // Disposed of beyond a line for each request taken, which is what a short message is charged;
     // below zero where requests were not disposed of.
@@ -180,6 +179,7 @@ private:
     const Line *slots_end_ = nullptr, *slots_at_ = nullptr;
     const std::byte* ring_at_ = nullptr;
     nhi::PeerId peer_ = nhi::kNoPeer;
+    std::uint32_t ahead_bytes_ = 0;
     Layout layout_{};
     Credit half_{};
 };

@@ -241,9 +241,9 @@ private:
     std::uint64_t ring_ = 0, ring_until_ = 0;    // written, may be written
     std::uint64_t ring_there_ = 0;               // bytes of the ring for which there is memory
     std::uint64_t lap_ = 0;                      // of them, that are gone round in
-    bool lagged_ = false;                        // the peer, in this lap
     std::byte* ring_at_ = nullptr;
     nhi::PeerId peer_ = nhi::kNoPeer;
+    bool lagged_ = false;                        // the peer, in this lap
     Line staging_{};
 };
 

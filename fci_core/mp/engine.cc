@@ -60,11 +60,11 @@ Engine::Engine(ddi::Device& its_device, const Protocol& its_protocol, const Limi
 gcs::Cells::Cell* Engine::cell_for(Peer& peer, std::uint64_t bytes) noexcept {
     gcs::Cells& cells = peer.pools.cells;
     if (gcs::Cells::Cell* const here = cells.take(bytes)) return here;
-    if (!peer.is_worth_a_cell(bytes)) return nullptr;
+    if (!peer.is_worth_a_cell(bytes, limits)) return nullptr;
     const gcs::CellSize size = gcs::Cells::size_for(bytes);
     const gcs::PiecePool::Piece lent = lender.lend(network, pool, size);
     if (lent.data == nullptr) {
-        peer.pools.lend_after[static_cast<unsigned>(size)] = Limits::kNever;
+        cells.run_short(size);
         return nullptr;
     }
     cells.lend(size, lent.data, lent.offset);

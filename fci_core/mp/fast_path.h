@@ -60,7 +60,8 @@ inline bool send_eager(Engine& engine, nhi::PeerId id, std::uint32_t space, std:
         gcs::Cells::gone(*cell);
         to.in.expect(cell->data, bytes);  // an answer of the same kind
         engine.counters.cell_bytes += bytes;
-    } else if (!to.is_worth_a_cell(bytes) && to.out.ring_free(engine.network, bytes)) {
+    } else if (!to.is_worth_a_cell(bytes, engine.limits) &&
+               to.out.ring_free(engine.network, bytes)) {
         to.out.write_ring(data, bytes);
         place = kInRing;
     } else {

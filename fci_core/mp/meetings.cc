@@ -96,7 +96,6 @@ void Meetings::attach(nhi::PeerId id) {
     if (link.mapped) peer->claims.open(block.data(), *layout);
     peer->data.is_there = link.direct;
     if (engine_.pool.serves(peer->pools.out) && id != nhi::kSelf) {
-        peer->pools.lend_after = engine_.limits.lend_after;
         for (const auto size : {gcs::CellSize::small, gcs::CellSize::large}) {
             peer->pools.cells.open(size, std::min(engine_.limits.layout.cell_bytes(size),
                                                   layout->cell_bytes(size)));

@@ -11,6 +11,7 @@
 #include "fci_core/gcs/request_block.h"
 #include "fci_core/mp/claim_table.h"
 #include "fci_core/mp/copy_path.h"
+#include "fci_core/mp/limits.h"
 #include "fci_core/mp/order.h"
 #include "fci_core/mp/pools.h"
 #include "fci_core/mp/unexpected_credit.h"
@@ -49,9 +50,9 @@ struct Peer {
     static constexpr unsigned kOffersMost = 16;
 
     gcs::LineReader in;
-    gcs::LineWriter out;
-    UnexpectedCredit credit;
+    UnexpectedCredit credit;  // in the gap before a member that begins a cache line
     PeerRow* row = nullptr;  // what is shown of it
+    gcs::LineWriter out;
     nhi::PeerId id = nhi::kNoPeer;
     bool fast_path = false;      // see takes_fast_path()
     bool takes_notes = false;    // the peer makes offers: the fast path notes what it sends
@@ -113,10 +114,11 @@ struct Peer {
         return credit.has(charge);
     }
     /// A message of so many bytes, for which no cell is here, is a reason to lend the peer one.
-    [[nodiscard]] bool is_worth_a_cell(std::uint64_t bytes) const noexcept {
-        const auto size = static_cast<unsigned>(gcs::Cells::size_for(bytes));
-        return pools.cells.may_lend(bytes) && row->bytes_sent >= pools.lend_after[size] &&
-               row->bytes_received >= pools.lend_after[size];
+    [[nodiscard]] bool is_worth_a_cell(std::uint64_t bytes, const Limits& limits) const noexcept {
+        const std::uint64_t after =
+            limits.lend_after[static_cast<unsigned>(gcs::Cells::size_for(bytes))];
+        return pools.cells.may_lend(bytes) && row->bytes_sent >= after &&
+               row->bytes_received >= after;
     }
     /// The one in which it says that a message of so many bytes is; nullptr: none can be there.
     [[nodiscard]] gcs::Cells::Cell* find_cell(nhi::NetworkInterface& network, std::uint64_t name,

@@ -1,9 +1,6 @@
 // Pools: those of two processes, as one of them uses them with the other.
 #pragma once
 
-#include <array>
-#include <cstdint>
-
 #include "fci_core/gcs/cells.h"
 #include "fci_core/gcs/piece_pool.h"
 #include "fci_core/mp/landing.h"
@@ -14,8 +11,6 @@ struct Pools {
     gcs::PiecesOut out;            // of the own pool, at the peer
     gcs::PiecesIn in;              // of the peer's pool
     gcs::Cells cells;              // of both
-    // By the size of a cell: so many bytes went, and came, so the peer answers.
-    std::array<std::uint64_t, 2> lend_after{};
     ColdLanding landing;           // of what comes from the peer's
 };
 

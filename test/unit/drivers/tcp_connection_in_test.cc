@@ -81,7 +81,7 @@ TEST_F(TcpConnectionIn, read__no_more_than_a_mebibyte_in_one_turn) {
     stream.here.insert(stream.here.end(), heads.begin(), heads.end());
     EXPECT_EQ(connection.read(), Reading::some);
     EXPECT_GE(counters.network_bytes_received, first + kMiB);
-    EXPECT_LE(counters.network_bytes_received, first + kMiB + 4608);
+    EXPECT_LE(counters.network_bytes_received, first + kMiB + 3072);
     EXPECT_FALSE(stream.here.empty());
     EXPECT_EQ(connection.read(), Reading::some) << "the rest in the next one";
     EXPECT_EQ(memory.transfers, 150'000u);
