@@ -83,13 +83,13 @@ int Sends::send(Peer& to, const SendArguments& send, const Completion& completio
 /// would take a turn to another peer ends in the next one here, together with its receive.
 int Sends::send_here(Peer& self, const SendArguments& send, std::uint64_t bytes,
                      const Completion& completion, std::uint32_t* handle) {
-    if ((send.flags & kSendSynchronous) == 0 && bytes <= self.credit.eager_bytes()) {
+    const bool waits = (send.flags & kSendSynchronous) != 0 || bytes > self.credit.eager_bytes();
+    if (!waits || (send.flags & kSendBuffered) != 0) {
         return own_.send(self, send, bytes) ? kDone : kAgain;
     }
     Order* const order = engine_.orders.take();
-    if (order == nullptr) return kAgain;
-    if (!own_.send(self, send, bytes)) {
-        engine_.orders.give_back_plain(*order);
+    if (order == nullptr || !own_.send(self, send, bytes)) {
+        if (order != nullptr) engine_.orders.give_back_plain(*order);
         return kAgain;
     }
     SendArguments rest = send;

@@ -99,6 +99,19 @@ TEST_P(self_copies, send__several_ranges_into_several) {
     EXPECT_EQ(to, data);
 }
 
+TEST_P(self_copies, send__has_a_buffer_back_at_once) {
+    Alone a(*GetParam());
+    auto data = pattern(5000);
+    std::vector<std::byte> to(5000);
+    const iovec from = all(data), into = all(to);
+    a.post(1, 7, {&into, 1});
+    a.turns(0);
+    EXPECT_EQ(a.send_self(2, 7, {&from, 1}, kSendBuffered), kDone);
+    a.turns(0);
+    EXPECT_EQ(to, data);
+    EXPECT_FALSE(a.recorder.has(2));
+}
+
 /// One that is still on the way to itself is matched first.
 TEST_P(self_copies, send__overtakes_none) {
     for (const std::size_t bytes : {8u, 4000u, 50'000u}) {
