@@ -124,8 +124,8 @@ private:
     static constexpr int kLittle = 96 * 1024;                // see set_quiet()
     // While more than that is still to come of long data, each read holds up the kernel, which
     // takes them from the network: larger reads are faster than one in each turn. So is read what
-    // is read in every turn; who sleeps would not sleep. At 60 us between two reads the whole of
-    // 256 KiB would lie there for half of their time.
+    // is read in every turn; a process that sleeps would be woken for nothing. At 60 us between two
+    // reads the whole of 256 KiB would lie there for half of their time.
     static constexpr Nanoseconds kReadsApart = 10'000;
 
     Streams& streams_;

@@ -195,7 +195,7 @@ FCI_ICL_API fci_icl_order fci_icl_post(fci_icl_context *context, fci_icl_peer so
                                        fci_icl_done_fn done, void *user, void *owner);
 
 /* For a caller who waits for this receive and would post it and make progress: the commonest of all
- * messages, short and in space 0, where it is here, or will be within a microsecond, and nobody
+ * messages, whole and in space 0, where it is here, or will be within some microseconds, and nobody
  * else waits. FCI_ICL_DONE with *status, or FCI_ICL_EAGAIN: nothing happened. `bytes` at most
  * take_bytes: a longer receive is better posted at once. */
 FCI_ICL_API int fci_icl_take(fci_icl_context *context, fci_icl_peer source, uint64_t match,

@@ -162,7 +162,7 @@ private:
         if (next_ == slots_end_) next_ = slots_at_;
         FCI_ASSERT(next_ == slots_at_ + (number_ - 1) % layout_.slots);
         stop_ = slots_end_;
-        if (number_ > due_.slots) return;  // it could not be returned: whoever owes it tries again
+        if (number_ > due_.slots) return;  // it could not be returned: the next turn tries again
         const std::uint64_t lines = due_.slots + 1 - number_;
         if (lines < static_cast<std::uint64_t>(stop_ - next_)) stop_ = next_ + lines;
         FCI_ASSERT(next_ < stop_);

@@ -101,8 +101,8 @@ public:
         std::memcpy(ring_at_ + (place.begin & (layout_.ring_bytes - 1)), data, bytes);
         ring_ = place.end;
     }
-    /// What it may wait for on its way: data that follow (Transfer::let_wait()), or whatever comes
-    /// (Transfer::let_linger()).
+    /// A request may wait on its way: for data that follow (Transfer::let_wait()), or for anything
+    /// that comes (Transfer::let_linger()).
     enum class WaitsFor : std::uint8_t { nothing, data, anything };
     /// The same, however the peer is reached.
     Status put(nhi::NetworkInterface& network, std::uint32_t control,

@@ -101,7 +101,7 @@ bool Offers::on_offer(Peer& peer, const gcs::Line& line) {
     const std::uint64_t sent = peer.out.sent();
     const std::uint32_t unseen = static_cast<std::uint32_t>(sent) - record.seen;
     if (unseen > sent) return decline(peer, record.epoch);  // it has seen what is not there
-    // No two of one place are both noted, so this ends soon, whatever the peer says.
+    // A place holds one note, so the loop meets a missing one after kSentNotes at the latest.
     for (std::uint64_t number = sent - unseen; number++ != sent;) {
         SentNote& note = peer.notes[number % Peer::kSentNotes];
         if (note.number != number) return decline(peer, record.epoch);

@@ -51,6 +51,16 @@ struct ShmComingIn : testing::Test {
         return peer;
     }
     static bool is_in(const host::Descriptor& link) { return !is_hung_up(link.get()); }
+    /// A guest of the process at `host` that this one has called by `own` is told to wait for that.
+    void expect_crossed(const host::Descriptor& guest, const OddHost& host,
+                        const host::Descriptor& own) {
+        ASSERT_TRUE(say(guest, make_hello(party_settings(), host.card, 0, &host)));
+        act();
+        Received received;
+        EXPECT_EQ(hear(guest, &received), Kind::crossed);
+        EXPECT_TRUE(is_hung_up(guest.get()));
+        EXPECT_TRUE(is_in(own));
+    }
     /// It was asked for its descriptors, so it came in.
     static bool is_asked(const host::Descriptor& link) {
         Received received;
@@ -347,12 +357,7 @@ TEST_F(ShmComingIn, knock__of_one_who_has_welcomed_this_process_is_told_to_wait)
     ASSERT_TRUE(say(own, make_word(Kind::welcome)));
     act();
     const host::Descriptor guest = come();
-    ASSERT_TRUE(say(guest, make_hello(party_settings(), host.card, 0, &host)));
-    act();
-    Received received;
-    EXPECT_EQ(hear(guest, &received), Kind::crossed);
-    EXPECT_TRUE(is_hung_up(guest.get()));
-    EXPECT_TRUE(is_in(own));
+    expect_crossed(guest, host, own);
 }
 
 TEST_F(ShmComingIn, knock__of_one_to_whom_the_own_way_goes_on_is_told_so) {
@@ -360,12 +365,7 @@ TEST_F(ShmComingIn, knock__of_one_to_whom_the_own_way_goes_on_is_told_so) {
     self.meet(host.card);
     const host::Descriptor own = host.accept();
     const host::Descriptor guest = come();
-    ASSERT_TRUE(say(guest, make_hello(party_settings(), host.card, 0, &host)));
-    act();
-    Received received;
-    EXPECT_EQ(hear(guest, &received), Kind::crossed);
-    EXPECT_TRUE(is_hung_up(guest.get()));
-    EXPECT_TRUE(is_in(own));
+    expect_crossed(guest, host, own);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fci_core/gcs/request_block.h"
+#include "test/unit/gcs/wire.h"
 
 namespace fci::gcs {
 namespace {
@@ -14,56 +15,7 @@ constexpr Layout kLayout{8, 4096};
 constexpr std::uint64_t kUnexpected = 8192;
 constexpr std::uint64_t kWakes = 1u << kWakeEvent;
 
-/// The network beside the stores, by which calls of a sleeper go, and credit.
-class Wire final : public nhi::NetworkInterface {
-public:
-    explicit Wire(std::vector<std::byte>& far) : far_(far) {}
-
-    Status initiate_transfer(const nhi::Transfer& transfer) noexcept override {
-        if (refuse) return Status::again;
-        ++transfers;
-        parts += transfer.parts();
-        events |= transfer.events();
-        waits = transfer.may_wait();
-        lingers = transfer.may_linger();
-        for (unsigned i = 0; i < transfer.parts(); ++i) {
-            const nhi::Transfer::Part& part = transfer.part(i);
-            std::memcpy(far_.data() + part.address, part.from, part.bytes);
-        }
-        return Status::ok;
-    }
-    nhi::Link link(nhi::PeerId) noexcept override { return current; }
-    Status open_window(nhi::WindowNumber, nhi::LcsAddress, std::span<std::byte>) noexcept override {
-        return Status::unsupported;
-    }
-    Status close_window(nhi::WindowNumber) noexcept override { return Status::unsupported; }
-    Status configure_event(nhi::EventId, nhi::EventSignal) noexcept override {
-        return Status::unsupported;
-    }
-    Status mask_event_interrupt(nhi::EventId, bool) noexcept override {
-        return Status::unsupported;
-    }
-    unsigned poll(Nanoseconds) noexcept override { return 0; }
-    std::uint32_t event_count(nhi::EventId) const noexcept override { return 0; }
-    std::byte* map(nhi::PeerId, nhi::LcsAddress, std::size_t) noexcept override { return nullptr; }
-    Status copy(nhi::PeerId, Direction, std::uint64_t, void*, std::size_t) noexcept override {
-        return Status::unsupported;
-    }
-    Status provide(nhi::PeerId, nhi::LcsAddress, std::size_t bytes) noexcept override {
-        provided += bytes;
-        return Status::ok;
-    }
-
-    nhi::Link current{};
-    std::uint64_t provided = 0;  // bytes
-    bool refuse = false;
-    bool waits = false, lingers = false;  // the last one
-    unsigned transfers = 0, parts = 0;
-    std::uint32_t events = 0;
-
-private:
-    std::vector<std::byte>& far_;
-};
+using test::Wire;  // beside the stores: calls of a sleeper, and credit
 
 struct Stores : testing::Test {
     Stores() {
@@ -251,9 +203,9 @@ TEST(Lap, ring__holds_no_more_than_there_is_memory_for) {
         ASSERT_EQ(in.return_credit(back), Status::ok);
     };
     for (unsigned i = 0; i < 10; ++i) pass(1000);
-    EXPECT_EQ(there.provided, 0u);
+    EXPECT_EQ(there.provided_bytes(), 0u);
     pass(9000);
-    EXPECT_EQ(large.ring_first_bytes() + there.provided, 16u * 1024);
+    EXPECT_EQ(large.ring_first_bytes() + there.provided_bytes(), 16u * 1024);
 }
 
 // --- what is counted ---

@@ -18,13 +18,17 @@ class Wire final : public nhi::NetworkInterface {
 public:
     explicit Wire(std::vector<std::byte>& far) : far_(far) {}
     bool refuse = false;
+    bool waits = false, lingers = false;  // the last transfer
     unsigned transfers = 0, parts = 0;
     std::uint32_t events = 0;
+    nhi::Link current{};
 
     Status initiate_transfer(const nhi::Transfer& transfer) noexcept override {
         if (refuse) return Status::again;
         ++transfers;
         events |= transfer.events();
+        waits = transfer.may_wait();
+        lingers = transfer.may_linger();
         for (unsigned i = 0; i < transfer.parts(); ++i, ++parts) {
             const nhi::Transfer::Part& part = transfer.part(i);
             EXPECT_LE(part.address + part.bytes, far_.size());
@@ -42,7 +46,7 @@ public:
     Status mask_event_interrupt(nhi::EventId, bool) noexcept override {
         return Status::unsupported;
     }
-    nhi::Link link(nhi::PeerId) noexcept override { return {}; }
+    nhi::Link link(nhi::PeerId) noexcept override { return current; }
     unsigned poll(Nanoseconds) noexcept override { return 0; }
     std::uint32_t event_count(nhi::EventId) const noexcept override { return 0; }
     std::byte* map(nhi::PeerId, nhi::LcsAddress, std::size_t) noexcept override { return nullptr; }
@@ -57,6 +61,11 @@ public:
     }
     bool full = false;
     std::vector<std::pair<std::uint64_t, std::size_t>> provided;
+    [[nodiscard]] std::uint64_t provided_bytes() const {
+        std::uint64_t bytes = 0;
+        for (const auto& each : provided) bytes += each.second;
+        return bytes;
+    }
 
 private:
     std::vector<std::byte>& far_;
