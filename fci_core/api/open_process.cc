@@ -132,8 +132,12 @@ mp::Limits limits_for(const Parameters& parameters, const mp::Protocol& protocol
     limits.unexpected_bytes = std::max(parameters.unexpected_bytes, 4 * kKiB);
     limits.unexpected_bytes = std::max(limits.unexpected_bytes, 4 * limits.eager_bytes);
     // Where ranks take turns on their cores, what was read of a cell is in no cache any more when
-    // it is written, and all cells together need more of one than pools that are gone round in.
-    if (local_ranks > machine.cores) limits.lend_after.fill(mp::Limits::kNever);
+    // it is written, and all cells together need more of one than pools that are gone round in. A
+    // peer that has no core seems to lag, too, and short laps would only be told of more often.
+    if (local_ranks > machine.cores) {
+        limits.lend_after.fill(mp::Limits::kNever);
+        limits.laps = gcs::Laps::long_;
+    }
     limits.copy = parameters.copy == "ring"     ? mp::CopyPath::Policy::ring
                   : parameters.copy == "pull"   ? mp::CopyPath::Policy::pull
                   : parameters.copy == "shared" ? mp::CopyPath::Policy::shared

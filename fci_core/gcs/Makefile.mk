@@ -7,4 +7,5 @@ noinst_HEADERS += \
 	%D%/line_reader.h \
 	%D%/line_writer.h \
 	%D%/piece_pool.h \
-	%D%/request_block.h
+	%D%/request_block.h \
+	%D%/ring_writer.h

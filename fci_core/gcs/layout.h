@@ -69,9 +69,9 @@ struct Layout {
     // Most pairs exchange a few short messages in their life, and most others take them as they
     // come: the writer asks for more of the ring when it needs that.
     [[nodiscard]] constexpr std::uint64_t ring_first_bytes() const noexcept {
-        constexpr std::uint64_t first = 4096;
-        return ring_bytes < first ? ring_bytes : first;
+        return ring_bytes < kRingFirst ? ring_bytes : kRingFirst;
     }
+    static constexpr std::uint64_t kRingFirst = 4096;
     [[nodiscard]] constexpr std::size_t block_first_bytes() const noexcept {
         return ring_at() + ring_first_bytes();
     }

@@ -39,21 +39,6 @@ static_assert(kWakeEvent < nhi::kEventsMax);
 inline constexpr unsigned kRingWord = 6;
 static_assert(kRingWord < std::size(Line{}.word));
 
-/// Ring positions grow for ever. A piece never wraps: where it would reach beyond the first `lap`
-/// bytes of the ring, it starts at the ring's begin instead.
-struct RingPlace {
-    std::uint64_t begin, end;
-};
-constexpr RingPlace ring_place(std::uint64_t position, std::uint64_t bytes,
-                               std::uint64_t ring_bytes, std::uint64_t lap) noexcept {
-    const std::uint64_t offset = position & (ring_bytes - 1);
-    if (offset + bytes > lap) position += ring_bytes - offset;
-    return {position, position + ((bytes + kLineBytes - 1) & ~std::uint64_t{kLineBytes - 1})};
-}
-static_assert(ring_place(4096, 1, 4096, 4096).end == 4096 + kLineBytes, "whole lines");
-static_assert(ring_place(64, 4000, 8192, 4096).begin == 64, "up to the end of the lap");
-static_assert(ring_place(128, 4000, 8192, 4096).begin == 8192, "or from the next lap's begin");
-
 /// Words in a block are whole by themselves where they are aligned.
 inline bool is_aligned(const std::byte* block) noexcept {
     return reinterpret_cast<std::uintptr_t>(block) % sizeof(std::uint64_t) == 0;

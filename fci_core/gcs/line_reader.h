@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,6 +13,7 @@
 #include "fci_core/base/status.h"
 #include "fci_core/gcs/layout.h"
 #include "fci_core/gcs/line.h"
+#include "fci_core/gcs/ring_writer.h"
 #include "fci_core/nhi/network_interface.h"
 
 namespace fci::gcs {
@@ -19,22 +21,28 @@ namespace fci::gcs {
 class LineReader {
 public:
     /// `unexpected_bytes`: what the peer may use of this process's memory for messages that nobody
-    /// asked for. `takes_stores`: it is told of credit by stores.
+    /// asked for. `laps`: those of the writer. `link`: where the peer can be told of credit.
     void attach(nhi::PeerId peer, const Layout& layout, std::span<const std::byte> own_block,
-                std::uint64_t unexpected_bytes, bool takes_stores) noexcept {
+                std::uint64_t unexpected_bytes, Laps laps,
+                const nhi::Link& link) noexcept {
         FCI_ASSERT(peer_ == nhi::kNoPeer && peer != nhi::kNoPeer);  // once in its life
         FCI_ASSERT(layout.is_sound() && layout.slots >= 2);  // half of them are due at a time
         FCI_ASSERT(own_block.size() >= layout.block_bytes() && is_aligned(own_block.data()));
         peer_ = peer;
         layout_ = layout;
+        if (link.block != nullptr) {
+            told_ = reinterpret_cast<Credit*>(link.block +
+                                              static_cast<std::uint64_t>(Layout::credit()));
+        }
         // Whole messages in a line add to `disposed`, too, and only their number is looked at.
         const std::uint64_t lines = unexpected_bytes / 4 / kDisposedByLineMost;
-        const std::uint64_t in_use = takes_stores ? kRingInUse : kRingInUseFar;
+        const std::uint64_t in_use = laps == Laps::by_transfers ? kRingInUseFar : kRingInUse;
         half_ = {std::clamp<std::uint64_t>(lines, 1, layout.slots / 2),
                  std::min(layout.ring_bytes, in_use) / 2, unexpected_bytes / 2};
-        due_ = half_;
-        // The writer's first lap is short, and it should not find at its end that this side lags.
-        if (takes_stores) due_.ring = std::min(half_.ring, layout.ring_first_bytes() / 2);
+        least_ = static_cast<std::uint32_t>(
+            laps == Laps::short_ ? std::min(half_.ring, layout.ring_first_bytes() / 2)
+                                 : half_.ring);
+        due_ = {half_.slots, half_lap_ = least_, half_.disposed};
         FCI_ASSERT(half_.slots != 0 && half_.ring != 0);
         slots_at_ = reinterpret_cast<const Line*>(
             own_block.data() + static_cast<std::uint64_t>(Layout::slot(0)));
@@ -102,6 +110,7 @@ public:
             [[unlikely]] {
             return nullptr;
         }
+        if (begin != ring_) [[unlikely]] end_lap();
         const std::uint64_t whole = (bytes + kLineBytes - 1) & ~std::uint64_t{kLineBytes - 1};
         const std::byte* const data = ring_at_ + offset;
         ring_ = begin + whole;
@@ -132,17 +141,23 @@ public:
     [[nodiscard]] bool credit_due() const noexcept {
         return number_ > due_.slots || ring_ >= due_.ring || disposed() >= due_.disposed;
     }
+    /// A sleeper is woken only where this is a transfer.
     Status return_credit(nhi::NetworkInterface& network) noexcept {
         const Credit now{taken(), ring_, disposed()};
-        nhi::Transfer transfer(peer_);
-        transfer.put(Layout::credit(), &now, sizeof now).raise(kWakeEvent);
-        const Status status = network.initiate_transfer(transfer);
-        if (status == Status::ok) {
-            due_ = {taken() + half_.slots, ring_ + half_.ring, disposed() + half_.disposed};
-            FCI_ASSERT(number_ <= due_.slots);
-            stop_at_next();
+        if (told_ != nullptr) {
+            flag::store_release(told_->slots, now.slots);
+            flag::store_release(told_->ring, now.ring);
+            flag::store_release(told_->disposed, now.disposed);
+        } else {
+            nhi::Transfer transfer(peer_);
+            transfer.put(Layout::credit(), &now, sizeof now).raise(kWakeEvent);
+            const Status status = network.initiate_transfer(transfer);
+            if (status != Status::ok) return status;
         }
-        return status;
+        due_ = {now.slots + half_.slots, now.ring + half_lap_, now.disposed + half_.disposed};
+        FCI_ASSERT(number_ <= due_.slots);
+        stop_at_next();
+        return Status::ok;
     }
 
 private:
@@ -156,6 +171,13 @@ private:
         if (++next_ != stop_) [[likely]] return false;
         stop_at_next();
         return true;
+    }
+    /// Half of a lap as long as the one that ends is due at a time: a writer that is some messages
+    /// ahead should not find at a lap's begin that this side lags.
+    [[gnu::noinline]] void end_lap() noexcept {
+        const std::uint64_t length = ((ring_ - 1) & (layout_.ring_bytes - 1)) + 1;
+        half_lap_ = static_cast<std::uint32_t>(
+            std::clamp<std::uint64_t>(std::bit_ceil(length) / 2, least_, half_.ring));
     }
     /// The last line, or the one that makes credit due: between them only `next_` is looked at.
     [[gnu::noinline]] void stop_at_next() noexcept {
@@ -178,8 +200,10 @@ private:
     std::uint64_t more_disposed_ = 0, ring_ = 0;
     const Line *slots_end_ = nullptr, *slots_at_ = nullptr;
     const std::byte* ring_at_ = nullptr;
+    Credit* told_ = nullptr;  // the peer's, where this side can store
     nhi::PeerId peer_ = nhi::kNoPeer;
     std::uint32_t ahead_bytes_ = 0;
+    std::uint32_t half_lap_ = 0, least_ = 0;  // of the ring, due at a time
     Layout layout_{};
     Credit half_{};
 };

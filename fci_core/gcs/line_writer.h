@@ -2,8 +2,6 @@
 // their data, and how much room there is.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,6 +12,7 @@
 #include "fci_core/base/status.h"
 #include "fci_core/gcs/layout.h"
 #include "fci_core/gcs/line.h"
+#include "fci_core/gcs/ring_writer.h"
 #include "fci_core/nhi/network_interface.h"
 
 namespace fci::gcs {
@@ -30,16 +29,15 @@ public:
     };
 
     void attach(nhi::PeerId peer, const Layout& layout, std::span<const std::byte> own_block,
-                const nhi::Link& link) noexcept {
+                const nhi::Link& link, Laps laps) noexcept {
         FCI_ASSERT(peer_ == nhi::kNoPeer && peer != nhi::kNoPeer);  // once in its life
         FCI_ASSERT(layout.is_sound() && layout.slots != 0);
         FCI_ASSERT(own_block.size() >= sizeof(Credit) && is_aligned(own_block.data()));
         peer_ = peer;
         layout_ = layout;
         slots_until_ = layout.slots;
-        ring_there_ = lap_ = layout.ring_first_bytes();
-        ring_until_ = layout.ring_bytes;
         credit_ = reinterpret_cast<const Credit*>(own_block.data());
+        ring_.attach(peer, layout, *credit_, laps);
         if (link.block == nullptr) return;
         FCI_ASSERT(link.block_bytes >= layout.block_bytes() && is_aligned(link.block));
         FCI_ASSERT(link.wanted_events != nullptr);
@@ -54,8 +52,8 @@ public:
     /// A slot is free, as far as is known without a look at the credit.
     [[nodiscard]] bool slot_known() const noexcept { return slots_ != slots_until_; }
     [[nodiscard]] bool ring_free(nhi::NetworkInterface& network, std::uint64_t bytes) noexcept {
-        if (has_capacity(bytes)) [[likely]] return true;
-        return look_for_capacity(network, bytes);
+        if (ring_.has_capacity(bytes)) [[likely]] return true;
+        return ring_.look_for_capacity(network, layout_, bytes);
     }
     [[nodiscard]] std::uint64_t disposed() const noexcept {
         return flag::load_acquire(credit_->disposed);
@@ -95,11 +93,10 @@ public:
     }
     /// The data of the prepared request; ring_free() must have said yes. For reachable peers.
     void write_ring(const void* data, std::uint64_t bytes) noexcept {
-        const RingPlace place = next_place(bytes);
-        FCI_ASSERT(place.end <= ring_until_);  // the peer has taken what lay there
+        const RingPlace place = ring_.next_place(bytes);
         next_->word[kRingWord] = place.begin;
-        std::memcpy(ring_at_ + (place.begin & (layout_.ring_bytes - 1)), data, bytes);
-        ring_ = place.end;
+        std::memcpy(ring_at_ + ring_.offset(place.begin), data, bytes);
+        ring_.advance_to(place);
     }
     /// A request may wait on its way: for data that follow (Transfer::let_wait()), or for anything
     /// that comes (Transfer::let_linger()).
@@ -111,7 +108,7 @@ public:
             nhi::Transfer transfer(peer_);
             if (waits_for == WaitsFor::data) transfer.let_wait();
             if (waits_for == WaitsFor::anything) transfer.let_linger();
-            return finish(network, transfer, control, ring_);
+            return finish(network, transfer, control);
         }
         send(network, slot(), control);
         return Status::ok;
@@ -120,10 +117,9 @@ public:
     Status put(nhi::NetworkInterface& network, std::uint32_t control, std::span<const Part> data,
                std::uint64_t bytes, WaitsFor waits_for = WaitsFor::nothing) noexcept {
         FCI_ASSERT(waits_for != WaitsFor::data);
-        const RingPlace place = next_place(bytes);
-        FCI_ASSERT(place.end <= ring_until_);
+        const RingPlace place = ring_.next_place(bytes);
         prepare().word[kRingWord] = place.begin;
-        std::uint64_t offset = place.begin & (layout_.ring_bytes - 1);
+        std::uint64_t offset = ring_.offset(place.begin);
         nhi::Transfer transfer(peer_);
         if (waits_for == WaitsFor::anything) transfer.let_linger();
         for (const Part& part : data) {
@@ -135,9 +131,13 @@ public:
             }
             offset += part.bytes;
         }
-        FCI_ASSERT(offset == (place.begin & (layout_.ring_bytes - 1)) + bytes);
-        if (lines_ == nullptr) return finish(network, transfer, control, place.end);
-        ring_ = place.end;
+        FCI_ASSERT(offset == ring_.offset(place.begin) + bytes);
+        if (lines_ == nullptr) {
+            const Status status = finish(network, transfer, control);
+            if (status == Status::ok) ring_.advance_to(place);
+            return status;
+        }
+        ring_.advance_to(place);
         send(network, slot(), control);
         return Status::ok;
     }
@@ -156,54 +156,6 @@ private:
         FCI_ASSERT(slot_known() && slots_until_ - slots_ <= layout_.slots);
         return true;
     }
-    [[nodiscard]] RingPlace next_place(std::uint64_t bytes) const noexcept {
-        return ring_place(ring_, bytes, layout_.ring_bytes, lap_);
-    }
-    [[nodiscard]] bool has_capacity(std::uint64_t bytes) const noexcept {
-        return next_place(bytes).end <= ring_until_ && bytes <= lap_;
-    }
-    /// Once in each lap at least. A short lap stays in the first cache of both sides, so a lap
-    /// becomes longer only where the peer has not yet taken what lies at its begin.
-    [[gnu::noinline]] bool look_for_capacity(nhi::NetworkInterface& network,
-                                             std::uint64_t bytes) noexcept {
-        // Where the peer returns credit by messages of its own, these shall be few.
-        if (begins_lap(bytes) && !reachable()) (void)lengthen_lap(network);
-        do {
-            ring_until_ = std::min(flag::load_acquire(credit_->ring) + layout_.ring_bytes,
-                                   lap_end(next_place(bytes)));
-            if (has_capacity(bytes)) {
-                if (begins_lap(bytes)) shorten_lap(bytes);
-                return true;
-            }
-        } while (lengthen_lap(network));
-        return false;
-    }
-    [[nodiscard]] std::uint64_t lap_end(const RingPlace& place) const noexcept {
-        return (place.begin | (layout_.ring_bytes - 1)) + 1;
-    }
-    [[nodiscard]] bool begins_lap(std::uint64_t bytes) const noexcept {
-        return lap_end(next_place(bytes)) != lap_end({ring_, ring_});
-    }
-    /// By doubling. False: it has all of the ring, or there is no memory.
-    bool lengthen_lap(nhi::NetworkInterface& network) noexcept {
-        if (lap_ == ring_there_) {
-            if (ring_there_ == layout_.ring_bytes ||
-                network.provide(peer_, layout_.ring(ring_there_), ring_there_) != Status::ok) {
-                return false;
-            }
-            ring_there_ *= 2;
-        }
-        lap_ *= 2;
-        lagged_ = true;
-        FCI_ASSERT(std::has_single_bit(lap_) && lap_ <= ring_there_);
-        return true;
-    }
-    /// The next lap is half as long where the peer kept up in this one, and messages are far
-    /// shorter than either.
-    void shorten_lap(std::uint64_t bytes) noexcept {
-        if (!lagged_ && lap_ > layout_.ring_first_bytes() && bytes <= lap_ / 8) lap_ /= 2;
-        lagged_ = false;
-    }
     [[nodiscard]] bool wants_event() const noexcept {
         return (flag::load_relaxed(*wanted_events_) & (1u << kWakeEvent)) != 0;
     }
@@ -215,17 +167,13 @@ private:
         if (link.wanted_events != nullptr) wanted_events_ = link.wanted_events;
     }
     [[gnu::noinline]] Status finish(nhi::NetworkInterface& network, nhi::Transfer& transfer,
-                                    std::uint32_t control, std::uint64_t ring_after) noexcept {
+                                    std::uint32_t control) noexcept {
         FCI_ASSERT(slot_known() && next_ == &staging_);
-        FCI_ASSERT(ring_after >= ring_);
         staging_.control = control | (slots_ + 1) << 32;
         transfer.put(Layout::slot(slots_ & (layout_.slots - 1)), &staging_, sizeof staging_)
             .raise(kWakeEvent);
         const Status status = network.initiate_transfer(transfer);
-        if (status == Status::ok) {
-            ++slots_;
-            ring_ = ring_after;
-        }
+        if (status == Status::ok) ++slots_;
         return status;
     }
 
@@ -238,12 +186,9 @@ private:
     Line* lines_ = nullptr;   // the peer's slots, where they can be reached
     Layout layout_{};
     const Credit* credit_ = nullptr;
-    std::uint64_t ring_ = 0, ring_until_ = 0;    // written, may be written
-    std::uint64_t ring_there_ = 0;               // bytes of the ring for which there is memory
-    std::uint64_t lap_ = 0;                      // of them, that are gone round in
+    RingWriter ring_;
     std::byte* ring_at_ = nullptr;
     nhi::PeerId peer_ = nhi::kNoPeer;
-    bool lagged_ = false;                        // the peer, in this lap
     Line staging_{};
 };
 

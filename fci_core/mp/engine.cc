@@ -53,6 +53,7 @@ Engine::Engine(ddi::Device& its_device, const Protocol& its_protocol, const Limi
         work.set_busy();
     } else {
         ++counters.credits_returned;
+        if (peer.out.reachable()) peer.out.wake_sleeper(network);
     }
     if (credit_mark != nullptr) *credit_mark |= kCreditReturned;
 }

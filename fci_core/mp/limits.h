@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "fci_core/gcs/layout.h"
+#include "fci_core/gcs/ring_writer.h"
 #include "fci_core/mp/copy_path.h"
 
 namespace fci::mp {
@@ -30,6 +31,7 @@ struct Limits {
     // So many bytes each way, and a peer is lent a cell (gcs/cells.h): a small one, a large one.
     std::array<std::uint64_t, 2> lend_after{1024, 64 * 1024};
     static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+    gcs::Laps laps = gcs::Laps::short_;  // where both sides can store
     CopyPath::Policy copy = CopyPath::Policy::measure;
     bool fast_path = true;  // tests compare with what happens without (fast_path.h)
 

@@ -89,8 +89,10 @@ void Meetings::attach(nhi::PeerId id) {
     }
     const std::span<std::byte> block = engine_.device.block(id);
     FCI_ASSERT(block.size() >= layout->block_bytes());
-    peer->in.attach(id, *layout, block, engine_.limits.unexpected_bytes, link.block != nullptr);
-    peer->out.attach(id, *layout, block, link);
+    const gcs::Laps laps =
+        link.block != nullptr ? engine_.limits.laps : gcs::Laps::by_transfers;
+    peer->in.attach(id, *layout, block, engine_.limits.unexpected_bytes, laps, link);
+    peer->out.attach(id, *layout, block, link, laps);
     peer->credit.set_eager_bytes(engine_.limits.eager_bytes_of(*layout, link.block != nullptr));
     peer->pools.out.attach(block, link.mapped);
     if (link.mapped) peer->claims.open(block.data(), *layout);

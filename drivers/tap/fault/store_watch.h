@@ -31,10 +31,11 @@ public:
     }
 
     using Line = std::array<std::uint64_t, 8>;
-    static_assert(sizeof(Line) == 64, "a store of the core's, which no other one overlaps");
+    static_assert(sizeof(Line) == 64, "a line of the core's");
     struct Store {
         std::size_t number;  // of the line
         Line line;
+        Line before;  // of its words only those that differ were stored: others have other writers
     };
     /// The last line first: what a request announces lies behind it (gcs::Layout).
     using Stores = std::vector<Store>;
@@ -45,8 +46,8 @@ public:
         if (std::memcmp(copy_.data(), known_.data(), bytes) == 0) return stores;
         for (std::size_t i = copy_.size(); i-- != 0;) {
             if (copy_[i] == known_[i]) continue;
+            stores.push_back({i, copy_[i], known_[i]});
             known_[i] = copy_[i];
-            stores.push_back({i, known_[i]});
         }
         return stores;
     }
@@ -57,6 +58,7 @@ public:
             FCI_ASSERT(store.number < known_.size());
             Line& line = block[store.number];
             for (std::size_t word = 0; word < line.size(); ++word) {
+                if (store.line[word] == store.before[word]) continue;
                 flag::store_release(line[word], store.line[word]);
             }
         }

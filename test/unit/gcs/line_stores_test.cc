@@ -20,13 +20,13 @@ using test::Wire;  // beside the stores: calls of a sleeper, and credit
 struct Stores : testing::Test {
     Stores() {
         attach(wanted);
-        in.attach(1, kLayout, at_receiver, kUnexpected, true);
+        in.attach(1, kLayout, at_receiver, kUnexpected, Laps::short_, {});
     }
     void attach(const std::uint64_t& events) {
         const nhi::Link link{.block = at_receiver.data(),
                              .block_bytes = at_receiver.size(),
                              .wanted_events = &events};
-        out.attach(1, kLayout, at_sender, link);
+        out.attach(1, kLayout, at_sender, link, Laps::short_);
     }
     void put(std::uint64_t tag) {
         ASSERT_TRUE(out.slot_free());
@@ -113,7 +113,8 @@ TEST(StoresAlways, wake__until_the_network_knows_better) {
     LineWriter out;
     std::uint64_t wanted = 0;
     out.attach(1, kLayout, near,
-               {.block = far.data(), .block_bytes = far.size(), .wanted_events = &always});
+               {.block = far.data(), .block_bytes = far.size(), .wanted_events = &always},
+               Laps::short_);
     const auto put = [&] { ASSERT_EQ(out.put(wire, 7), Status::ok); };
     EXPECT_FALSE(out.asleep()) << "that cannot be seen";
     put();
@@ -168,7 +169,7 @@ TEST(Transfers, put__waits_for_what_it_is_told_to) {
     std::vector<std::byte> near(kLayout.block_bytes()), far(kLayout.block_bytes());
     Wire wire(far);
     LineWriter out;
-    out.attach(1, kLayout, near, {});
+    out.attach(1, kLayout, near, {}, Laps::by_transfers);
     const std::byte data[8]{};
     const LineWriter::Part part{data, sizeof data};
     for (const WaitsFor what : {WaitsFor::nothing, WaitsFor::data, WaitsFor::anything}) {
@@ -192,8 +193,9 @@ TEST(Lap, ring__holds_no_more_than_there_is_memory_for) {
     LineWriter out;
     LineReader in;
     out.attach(1, large, near,
-               {.block = far.data(), .block_bytes = far.size(), .wanted_events = &none});
-    in.attach(1, large, far, kUnexpected, true);
+               {.block = far.data(), .block_bytes = far.size(), .wanted_events = &none},
+               Laps::short_);
+    in.attach(1, large, far, kUnexpected, Laps::short_, {});
     const std::vector<std::byte> data(9000);
     const auto pass = [&](std::uint64_t bytes) {
         ASSERT_TRUE(out.slot_free() && out.ring_free(there, bytes));
@@ -328,6 +330,37 @@ TEST_F(Stores, return_credit__that_is_refused_stays_due) {
     EXPECT_FALSE(in.credit_due());
     EXPECT_EQ(to_sender.events, kWakes) << "who waits for room may sleep";
     for (unsigned i = 0; i < kLayout.slots; ++i) put(i);
+}
+
+// Where the reader can store, too, no transfer is made.
+TEST(StoresBack, return_credit__is_a_store) {
+    std::vector<std::byte> near(kLayout.block_bytes()), far(kLayout.block_bytes());
+    Wire there(far), back(near);
+    static constexpr std::uint64_t none = 0;
+    const auto link_to = [](std::vector<std::byte>& block) {
+        return nhi::Link{
+            .block = block.data(), .block_bytes = block.size(), .wanted_events = &none};
+    };
+    LineWriter out;
+    LineReader in;
+    out.attach(1, kLayout, near, link_to(far), Laps::short_);
+    in.attach(1, kLayout, far, kUnexpected, Laps::short_, link_to(near));
+    const std::vector<std::byte> data(256);
+    for (unsigned i = 0; i < 1000; ++i) {
+        ASSERT_TRUE(out.slot_free() && out.ring_free(there, data.size())) << i;
+        (void)out.prepare();
+        out.write_ring(data.data(), data.size());
+        out.send(there, out.slot(), 7);
+        ASSERT_TRUE(in.ready());
+        ASSERT_NE(in.ring(in.take(), data.size()), nullptr);
+        in.dispose(data.size() + kLineBytes);
+        if (in.credit_due()) {
+            ASSERT_EQ(in.return_credit(back), Status::ok);
+        }
+        EXPECT_FALSE(in.credit_due());
+    }
+    EXPECT_GT(out.disposed(), 900 * data.size());
+    EXPECT_EQ(back.transfers, 0u);
 }
 
 }  // namespace

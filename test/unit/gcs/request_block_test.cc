@@ -12,6 +12,7 @@
 
 using namespace fci;
 using namespace fci::gcs::test;
+using gcs::Laps;
 using gcs::Layout;
 using gcs::Line;
 
@@ -25,8 +26,8 @@ struct Pair {
     gcs::LineWriter out;
     gcs::LineReader in;
     Pair() {
-        out.attach(1, kLayout, at_sender, {});
-        in.attach(1, kLayout, at_receiver, kUnexpected, true);
+        out.attach(1, kLayout, at_sender, {}, Laps::by_transfers);
+        in.attach(1, kLayout, at_receiver, kUnexpected, Laps::short_, {});
     }
     Line line(std::uint64_t tag) {
         Line l{};
@@ -221,8 +222,9 @@ TEST(line_reader, disposed__makes_credit_due) {
 
 TEST(request_block_death, attach__once_in_the_life_of_a_view) {
     Pair p;
-    EXPECT_DEATH(p.out.attach(1, Pair::kLayout, p.at_sender, {}), "broken invariant");
-    EXPECT_DEATH(p.in.attach(1, Pair::kLayout, p.at_receiver, kUnexpected, true),
+    EXPECT_DEATH(p.out.attach(1, Pair::kLayout, p.at_sender, {}, Laps::by_transfers),
+                 "broken invariant");
+    EXPECT_DEATH(p.in.attach(1, Pair::kLayout, p.at_receiver, kUnexpected, Laps::by_transfers, {}),
                  "broken invariant");
 }
 

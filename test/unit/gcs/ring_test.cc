@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
+#include <random>
 #include <vector>
 
 #include "fci_core/gcs/request_block.h"
@@ -10,6 +12,7 @@
 
 using namespace fci;
 using namespace fci::gcs::test;
+using gcs::Laps;
 using gcs::Layout;
 using gcs::Line;
 
@@ -25,13 +28,13 @@ struct LargeRing {
     gcs::LineWriter out;
     gcs::LineReader in;
     static constexpr std::uint64_t kNoEvents = 0;
-    explicit LargeRing(bool stores = false) {
+    explicit LargeRing(Laps laps = Laps::by_transfers) {
         nhi::Link link;
-        if (stores) {
+        if (laps != Laps::by_transfers) {
             link = {.block = far.data(), .block_bytes = far.size(), .wanted_events = &kNoEvents};
         }
-        out.attach(1, kLayout, near, link);
-        in.attach(1, kLayout, far, kUnexpected, stores);
+        out.attach(1, kLayout, near, link, laps);
+        in.attach(1, kLayout, far, kUnexpected, laps, {});
     }
     bool put(std::uint64_t bytes, std::uint8_t content) {
         const std::vector<std::byte> data(bytes, std::byte{content});
@@ -43,8 +46,8 @@ struct LargeRing {
         ASSERT_TRUE(in.ready());
         const std::byte* const data = in.ring(in.take(), bytes);
         ASSERT_NE(data, nullptr);
-        EXPECT_EQ(data[0], std::byte{content});
-        EXPECT_EQ(data[bytes - 1], std::byte{content});
+        EXPECT_EQ(std::count(data, data + bytes, std::byte{content}),
+                  static_cast<std::ptrdiff_t>(bytes));
         last_end = static_cast<std::uint64_t>(data + bytes - ring_begin());
         EXPECT_LE(last_end, memory());
         if (in.credit_due()) {
@@ -71,7 +74,7 @@ struct LargeRing {
 
 TEST(line_writer, ring__of_stores_stays_short_where_messages_are_taken_as_they_come) {
     for (const std::uint64_t bytes : {49u, 1000u, 1024u, 4096u, 8192u, 9000u}) {
-        LargeRing ring(true);
+        LargeRing ring(Laps::short_);
         for (unsigned i = 0; i < 20'000; ++i) {
             ASSERT_TRUE(ring.put(bytes, static_cast<std::uint8_t>(i))) << i;
             ring.take(bytes, static_cast<std::uint8_t>(i));
@@ -82,9 +85,9 @@ TEST(line_writer, ring__of_stores_stays_short_where_messages_are_taken_as_they_c
 
 /// As many messages on the way as fill a longer lap; then they are taken as they come again.
 TEST(line_writer, ring__is_gone_round_in_as_far_as_the_peer_lags) {
-    for (const bool stores : {true, false}) {
+    for (const Laps laps : {Laps::short_, Laps::long_, Laps::by_transfers}) {
         for (const std::uint64_t bytes : {64u, 512u, 1024u, 4096u}) {
-            LargeRing ring(stores);
+            LargeRing ring(laps);
             unsigned put = 0, taken = 0;
             const auto take = [&] { ring.take(bytes, static_cast<std::uint8_t>(taken++)); };
             const auto fill = [&](unsigned ahead) {
@@ -107,8 +110,72 @@ TEST(line_writer, ring__is_gone_round_in_as_far_as_the_peer_lags) {
                 longest = std::max(longest, ring.last_end);
             }
             const std::uint64_t short_lap = std::max<std::uint64_t>(4096, 4 * bytes);
-            EXPECT_EQ(longest <= short_lap, stores) << bytes;
+            EXPECT_EQ(longest <= short_lap, laps == Laps::short_) << bytes;
         }
+    }
+}
+
+// In an exchange among many each side sends some before it looks at what came.
+TEST(line_writer, ring__stays_short_where_the_writer_is_a_message_or_two_ahead) {
+    for (const unsigned ahead : {2u, 3u}) {
+        LargeRing ring(Laps::short_);
+        unsigned put = 0, taken = 0;
+        while (taken < 20'000) {
+            for (; put < taken + ahead; ++put) {
+                ASSERT_TRUE(ring.put(1024, static_cast<std::uint8_t>(put))) << put;
+            }
+            ring.take(1024, static_cast<std::uint8_t>(taken++));
+        }
+        EXPECT_LE(ring.memory(), ahead * 4096) << ahead;
+    }
+}
+
+// What lies behind the end of the lap before is free, however late the peer is.
+TEST(line_writer, ring__has_room_for_a_burst_wherever_a_short_lap_ended) {
+    for (unsigned before = 0; before < 12; ++before) {
+        for (const std::uint64_t bytes : {64u, 1024u, 4096u}) {
+            LargeRing ring(Laps::short_);
+            unsigned put = 0, taken = 0;
+            const auto fill = [&](unsigned ahead) {
+                for (; put < taken + ahead; ++put) {
+                    ASSERT_TRUE(ring.put(bytes, static_cast<std::uint8_t>(put)))
+                        << put << ", of " << bytes << " bytes";
+                }
+            };
+            for (unsigned i = 0; i < 1000 + before; ++i) {
+                fill(1);
+                ring.take(bytes, static_cast<std::uint8_t>(taken++));
+            }
+            fill(50);
+            while (taken < put) ring.take(bytes, static_cast<std::uint8_t>(taken++));
+        }
+    }
+}
+
+// Whatever is on the way stays as it is until it is taken.
+TEST(line_writer, ring__keeps_what_is_on_the_way) {
+    for (const Laps laps : {Laps::short_, Laps::long_, Laps::by_transfers}) {
+        std::mt19937 draw(static_cast<unsigned>(laps));
+        LargeRing ring(laps);
+        std::deque<std::uint64_t> on_the_way;
+        unsigned put = 0, taken = 0, refused = 0;
+        std::uint64_t most = 4096, ahead = 1;
+        for (unsigned i = 0; i < 200'000; ++i) {
+            if (draw() % 500 == 0) most = std::uint64_t{64} << draw() % 9;
+            if (draw() % 100 == 0) ahead = draw() % 4 == 0 ? 100 : 1 + draw() % 4;
+            const std::uint64_t bytes = 1 + draw() % most;
+            if (on_the_way.size() < ahead && ring.put(bytes, static_cast<std::uint8_t>(put))) {
+                on_the_way.push_back(bytes);
+                ++put;
+                continue;
+            }
+            refused += on_the_way.size() < ahead;
+            if (on_the_way.empty()) continue;
+            ring.take(on_the_way.front(), static_cast<std::uint8_t>(taken++));
+            on_the_way.pop_front();
+        }
+        EXPECT_GT(put, 50'000u);
+        EXPECT_GT(refused, 100u) << "the ring was full at times";
     }
 }
 

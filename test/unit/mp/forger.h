@@ -41,8 +41,8 @@ struct Forger {
         EXPECT_EQ(device->connect(there), Status::ok);
         turns();
         const auto block = bad->block(here);
-        out.attach(here, own.layout, block, {});
-        in.attach(here, own.layout, block, 1 << 20, false);
+        out.attach(here, own.layout, block, {}, gcs::Laps::by_transfers);
+        in.attach(here, own.layout, block, 1 << 20, gcs::Laps::by_transfers, {});
         EXPECT_EQ(bad->network().open_window(gcs::Layout::kPoolWindow, gcs::Layout::kPool,
                                              bad->communication_memory()),
                   Status::ok);

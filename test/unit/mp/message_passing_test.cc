@@ -354,8 +354,7 @@ TEST_P(messages, active__any_size_in_order) {
 }
 
 TEST(received_bytes, random_lines__are_refused_without_harm) {
-    // A peer that writes nonsense into its request block: everything is checked before use.
-    unsigned refused = 0;
+    unsigned refused = 0;  // of a peer that writes nonsense: everything is checked before use
     for (const std::uint64_t seed : seeds(300)) {
         Pair p;
         p.attach();
@@ -363,7 +362,8 @@ TEST(received_bytes, random_lines__are_refused_without_harm) {
         std::vector<std::byte> to(100);
         p.receive(1, 7, to, 1);
         gcs::LineWriter forged;
-        forged.attach(p.there[0], small_limits().layout, p.devices[0]->block(p.there[0]), {});
+        const auto at = p.devices[0]->block(p.there[0]);
+        forged.attach(p.there[0], small_limits().layout, at, {}, gcs::Laps::by_transfers);
         // The forger goes on where the honest sender stopped.
         const std::uint64_t honest = p.ends[0]->engine().counters.sent_inline;
         gcs::Line line{};
