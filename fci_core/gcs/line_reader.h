@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -39,10 +38,9 @@ public:
         const std::uint64_t in_use = laps == Laps::by_transfers ? kRingInUseFar : kRingInUse;
         half_ = {std::clamp<std::uint64_t>(lines, 1, layout.slots / 2),
                  std::min(layout.ring_bytes, in_use) / 2, unexpected_bytes / 2};
-        least_ = static_cast<std::uint32_t>(
-            laps == Laps::short_ ? std::min(half_.ring, layout.ring_first_bytes() / 2)
-                                 : half_.ring);
-        due_ = {half_.slots, half_lap_ = least_, half_.disposed};
+        due_ = half_;
+        // The writer's first lap is short, and it should not find at its end that this side lags.
+        if (laps == Laps::short_) due_.ring = std::min(half_.ring, layout.ring_first_bytes() / 2);
         FCI_ASSERT(half_.slots != 0 && half_.ring != 0);
         slots_at_ = reinterpret_cast<const Line*>(
             own_block.data() + static_cast<std::uint64_t>(Layout::slot(0)));
@@ -110,7 +108,6 @@ public:
             [[unlikely]] {
             return nullptr;
         }
-        if (begin != ring_) [[unlikely]] end_lap();
         const std::uint64_t whole = (bytes + kLineBytes - 1) & ~std::uint64_t{kLineBytes - 1};
         const std::byte* const data = ring_at_ + offset;
         ring_ = begin + whole;
@@ -154,7 +151,7 @@ public:
             const Status status = network.initiate_transfer(transfer);
             if (status != Status::ok) return status;
         }
-        due_ = {now.slots + half_.slots, now.ring + half_lap_, now.disposed + half_.disposed};
+        due_ = {now.slots + half_.slots, now.ring + half_.ring, now.disposed + half_.disposed};
         FCI_ASSERT(number_ <= due_.slots);
         stop_at_next();
         return Status::ok;
@@ -171,13 +168,6 @@ private:
         if (++next_ != stop_) [[likely]] return false;
         stop_at_next();
         return true;
-    }
-    /// Half of a lap as long as the one that ends is due at a time: a writer that is some messages
-    /// ahead should not find at a lap's begin that this side lags.
-    [[gnu::noinline]] void end_lap() noexcept {
-        const std::uint64_t length = ((ring_ - 1) & (layout_.ring_bytes - 1)) + 1;
-        half_lap_ = static_cast<std::uint32_t>(
-            std::clamp<std::uint64_t>(std::bit_ceil(length) / 2, least_, half_.ring));
     }
     /// The last line, or the one that makes credit due: between them only `next_` is looked at.
     [[gnu::noinline]] void stop_at_next() noexcept {
@@ -203,7 +193,6 @@ private:
     Credit* told_ = nullptr;  // the peer's, where this side can store
     nhi::PeerId peer_ = nhi::kNoPeer;
     std::uint32_t ahead_bytes_ = 0;
-    std::uint32_t half_lap_ = 0, least_ = 0;  // of the ring, due at a time
     Layout layout_{};
     Credit half_{};
 };

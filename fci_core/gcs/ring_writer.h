@@ -56,21 +56,20 @@ public:
         return next_place(bytes).end <= until_ && bytes <= lap_;
     }
     /// Looks, and asks for more memory of the ring where that helps. Once in each lap at least.
-    /// Where laps are short, one becomes longer only where the peer has not yet taken what lies at
-    /// its begin.
     [[gnu::noinline]] bool look_for_capacity(nhi::NetworkInterface& network, const Layout& layout,
                                              std::uint64_t bytes) noexcept {
-        if (laps_ != Laps::short_ && begins_lap(bytes) && ++laps_alike_ == alike_most()) {
-            (void)lengthen_lap(network, layout);
-        }
-        for (;;) {
-            until_ = free_until(next_place(bytes));
-            if (has_capacity(bytes)) break;
-            if (!lengthen_lap(network, layout)) return false;
+        const bool is_next_lap = begins_lap(bytes) && ++laps_alike_ >= alike_most();
+        if (is_next_lap && laps_ != Laps::short_) (void)lengthen_lap(network, layout);
+        until_ = free_until(next_place(bytes));
+        // Where a peer lags, what is written again should have left its caches: if laps are short,
+        // the longest one is the best then.
+        const bool all = laps_ == Laps::short_ && bytes <= lap_ && !has_capacity(bytes);
+        while ((all || !has_capacity(bytes)) && lengthen_lap(network, layout)) {
             skip_untaken(bytes);
+            until_ = free_until(next_place(bytes));
         }
-        if (laps_ == Laps::short_ && begins_lap(bytes)) shorten_lap(bytes);
-        return true;
+        if (is_next_lap && laps_ == Laps::short_ && !all) shorten_lap(bytes);
+        return has_capacity(bytes);
     }
     /// Data lie at `place`, which next_place() gave.
     void advance_to(const RingPlace& place) noexcept {
@@ -99,13 +98,15 @@ private:
         if (ended + bytes > lap_) return;  // it would have to wait then, and for more
         at_ = std::max(at_, lap_end(at_ - 1) - ring_bytes_ + ended);
     }
-    /// New memory is slow: where a peer is only late it must be worth it.
-    [[nodiscard]] unsigned alike_most() const noexcept { return laps_ == Laps::long_ ? 4 : 1; }
+    /// New memory is slow, and so is a peer that lags behind a lap that is too short.
+    [[nodiscard]] unsigned alike_most() const noexcept {
+        return laps_ == Laps::by_transfers ? 1 : 4;
+    }
     [[nodiscard]] std::uint64_t lap_end(std::uint64_t position) const noexcept {
         return (position | (ring_bytes_ - 1)) + 1;
     }
     [[nodiscard]] bool begins_lap(std::uint64_t bytes) const noexcept {
-        return lap_end(next_place(bytes).begin) != lap_end(at_);
+        return at_ != 0 && offset(next_place(bytes).begin) == 0;
     }
     /// By doubling. False: it has all of the ring, or there is no memory.
     bool lengthen_lap(nhi::NetworkInterface& network, const Layout& layout) noexcept {
@@ -118,15 +119,13 @@ private:
         }
         lap_ *= 2;
         laps_alike_ = 0;
-        lagged_ = true;
         FCI_ASSERT(std::has_single_bit(lap_) && lap_ <= there_);
         return true;
     }
-    /// The next lap is half as long where the peer kept up in this one, and messages are far
-    /// shorter than either.
+    /// The peer kept up in several laps, and messages are far shorter than these.
     void shorten_lap(std::uint64_t bytes) noexcept {
-        if (!lagged_ && lap_ > Layout::kRingFirst && bytes <= lap_ / 8) lap_ /= 2;
-        lagged_ = false;
+        laps_alike_ = 0;
+        if (lap_ > Layout::kRingFirst && bytes <= lap_ / 8) lap_ /= 2;
     }
 
     std::uint64_t at_ = 0, until_ = 0;  // written, may be written
@@ -137,8 +136,7 @@ private:
     const Credit* credit_ = nullptr;
     nhi::PeerId peer_ = nhi::kNoPeer;
     Laps laps_ = Laps::short_;
-    std::uint8_t laps_alike_ = 0;
-    bool lagged_ = false;  // the peer, in this lap
+    std::uint8_t laps_alike_ = 0;  // begun since it changed
 };
 
 }  // namespace fci::gcs

@@ -99,7 +99,7 @@ TEST(line_writer, ring__is_gone_round_in_as_far_as_the_peer_lags) {
             fill(ahead);
             while (taken < put) take();
             EXPECT_GE(ring.memory(), ahead * bytes);
-            for (unsigned i = 0; i < 10'000; ++i) {
+            for (unsigned i = 0; i < 40'000; ++i) {
                 fill(1);
                 take();
             }
@@ -112,21 +112,6 @@ TEST(line_writer, ring__is_gone_round_in_as_far_as_the_peer_lags) {
             const std::uint64_t short_lap = std::max<std::uint64_t>(4096, 4 * bytes);
             EXPECT_EQ(longest <= short_lap, laps == Laps::short_) << bytes;
         }
-    }
-}
-
-// In an exchange among many each side sends some before it looks at what came.
-TEST(line_writer, ring__stays_short_where_the_writer_is_a_message_or_two_ahead) {
-    for (const unsigned ahead : {2u, 3u}) {
-        LargeRing ring(Laps::short_);
-        unsigned put = 0, taken = 0;
-        while (taken < 20'000) {
-            for (; put < taken + ahead; ++put) {
-                ASSERT_TRUE(ring.put(1024, static_cast<std::uint8_t>(put))) << put;
-            }
-            ring.take(1024, static_cast<std::uint8_t>(taken++));
-        }
-        EXPECT_LE(ring.memory(), ahead * 4096) << ahead;
     }
 }
 
