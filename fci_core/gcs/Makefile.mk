@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # gcs: request blocks and their layout, sections 2.5 and 2.6.6. Headers only.
 noinst_HEADERS += \
 	%D%/cell_lender.h \

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CellLender: the memory that a process lends to its peers as cells (cells.h). It lies at the end
 // of the pool, so cells of all peers together have at most a half of that.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cells: memory that travels between two processes. Whoever has just read a message from one writes
 // the next into it, where it lies in that core's cache: from a place that the other one wrote last,
 // each line would have to be fetched twice, once to be written and once to be read.

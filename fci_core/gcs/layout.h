@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Layout: where things lie in a request block, the memory that a process keeps for each peer
 // (§2.6.6, fig. 2.41), and in its pool of pieces, which all of its peers read. Both sides compute
 // it from the same numbers, which they tell each other when they meet: a pair uses as many slots

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Line: a request as it lies in a slot of a request block, and what goes with it (§2.6.6, §2.6.8).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // LineReader: a process's view of the block that it keeps for a peer (request_block.h): what came
 // from there, and what the peer is told of it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // LineWriter: a process's view of the block that a peer keeps for it (request_block.h): requests,
 // their data, and how much room there is.
 #pragma once

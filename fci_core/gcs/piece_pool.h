@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The pool of pieces (§2.6.4): memory of a sender through which its long messages travel, to all of
 // its peers. It does not grow with them, and a message finds a span there that no pair could have
 // for itself.

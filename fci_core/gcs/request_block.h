@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The two typed views of a request block (§2.6.6, §2.6.9): who writes what.
 //
 //   part    | written by            | read by | order

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // RingWriter: where a process writes on in the ring that a peer keeps for it, and how much of the
 // ring it goes round in (request_block.h).
 #pragma once
@@ -65,7 +66,6 @@ public:
         // the longest one is the best then.
         const bool all = laps_ == Laps::short_ && bytes <= lap_ && !has_capacity(bytes);
         while ((all || !has_capacity(bytes)) && lengthen_lap(network, layout)) {
-            skip_untaken(bytes);
             until_ = free_until(next_place(bytes));
         }
         if (is_next_lap && laps_ == Laps::short_ && !all) shorten_lap(bytes);
@@ -90,13 +90,6 @@ private:
         const bool is_behind = offset(place.begin) > offset(lap_ended_ - 1);
         if (has_begun && (taken >= lap_ended_ || is_behind)) return end;
         return std::min(taken + ring_bytes_, end);
-    }
-    /// Leaves out, in this lap, what the peer has not yet taken of the one before.
-    void skip_untaken(std::uint64_t bytes) noexcept {
-        if (flag::load_acquire(credit_->ring) >= lap_ended_) return;
-        const std::uint64_t ended = offset(lap_ended_ - 1) + 1;
-        if (ended + bytes > lap_) return;  // it would have to wait then, and for more
-        at_ = std::max(at_, lap_end(at_ - 1) - ring_bytes_ + ended);
     }
     /// New memory is slow, and so is a peer that lags behind a lap that is too short.
     [[nodiscard]] unsigned alike_most() const noexcept {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The memory of cells: a half of the pool, for all peers together.
 #include "fci_core/gcs/cell_lender.h"
 

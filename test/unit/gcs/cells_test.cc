@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cells, both sides in one process.
 #include "fci_core/gcs/cells.h"
 

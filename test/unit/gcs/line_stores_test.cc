@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lines to a peer whose block is written by stores: what it finds there, when it is woken; and what
 // the reader of lines counts.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The pool of pieces, both sides in one process.
 #include "fci_core/gcs/piece_pool.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The two views of a request block against each other, over a network of one process's memory.
 #include "fci_core/gcs/request_block.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Wire: a network between two blocks of one process's memory.
 #pragma once
 
