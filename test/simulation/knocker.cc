@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "test/simulation/knocker.h"
 
 #include <arpa/inet.h>
@@ -27,6 +28,8 @@ void Knocker::act(const ddi::Card& whom) {
 }
 
 void Knocker::call(const ddi::Card& whom) {
+    if (left_ == 0) return;
+    --left_;
     const int number = streams_->call({}, whom);
     if (number < 0) return;
     tcp::Stream stream(*streams_, number);

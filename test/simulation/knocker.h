@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Knocker: a stranger who calls the processes of a simulated network: he says nothing, or some of a
 // hello, or one for somebody else, stays or hangs up. Nobody may lose anything by that.
 #pragma once
@@ -22,6 +23,9 @@ public:
     void act(const ddi::Card& whom);
 
 private:
+    // A door sends away 160 silent callers in a second, if it has no room for more: a true caller
+    // behind all of these is heard before it loses patience.
+    unsigned left_ = 1000;
     static constexpr std::size_t kCallsMost = 40;  // at a time: more than a small door has room for
 
     void call(const ddi::Card& whom);
