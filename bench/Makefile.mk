@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # bench: figures, and what they are compared with. Nothing of it is installed or part of make check.
 noinst_PROGRAMS += bench/messages
 bench_messages_SOURCES = %D%/messages.cc

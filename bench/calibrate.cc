@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // calibrate: what this machine can do at best, without any FCI. Every other figure is to be read
 // beside these.
 #include <linux/futex.h>

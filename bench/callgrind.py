@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Instruction counts by room: runs a program under callgrind and reads what it wrote.
 
 Costs go to the source file of the instruction, also where it was inlined elsewhere; headers of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fci_pingpong: what FCI itself takes, without an MPI library above it. The dissertation's three
 // algorithms (4.1, 4.2, 4.3) give three different answers to "how long does a message take";
 // besides them message rate, many senders to one, and the price of looking when nothing came.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The floor: t_c before and after a sample, and what mode of the machine that means. Samples of
 // different modes are never compared.
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* t_c: the time in which one cache line passes from one core to another, one way. It is the unit
  * of every other figure here, and it tells in which mode a machine is, because virtual processors
  * move: two threads of a core, two cores of an L3, two L3s.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // IclSide: one process of a benchmark that talks icl.h to the others.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Marks of lines that compare FCI with something else, and what they come to in the end.
 
 A line is marked where one side is more than 1.3 times better, alike for both directions: less than

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // messages: single messages between two contexts of one process, step by step, for counting
 // instructions: nobody spins, so each count is exact and the same in every run. bench/profile and
 // test/instructions/run start it under callgrind and collect in the functions named below.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Peers: the MPIs that are compared, and how a program is started over each of them.
 
 A peer is one entry of PEERS: a title, the compiler wrapper whose binary it runs, the launcher with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/process_group.h"
 
 #include <sys/mman.h>

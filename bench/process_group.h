@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Processes: a few processes on chosen cores, with a page of memory that all see.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Report: rows of figures, as text for people or JSON for programs.
 #pragma once
 

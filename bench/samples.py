@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Samples: figures with t_c around them, sorted by the machine's mode; medians of pair ratios."""
 import math
 

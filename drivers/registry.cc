@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one explicit table of drivers, declared in ddi/driver.h: nothing above includes a driver.
 #include <iterator>
 #include <string>

@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: BSD-3-Clause
 dnl fci.m4: the checks of configure.ac.
 
 dnl FCI_CXX20: a compiler that does C++20 as we use it, with -std=c++20 where that must be said.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What fci-mpich-build needs once FCI is installed: the netmod's source and the script that puts it
 # into a MPICH tree. MPICH compiles it, not this make.
 mpichdir = $(datadir)/fci/mpich

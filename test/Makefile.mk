@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Tests: one googletest program for each room, linked to that room and those below it only, so that
 # a call upwards does not link.
 AM_CPPFLAGS += $(GTEST_CFLAGS)

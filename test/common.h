@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Common headers: what the unit tests include of googletest and of the standard library, compiled
 // once before them (test/Makefile.mk). Each test still includes what it uses.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # tools: fci_info, which asks through icl.h only, fci-env, fci-run, fci-lab and fci-mpich-build.
 bin_SCRIPTS += tools/fci-env tools/fci-run
 dist_bin_SCRIPTS += %D%/fci-lab %D%/fci-mpich-build

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # options.awk: the lines of parameters.def as the option section of a man page.
 function quoted(n) {  # the n-th string of the line
     rest = $0

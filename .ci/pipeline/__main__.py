@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The steps of .ci/run, in order and side by side, and what came of them."""
 
 import argparse

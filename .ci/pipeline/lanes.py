@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Steps side by side: one more than there are cores for, those that wait beside them, in order as far
 as what each needs allows."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What passed, when, and with which tree: a file that all clones of this computer share. Where it is
 not there, as on a new machine, nothing has passed before."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which steps a run has: all that must hold for every change, and some of it by turns."""
 
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A step of continuous integration: one command, whose log says how many cases passed."""
 
 import contextlib

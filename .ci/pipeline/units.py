@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """units: what .ci/run --full has and each other run has not, in units of a minute or two. Those that
 were not run for longest are run first; one that fails is run again by the next run.
   units [--seconds N]   until N seconds have passed; default: all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* collectives.h: operations among all ranks, and looks between small steps; each with a way that
  * verifies what it brought. All ranks call the same. */
 #ifndef FCI_BENCH_COLLECTIVES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* contents.h: what the buffers of a rank must hold, and how much did not. */
 #ifndef FCI_BENCH_CONTENTS_H
 #define FCI_BENCH_CONTENTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hello.c: where the time of a program goes that does nothing: how long after STARTUP_BEGAN_NS (of
  * CLOCK_MONOTONIC, in the environment) it was running, and how long MPI_Init, the first message to
  * everybody and MPI_Finalize take. Rank 0 prints the longest of all ranks, in ms; of MPI_Finalize

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* messages.c: single MPI messages whose parts can be told apart, for counting instructions under
  * callgrind (bench/profile, test/instructions/calls): nobody spins inside the counted functions,
  * because every message has arrived before its wait begins. Each message is also put into a window,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pile.h: receives that never match, or messages that nobody has received yet, which stay in the
  * way of what is measured until they are cleared. Each has a tag of its own. Both ranks call the
  * same. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* probe.c: one small MPI program that every MPI is measured with. Plain C; MPI-1 calls, but
  * for the cases with windows.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* shared_page.h: memory that the ranks of one host share besides MPI. Rank 0 makes a memory file,
  * which the others open by its name in /proc: it works with any MPI, and no file is left over,
  * whatever happens. Needs _GNU_SOURCE.

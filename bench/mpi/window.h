@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* window.h: put and get between a buffer of rank 0 and a window of rank 1, each followed by a
  * flush. Their target makes no MPI call meanwhile but waits for the others at the end. All ranks
  * call the same. */

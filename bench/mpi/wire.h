@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* wire.h: the floor between two hosts. Ranks 0 and 1 do over a bare TCP socket, which both wait for
  * without sleeping, what other cases do by MPI. Needs _GNU_SOURCE.
  */

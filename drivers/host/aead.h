@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Aead: authenticated encryption with associated data, AES-128-GCM (NIST SP 800-38D), by libcrypto.
 // One object seals, or opens, with one key.
 #pragma once

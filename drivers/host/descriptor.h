@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Descriptor: a file descriptor that closes itself.
 #pragma once
 

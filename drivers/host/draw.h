@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Numbers that nobody can foresee, from the kernel.
 #pragma once
 

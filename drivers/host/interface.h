@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Interface: one network interface as the kernel describes it, without a judgement.
 #pragma once
 

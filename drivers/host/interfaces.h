@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Interfaces: those of this process's network namespace, asked of the kernel.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Libcrypto: OpenSSL's cryptography, 1.1 or 3, opened when it is needed first. Nothing is linked to
 // it, so a process that seals nothing does without (docs/decisions/0019-sealed-hints.md).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Marks: sixteen bits of a process' incarnation say on which host it is, so that whoever has its
 // card knows whether shared memory reaches it. A host is what an abstract socket reaches: one
 // kernel, booted once, and one network namespace in it. An address would not do, as many hosts

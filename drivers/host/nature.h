@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Nature: whether an interface is hardware, or only software of this host.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The choice of the address at which a process listens, without a look at the host: physical before
 // virtual, then towards the launcher, then by the default route, then by name.
 #pragma once

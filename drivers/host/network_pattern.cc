@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/host/network_pattern.h"
 
 #include <arpa/inet.h>

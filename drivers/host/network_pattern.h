@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // NetworkPattern: what FCI_NET may say, an interface's name, a pattern of names, or a subnet.
 #pragma once
 

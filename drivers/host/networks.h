@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Networks: the choice between those that this host has now.
 #pragma once
 

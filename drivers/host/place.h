@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Places: where a process listens, for people.
 #pragma once
 

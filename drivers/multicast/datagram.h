@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Datagram: a hint, or a piece of one, as it goes over the wire. Numbers are as the processor has
 // them; a job whose processors differ in that is refused by TCP's hello.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Multicast: hints over Ethernet (§2.6.11): one datagram, or a burst of them, reaches all hosts.
 #pragma once
 

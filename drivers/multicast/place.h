@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Place: where the hints of a job go, which all its processes find out by themselves: one address
 // of the local scope (RFC 2365), and ports of UDP there, a lane each.
 #pragma once

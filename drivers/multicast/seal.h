@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Seal: the hints of one group as this process sends and hears them, encrypted and authenticated
 // with the group's key, which no process outside of the group has.
 //

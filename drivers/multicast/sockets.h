@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sockets: by which hints leave and come. They are opened when they are needed first.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The node driver, seen from outside: shared memory between the processes of one host, TCP to those
 // of others.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // NodeData: data go between hosts alone, so by the far network, which numbers peers in its own way.
 #pragma once
 

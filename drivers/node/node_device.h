@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // NodeDevice: a process whose peers are partly on its own host and partly on others (§3.2.3). Two
 // devices reach them, the near and the far one; this one has one table of all, and hands each call
 // to the one that it is for.

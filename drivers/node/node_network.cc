@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/node/node_network.h"
 
 #include <algorithm>

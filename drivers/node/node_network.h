@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // NodeNetwork: the network interface over two others (App. C). What concerns one peer goes to the
 // network that reaches it; windows and events are set in both.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pace: when each of two networks is polled. To ask the kernel costs as much as two short messages
 // by shared memory do, so it is asked by time, and often only where something is to be expected.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Peers: one table over the peers of both networks, the near one, which is this host's memory, and
 // the far one.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Clock: the time by which a device acts, and what wakes its process at one. The kernel has one;
 // a test has another, which goes on only where the test says so. Nothing else in this driver reads
 // a clock.

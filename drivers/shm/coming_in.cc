@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the ConnectionManager receives those who come to meet it. A few are asked in at a time; then
 // the door is closed, and whoever else comes waits in the kernel's queue, at no cost.
 #include <sys/epoll.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the ConnectionManager meets: what is common to going out and coming in.
 #include <utility>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ConnectionManager: meets other processes and notices when they go (§3.2.3, §2.7.3). All of it
 // happens in its turn and in connect(); nothing here is on the path of a message.
 //

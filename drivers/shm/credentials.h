@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Credentials: which processes are of the user of this one, by the kernel's word.
 //
 // A process may give its rights away after it was opened (setuid). Its listening socket keeps the

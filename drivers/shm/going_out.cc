@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the ConnectionManager goes to meet others.
 #include <sys/eventfd.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/shm/guard.h"
 
 #include "drivers/shm/socket.h"

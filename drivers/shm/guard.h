@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Guard: the page by which peers' kernel copies find out that they still reach the process they
 // mean, and that it wants to be reached.
 //

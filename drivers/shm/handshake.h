@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Handshake: the records that two processes exchange when they meet and when one leaves, and the
 // check that both mean the same job, the same version and the same layout (house rules of §3.2.3).
 //

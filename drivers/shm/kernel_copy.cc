@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies by the kernel between the memories of two processes (§2.7.4: long messages).
 #include <sys/uio.h>
 #include <unistd.h>

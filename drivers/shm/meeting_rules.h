@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What two processes that meet have to decide alike, or fairly: arithmetic, without sockets or
 // clocks.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Peer: the memory that ties two processes together (§2.6.6).
 #pragma once
 

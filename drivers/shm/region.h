@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Region: mapped memory that another process can map as well (§2.5.2: the windows of the logical
 // communication space). An anonymous file stands behind it, so it has no name that could be left
 // over or squatted, and its size is sealed, so no access to it can end in SIGBUS.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SharedHeader: what a process shows to all who write to it (§2.5.2 windows; App. C events).
 //
 //   words                         | written by | read by

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/shm/shm_device.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ShmDevice: a process on the network that is the shared memory of one host (§3.2.3).
 #pragma once
 

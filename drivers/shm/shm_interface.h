@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ShmInterface: the network interface over shared memory (App. C). A transfer is a few stores into
 // the receiver's memory; the kernel is needed only to wake a process that sleeps.
 #pragma once

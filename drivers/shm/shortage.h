@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Shortage: a lack of descriptors or memory, which may pass. What it stops is tried again; only one
 // that lasts is told, and ends what would wait for ever otherwise.
 #pragma once

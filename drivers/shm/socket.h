@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sockets: how processes of one host find each other and hand over memory. The names are in the
 // abstract space of the network namespace: nothing to remove, gone with the last descriptor.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Stores into another process's memory, in the order that the network promises (App. C, §2.6.9).
 #pragma once
 

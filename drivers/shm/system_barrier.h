@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SystemBarrier: lets every thread of every process that uses this driver pass a memory barrier
 // (membarrier(2)), so that who writes need not make a fence before it looks whether the reader
 // sleeps: the reader, who has time, makes one for all.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Connection: a stream to a peer that has been met, with what waits to be written to it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Connections: those to all peers that have been met, what waits for them, and their ends.
 #pragma once
 

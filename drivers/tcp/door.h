@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Door: where others call, and those who have not yet said who they are. Whoever reaches this host
 // may knock, as often as he likes: a bounded number stands here, each for a bounded time, and one
 // who says nothing makes room for the next. Nobody hears a word from here. While callers guess whom

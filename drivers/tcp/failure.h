@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Failure: what a user hears of a call that did not get through, and what to do.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What goes over a connection: a hello each way (hello.h), then frames. All numbers are as the
 // processor has them; the hello's magic differs on one that has them the other way round.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // FrameDecoder: takes frames out of a stream of bytes, wherever it is cut, and puts their parts
 // where they belong. It knows neither sockets nor clocks.
 //

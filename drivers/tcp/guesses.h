@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Guesses: how often callers have named another process than this one, or a typed one's job. It is
 // told the time.
 #pragma once

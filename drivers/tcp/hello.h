@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hello: what both ends of a connection say first: who, and what they must agree on. Written by
 // both, believed by neither. The wire is in clear: what keeps strangers out is that nobody knows
 // the incarnation of a process but those who have its card. Of every version it has this length,

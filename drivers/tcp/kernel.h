@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Kernel: streams as the kernel has them: TCP sockets, and what watches them.
 #pragma once
 

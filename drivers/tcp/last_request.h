@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // LastRequest: what went last over a stream of requests (§2.6.8), so that the next one need not
 // say it again: words of its line that are the same, and addresses that follow on. RFC 1144 does so
 // with the headers of TCP. A message of 64 bytes takes 88 on the wire, where all of it would take

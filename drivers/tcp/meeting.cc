@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/tcp/meeting.h"
 
 #include <arpa/inet.h>

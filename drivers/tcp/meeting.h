@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Meeting: how processes meet. One calls, the other one answers, and from then on that connection
 // carries what both say. Both may call at once: then one of the calls goes on (ddi/crossing.h), and
 // who made the other one hears so, and waits to be called.

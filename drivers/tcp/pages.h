@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pages: zeroed memory on a page boundary, which is there where it is touched.
 #pragma once
 

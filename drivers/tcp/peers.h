@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Peers: the processes that this one knows, and what it keeps of those it has to do with.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pulse: whether a peer's host still answers. That a process takes nothing is no sign: it may
 // compute for hours, and its window is closed meanwhile. But its kernel acknowledges what is sent,
 // and answers when it is asked for room.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Streams: what the driver has of the system: streams of bytes between processes, what happens to
 // them, and the time. The kernel has them (kernel.h), or a simulated network, whose seed decides
 // where they are cut, held up and broken (drivers/sim/stream).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tcp driver: one connection for each pair of processes that talk, over any network that has
 // TCP. It is what works everywhere.
 #pragma once

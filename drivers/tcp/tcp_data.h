@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // TcpData: data over connections, borrowed until the kernel has them.
 #pragma once
 

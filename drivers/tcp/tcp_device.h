@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // TcpDevice: a process on the network. It listens at its card's place, and is made of who is known
 // (Peers), how they are met (Meeting), what ties it to them (Connections), and what is done when
 // (Turn).

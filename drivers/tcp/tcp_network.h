@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // TcpNetwork: transfers over connections. A peer's block here is written as its frames come.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Turn: what a device does when it is polled, and its sleep.
 #pragma once
 

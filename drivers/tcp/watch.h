@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Watch: an epoll, and what to do where it refuses a descriptor for want of memory, or as the user
 // watches too many (fs.epoll.max_user_watches). Such a one is asked for by itself each time, and
 // offered again, so that nothing that happens to it is missed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which driver a process gets that asks for none. That is decided before any peer is known, as the
 // card that it hands out depends on it; all ranks of a job come to the same answer.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // FinalReport: what a process says of itself when it closes (FCI_STATS, FCI_REPORT).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The C face for plugs: checks arguments, then hands over to Process. No exception leaves here.
 #include "fci_core/api/icl.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What icl.h's context is: a Process under another name.
 #pragma once
 

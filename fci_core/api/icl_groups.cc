@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Groups of the C face.
 #include "fci_core/api/icl.h"
 #include "fci_core/api/icl_context.h"

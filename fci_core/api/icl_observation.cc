@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The C face, part two: counters, options, drivers.
 #include <string>
 #include <vector>

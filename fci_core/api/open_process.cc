@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From options and environment to a running process: driver, sizes, job cookie.
 #include <unistd.h>
 

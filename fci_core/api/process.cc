@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The turn of a process, and what it does when nothing happens (§2.6.10, §2.7.4, §2.7.5).
 #include "fci_core/api/process.h"
 

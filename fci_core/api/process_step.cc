@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The step of a process that waits for flags (§2.7.4, §2.7.5).
 #include <algorithm>
 #include <new>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # base: what every room needs.
 noinst_LTLIBRARIES += libfci_base.la
 libfci_base_la_SOURCES = \

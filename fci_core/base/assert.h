@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Always-on invariants. Never reachable from received bytes: those are checked and counted.
 #pragma once
 

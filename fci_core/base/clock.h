@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The clock that drivers and api read; everything else gets `now` as an argument.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counters: one 64-bit word each, written by the one thread that uses the context.
 #pragma once
 

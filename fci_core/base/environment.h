@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The environment, read in one place. Nothing here keeps or changes it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Error texts: what went wrong, where, the likely cause, and what to do, always in that order.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The only door to atomics on shared memory. A word is stored with release after the bytes that it
 // announces, and loaded with acquire before they are read (§2.6.9: the network keeps write order;
 // between processors these two functions keep it).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ForkWatch: who must hear that it is in a child of fork(): of all that is shared with others a
 // child has nothing, or what is its parent's. The calls of the parent then need not ask in which
 // process they are.

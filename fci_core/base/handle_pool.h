@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // HandlePool: objects that others name by a number. A number carries a generation, so one that is
 // stale, forged or damaged on the way finds nothing instead of the wrong object.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // IntrusiveList: a doubly linked list whose links live in its elements; nothing is allocated.
 #pragma once
 

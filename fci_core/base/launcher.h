@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Launcher: which process of which job a process is, as its launcher tells in the environment.
 #pragma once
 

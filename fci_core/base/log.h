@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Log: the few lines that FCI ever prints, all to standard error, each as one write.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory files: anonymous, so that nothing is left over, and to be sealed.
 #pragma once
 

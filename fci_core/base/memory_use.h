@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MemoryUse: what a process holds, told apart by what it grows with. Bytes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Parameters: the options of one context, one member for each line of parameters.def.
 #pragma once
 

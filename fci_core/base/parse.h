@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reading what people write: numbers, sizes, and words that were nearly right.
 #pragma once
 

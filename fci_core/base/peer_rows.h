@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PeerRows: what an open context shows of its peers (report.h), as long as it lives. The rows are
 // where it counts, not copies, and lie in a memory file that only it can write.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PortRange: the ports at which a process may listen (FCI_PORTS).
 #pragma once
 

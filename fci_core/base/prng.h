@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Prng: seeded chance for simulations and tests; the same seed gives the same numbers everywhere.
 #pragma once
 

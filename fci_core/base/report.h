@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Report: what an open context shows of itself to whoever looks from outside (fci_info --job). It
 // is a memory file of one page, found by its name among the descriptors of the process; only the
 // process writes, and the page goes with it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* result.h: how an operation was answered and how it ended, and what hears of messages. One set of
  * types for the core and for the plugs, so in C; icl.h includes it, and it is installed with that.
  */

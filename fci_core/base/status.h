@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Status: what an internal call reports. App. D's codes are made from it in api only.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # ddi: the device behind the interface, section 3.2.3. Headers only.
 noinst_HEADERS += \
 	%D%/agreement.h \

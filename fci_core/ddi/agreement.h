@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Agreement: what the two ends of a connection must have in common.
 #pragma once
 

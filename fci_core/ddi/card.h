@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Card: what a process hands out so that others can reach it (the DDI's node description, §3.2.3).
 #pragma once
 

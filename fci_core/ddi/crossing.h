@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Crossing calls: of two processes that call each other at the same time, one is called.
 #pragma once
 

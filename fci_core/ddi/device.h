@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Device: opens a network, knows who is on it, and hands out communication memory (§3.2.3, §2.7.3).
 #pragma once
 

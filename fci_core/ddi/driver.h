@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Driver: one entry of the table of networks in this library (drivers/registry.cc).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Networks: at which of its addresses a process listens, and why not at the others (§3.2.3).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Notices: what the listener of a device is to hear, kept until it may.
 #pragma once
 

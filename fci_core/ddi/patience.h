@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Patience: when to try again what failed for now, and when to give up. It is told the time.
 #pragma once
 

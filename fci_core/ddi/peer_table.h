@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PeerTable: the processes that a device knows, by id and by card. All drivers have the same one.
 #pragma once
 

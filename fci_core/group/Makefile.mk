@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # group: collectives by flag tables, section 2.6.11.
 noinst_LTLIBRARIES += libfci_group.la
 libfci_group_la_SOURCES = \

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // AnyGroup: a group as its callers see it, whether its members share a table or have levels, and
 // those of its collectives that go on in progress.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Board: the memory that a process has for tables of its groups (§2.6.11), a window of its own
 // behind the pool. It is there as tables come, and goes back to the system as they go.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // BulkMember: a long broadcast at a host to which it comes (bulk_root.h): by hints, into the memory
 // of the caller, and what is lacking by messages that are asked for.
 #pragma once

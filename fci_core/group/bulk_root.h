@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // BulkRoot: a long broadcast at the host from which it goes to all others (§2.6.11): by hints,
 // straight from the memory of the caller, no more of them than those who are late have room for.
 // What is lost is asked for, and goes by messages; so does all to a host that hears no hints, or

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Early: what hints bring of a group's broadcasts before their messages come (§2.6.11;
 // nhi/hints.h). Of those that are about to come each has a slot here, so that who is behind misses
 // none of them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // EarlyWait: the wait of one member for a broadcast that may come in two ways (§2.6.11), by a hint
 // and by a message from the one before it in a chain.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Exchange: what a process says to processes of other hosts in one collective, and what it hears of
 // them (§2.6.12): short messages that are matched by the group and the number of the collective.
 // All goes on in progress; nothing waits here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // FlagTable: the flags of one group (§2.6.11), in memory of one of its members that all of them
 // load and store. A word tells who has come to a collective, and the data that it brings lie beside
 // it: the others take one cache line from it, where a message would move two and be matched.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Gathering: one over hosts, of few bytes (§2.6.12). It is a reduction: each member brings the
 // blocks of all with its own filled in, and they are united.
 #pragma once

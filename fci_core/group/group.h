@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Group: processes that meet in collectives (§2.6.11, §2.6.12), as one of them sees it. Each says
 // in the flag table that it has come, and looks for the others there. With a core for each that
 // costs the way of one cache line; where cores are short what counts is how often one changes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Groups: those of a process, how they come about, and the flag tables that it keeps for them
 // (§2.6.11). One member, the owner, has the table; it tells the others where, and these join it,
 // or say that they cannot. Then all do without. Of a group whose members are on several hosts each

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Handover: messages of one collective between members of one host, from memory to memory of their
 // callers: of a long broadcast, which no table of flags takes.
 #pragma once

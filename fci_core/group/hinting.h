@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hinting: whether the broadcasts of a group between hosts have hints (§2.6.11), and which way they
 // go: with a hint, and from one host to the next; or, while nobody hears any, down a tree. The root
 // of a broadcast says which way the next ones go, so all members know that before these begin.

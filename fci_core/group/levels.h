@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Levels: a group in parts (§2.6.12): the members of each host, or eight neighbours of many on one
 // host. A part is a group with a table, and one member speaks for it to the others: by messages to
 // other hosts, else in a table of those who speak. So a collective goes up in each part, across

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // LongBroadcast: one whose data no table and no single hint takes, in a group that has hints
 // (§2.6.11). A short one goes before it and says how long it is, and whether it goes by hints: the
 // root knows that. Then the data go from the root to the one that speaks for its host, from there

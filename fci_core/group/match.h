@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // match_of: by which messages of a group's collective are found.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Note: what members of a group tell each other outside of its collectives.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Offers: what others have told of tables that are for groups of this process too, and was not
 // taken up so far: whoever offers one may come to the first collective of a group before others.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fci_core/group/outstanding.h"
 
 #include "fci_core/base/assert.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Outstanding: collectives that were begun and go on in progress, those of a group one after the
 // other: all its members begin them in the same order.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Parts: those of a group that has levels: the members of each host, or some neighbours of many on
 // one host. All members come to the same parts.
 #pragma once

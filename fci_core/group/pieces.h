@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pieces: which parts of a long broadcast are here, and which of those that are not were asked for
 // (bulk_member.h).
 #pragma once

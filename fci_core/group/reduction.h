@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collective and Reduction (§2.6.12), under the names that they have here.
 #pragma once
 

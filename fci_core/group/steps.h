@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Steps: whom one host speaks to in a collective, in which order, and whom it hears: the algorithms
 // (§2.6.12). Hosts are numbered from 0, and all of them come to the same steps.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # mp: tagged and active messages, sections 2.6.2-2.6.10.
 noinst_LTLIBRARIES += libfci_mp.la
 libfci_mp_la_SOURCES = \

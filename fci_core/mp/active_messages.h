@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ActiveMessages: a handler at the receiver runs when the message arrives; nothing is matched. A
 // long one brings its header with the announcement, and the handler says where the data goes.
 #pragma once

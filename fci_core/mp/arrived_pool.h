@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ArrivedPool: memory for messages that wait for their receive. Short ones are kept for reuse;
 // how much there can be is bounded by the senders' credit (Limits::unexpected_bytes).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Asks: where a send waits for an offer that fits it (one-sided, §2.6.3), who cannot offer asks.
 //
 // A receive from anybody is not offered: the dissertation offers it to a whole group, of which a

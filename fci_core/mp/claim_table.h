@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ClaimTable: the claim words (claims.h) in the block in which a peer writes, of the receives that
 // share the copying of their message with it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ClaimWord: how two processes share the copying of one long message. The sender takes pieces from
 // the front, the receiver from the back, until they meet. A generation keeps a late comer from
 // claiming in a word that serves another message by now.

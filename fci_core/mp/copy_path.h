@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CopyPath: which way long messages of one peer travel, learned from what they really cost.
 // No path is the fastest on every machine, nor on one machine all the time; so each is tried now
 // and then, and the cheapest for that length is used. No clock here: the caller measures.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // DataIn: data that the network brings into a buffer here: of a receive that has asked for them or
 // was offered, or of a push, whose data follow its announcement unasked.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Engine: what all objects of this room stand on. Each of them has its own state besides.
 #pragma once
 

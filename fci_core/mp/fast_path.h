@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ways of short messages, written for the processor: no order for a send, no search, nothing
 // allocated. Each of them may refuse, and has done nothing then; what it does, the general engine
 // would do as well, which is how they are tested (test/unit/mp/differential_test.cc).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // KeyIndex: from an exact match key to the nodes that have it, oldest first (§2.6.2).
 //
 // A hash of keys whose entries are queues, so neither many nodes under one key nor many keys cost

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Landing: how the data of a long message goes from a sender's pool into its buffer. Which way is
 // the fastest depends on where the buffer's memory is: in this core's cache, as it was received
 // into a moment ago, or not. The receiver decides alone, and the sender knows nothing of it.

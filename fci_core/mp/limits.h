@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Limits: the sizes that one end of all its connections keeps to (§2.6.6).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fci_core/mp/matching.h"
 
 #include <new>

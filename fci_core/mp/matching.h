@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Matching: which posted receive a message goes to, and which waiting message a receive takes
 // (§2.6.2). Both answers are the oldest that fits, and cost O(1) however long the lists are.
 //

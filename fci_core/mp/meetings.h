@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Meetings: who comes and who goes, and what ends with a peer.
 #pragma once
 

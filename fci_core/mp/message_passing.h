@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MessagePassing: tagged and active messages between processes (§2.6), by one engine whose protocol
 // is a policy. Used by one thread; driven by turn().
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Offers: receive requests that reach the sender before its send request (§2.6.3, one-sided), so
 // that the sender writes at once into the receiver's buffer.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Order: an operation that the user started and that is not finished (§2.6.10). Requests are what
 // travels; orders stay at home.
 #pragma once

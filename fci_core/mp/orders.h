@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Orders: all operations that are not finished, by handle, and how they end (§2.6.10).
 #pragma once
 

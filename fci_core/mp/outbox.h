@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Outbox: the requests that this process writes besides its messages: answers, offers, withdrawals.
 // One that finds no free slot at its peer waits, in order, and before all messages.
 //

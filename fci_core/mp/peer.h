@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Peer: all that this process knows of one other process in the message passing room.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Peers: all processes that this one has had to do with, by id, and those that are active.
 #pragma once
 

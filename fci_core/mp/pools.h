@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pools: those of two processes, as one of them uses them with the other.
 #pragma once
 

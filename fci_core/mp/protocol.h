@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Protocol: the policy of the one engine (§2.6.2-2.6.5). The dissertation's protocols differ in
 // what goes out unasked; everything else is common.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Receives: what arrives meets what is posted (§2.6.2, §2.6.5, §2.6.13).
 #pragma once
 

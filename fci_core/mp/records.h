@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Records: what requests between two processes say (figs. 2.34-2.38, 2.67), one cache line each.
 //
 //   kind          | sent by  | says                                                    | section

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rendezvous: long messages, asked for once their receive is known, then moved by the way that is
 // cheapest for this peer and length (figs. 2.20, 2.40).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SelfCopies: messages of a process to itself, copied once, from the one buffer into the other.
 // Those for which no receive is posted go on as to any peer.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sends: inside the request, through the ring, or announced (§2.6.5, figs. 2.39 and 2.40).
 #pragma once
 

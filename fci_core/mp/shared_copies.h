@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SharedCopies: long messages that the kernel copies between the two processes: by the receiver
 // alone, or by both, each from its end, piece by piece, until they meet (claims.h).
 //

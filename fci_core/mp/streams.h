@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Streams: long messages that travel in parts which the sender writes (fig. 2.20): pieces in its
 // pool, where the receiver maps that, or in the ring; or data, where the network brings these from
 // buffer to buffer. Of data to one peer, one message goes after the other.

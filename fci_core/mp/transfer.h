@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the data of one long message is asked for, and how it begins and ends to arrive: measured, so
 // that the peer's CopyPath learns what its ways cost.
 #pragma once

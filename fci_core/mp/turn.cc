@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The turn: what has arrived, and what could not go on before (§2.6.10: what a process does while
 // it waits).
 #include <new>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // UnexpectedCredit: the memory at a peer for messages that nobody there has asked for yet (§2.6.6,
 // G9). The sender takes of it, and the receiver gives back what it has disposed of.
 #pragma once

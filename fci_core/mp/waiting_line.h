@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // WaitingLine: a request that found no free slot at its peer.
 #pragma once
 

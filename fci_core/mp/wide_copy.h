@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies of long ranges by wide registers of this processor. Where it has none that are known here,
 // both are memcpy.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Work: what the next turn has to do besides looking at the peer that sent last (§2.6.10).
 #pragma once
 

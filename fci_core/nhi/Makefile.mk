@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # nhi: the network interface, App. C. Headers only.
 noinst_HEADERS += \
 	%D%/bookkeeping.h \

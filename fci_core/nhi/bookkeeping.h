@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bookkeeping: windows and events of a driver whose network knows nothing of them.
 #pragma once
 

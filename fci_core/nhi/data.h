@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Data: a part of a long message that goes straight from one buffer into another. The receiver
 // gives its buffer a name; an address never travels.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hints: an early copy of bytes, to many processes at once, of what other ways bring or can bring
 // anyway (indirect mode, §2.5.2, fig. 2.18; its use, §2.6.11, fig. 2.63; docs/nhi.md).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // IndexTable: where hints go here (§2.5.2, fig. 2.19). What every driver with hints keeps; what it
 // is asked about may have been sent by anybody.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Link: what can be done with one peer, beside transfers. It is decided when the peer attaches, and
 // stays so until it is lost. Of two processes, both have the same kind of link.
 #pragma once

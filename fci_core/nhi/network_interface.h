@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // NetworkInterface: App. C, one to one, with three marked extensions that software networks need.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Transfer: all that one destination must receive as one unit (§2.6.8, fig. 2.50).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Names of things on the network (§2.5.2, App. C).
 #pragma once
 

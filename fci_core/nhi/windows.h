@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Windows: what a driver keeps of windows whose network does not look at them itself (§2.5.2;
 // App. C, NHI_OpenWindow).
 #pragma once

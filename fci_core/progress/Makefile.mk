@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # progress: what a waiting process does, sections 2.6.10 and 2.7.4.
 noinst_LTLIBRARIES += libfci_progress.la
 libfci_progress_la_SOURCES = \

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // BusyPolls: when a process whose turns all find work polls its network all the same (§2.6.10).
 // Where that is memory, once credit went back: whatever else comes is seen without it. Where the
 // network brings messages as well, by time, and the clock is asked every few turns.

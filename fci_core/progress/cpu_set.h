@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CpuSet: the processors that the scheduler lets a process use, however many the host has.
 #pragma once
 

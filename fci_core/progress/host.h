@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Host: what a process that waits asks of the operating system (§2.7.4, §2.7.5). It is an argument
 // of the process, as its device is, so a test can run a whole job in virtual time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Losses: what a thread has lost of its core to others, by which it finds out that it shares one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Placement: where a process starts to communicate. Processes that wait by yielding are always
 // ready to run, and the kernel takes a quarter of a second to even out how many of them each core
 // has. Until then those on one core may be 6 of 8, and all 8 where a library has bound each to core

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Slice: how long a thread may run before another one's turn comes, and so how soon its own comes
 // again. Its share of the processor's time stays what it is. Who gives the core away to a process
 // that computes has it back after that one's slice, 1.4 ms and more in Linux, and often only at the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Surroundings: how many cores there are, and how large their caches, as far as the host and the
 // launcher tell.
 #pragma once

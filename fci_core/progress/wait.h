@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Wait: somebody waits for what no receive of its own stands for, a flag in shared memory. Who
 // waits tells what for, so that its process sleeps over it, and is woken (§2.7.4).
 #pragma once

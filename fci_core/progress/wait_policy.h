@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // WaitPolicy: what an empty turn does (§2.7.4-2.7.6). While there is a core for every process of
 // the job on this host, spinning is the fastest; where there are fewer, a process that waits must
 // give its core to the one that it waits for: it yields, and soon sleeps until a message wakes it.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # libfabric: the loadable provider libfci-fi.so.
 if HAVE_LIBFABRIC
 

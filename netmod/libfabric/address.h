@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Addresses: a card of icl.h is a sockaddr_in whose sin_zero holds the incarnation.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // AddressVector: the number that a program uses for a process is its place in the order of
 // insertion, for FI_AV_MAP too; repeated addresses get numbers of their own.
 #pragma once

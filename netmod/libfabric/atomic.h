@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which atomics a domain knows: fi_query_atomic.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fi_atomic, fi_fetch_atomic, fi_compare_atomic and their relatives: the ten calls end in one.
 #include "netmod/libfabric/atomic.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions behind fi_atomic and its relatives: one for each operator and type.
 #pragma once
 

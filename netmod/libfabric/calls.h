@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The calls of an endpoint, as tables. Each ends in the endpoint's object for it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Channel: an endpoint's context of the core, as queues and counters see it: they make progress by
 // it and sleep on it. Under the domain's lock.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Claims: FI_PEEK, FI_CLAIM and FI_DISCARD: looking at a message, taking it out of the matching,
 // receiving or dropping it later. A claim is known by its context; tag and source of that call do
 // not matter.

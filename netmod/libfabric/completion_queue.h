@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CompletionQueue: a ring that grows. The size asked for is a hint: programs ask for 100 entries
 // and have thousands of operations open, so nothing is ever dropped and nothing waits for room.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Completions: where an endpoint's operations end, in queues and counters, well or not. Under the
 // domain's lock.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counter: how many operations of an endpoint are done, and how many failed.
 #pragma once
 

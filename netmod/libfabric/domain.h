@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Domain: what shares one lock. Every endpoint in it is a process of its own to the core.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Endpoint: one channel to the core, and an object for each thing that is done through it. Here is
 // its life (open, bind, enable, close); the calls are in *_calls.cc.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // icl.h's codes in libfabric's words.
 #pragma once
 

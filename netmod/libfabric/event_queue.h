@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // EventQueue: control events. The provider makes two kinds, FI_AV_COMPLETE and what programs write.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fabric: the root of what a program opens.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a child of fork() finds instead of its parent's endpoints. It has none of their shared
 // memory, so that it cannot write into its parent's messages; it may still exec() and _exit().
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What every entry from C needs: a lock where the program asked for one, and no exception out.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fi_getinfo: what the program wants against what the sheet promises.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The provider's name and its log, as libfabric has them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MemoryRegion: memory that peers may reach by its key. Any memory can be sent from and received
 // into, so a registration that no peer may use does nothing.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The calls that send and receive messages. A plain message is one with the tag 0 in a space of its
 // own.
 #include <rdma/fi_tagged.h>

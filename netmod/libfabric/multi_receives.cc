@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "netmod/libfabric/multi_receives.h"
 
 #include <algorithm>

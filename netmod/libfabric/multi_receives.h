@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MultiReceive: one buffer that takes message after message (FI_MULTI_RECV), and the receives that
 // have to wait behind it.
 //

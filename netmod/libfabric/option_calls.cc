@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An endpoint's address and options.
 #include <rdma/fi_cm.h>
 

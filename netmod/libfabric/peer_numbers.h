@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PeerNumbers: a process has a number of the program's, its place in the address vector, and one of
 // the core's; here is how an endpoint gets from one to the other.
 #pragma once

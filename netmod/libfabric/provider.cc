@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The provider: what a program opens first, from the fabric to what lies in a domain.
 #include <strings.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranges: memory in several pieces, addressed as if it were one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ReceiveRecords: which order belongs to which context, for fi_cancel, where the program's contexts
 // are not ours to write into.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Receives: an endpoint's plain receives on their way to the core, and how they are cancelled.
 #pragma once
 

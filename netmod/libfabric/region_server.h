@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // RegionServer: the target's side of access to remote memory. Nothing in a request is believed: the
 // key, the range and the rights are checked before memory is touched. Runs inside progress, so
 // atomics of all initiators follow each other; nobody else may use atomics on the same words.

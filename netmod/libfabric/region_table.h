@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // RegionTable: the memory of a domain that peers may reach, by key.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "netmod/libfabric/remote_operations.h"
 
 #include <rdma/fi_atomic.h>

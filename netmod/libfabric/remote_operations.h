@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // RemoteOperations: the initiator's side of access to remote memory. An operation is one or more
 // requests; each is answered, so that every operation ends when the target's memory has the data
 // (FI_DELIVERY_COMPLETE) and a target that refuses is heard.

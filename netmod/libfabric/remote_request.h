@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What endpoints say to each other about access to remote memory. A request and its answers are the
 // headers of active messages; data follows in the header as far as it has room there, which keeps
 // the order under every protocol, else as the message's data.

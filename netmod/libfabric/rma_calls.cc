@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fi_write, fi_read and their relatives: the nine calls end in one.
 #include <rdma/fi_rma.h>
 

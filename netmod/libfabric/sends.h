@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sends: an endpoint's messages on their way to the core. Each kind of call ends in one of three.
 // A pending operation needs no object: what is to be done with it is in the choice of the callback,
 // its context is `user`, its endpoint's object is `owner`.

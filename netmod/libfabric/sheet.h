@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The attribute sheet: everything that the one fi_info promises.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The two kinds of messages, and a receive of either.
 #pragma once
 

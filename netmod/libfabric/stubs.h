@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Operations that are not offered. libfabric's inline wrappers do not check for null, so every slot
 // of every table is filled.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "netmod/libfabric/waiter.h"
 
 #include <poll.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Waiter: the channels whose progress feeds a completion queue or a counter, and how threads
 // sleep until they have something (house wait policy below, descriptors for programs that poll).
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Open MPI: the component mca_pml_fci.so, for the release whose headers configure found. It lies in
 # a directory of that name, because Open MPI loads all that a directory on its path has.
 if HAVE_OPENMPI

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What Open MPI loads for collectives: the component, and a module for each communicator. */
 #include "netmod/openmpi/coll_fci.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The collective component: what its files share. It is the other half of the component for
  * messages, in the same file, because both need its context. */
 #ifndef COLL_FCI_H_INCLUDED

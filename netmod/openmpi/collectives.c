@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives by a group (icl.h), of as many bytes as that takes. What is decided
  * here all members decide alike, so it rests on the number of bytes, not on the datatype. */
 #include "netmod/openmpi/coll_fci.h"

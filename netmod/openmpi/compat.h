@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where Open MPI 4.1 and 5.0 differ. */
 #ifndef PML_FCI_COMPAT_H_INCLUDED
 #define PML_FCI_COMPAT_H_INCLUDED

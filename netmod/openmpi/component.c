@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What Open MPI loads: the component and its module, from opening a context to closing it. */
 #include "netmod/openmpi/pml_fci.h"
 

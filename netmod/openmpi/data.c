@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* From datatypes to bytes: in place where these lie in few pieces, else packed. */
 #include "netmod/openmpi/pml_fci.h"
 

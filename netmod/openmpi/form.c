@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The groups of a communicator (icl.h): how its members come by them. */
 #include "netmod/openmpi/coll_fci.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Looks: MPI_Test and its like. A program that does nothing but look waits, and is better off
  * asleep where cores are short; one that looks before each small step of its own computes, and
  * every sleep costs it a thousand steps. What Open MPI itself does in a look takes longer than many

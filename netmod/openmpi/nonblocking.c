@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Nonblocking collectives by a group: begun here, and ended in progress. */
 #include "netmod/openmpi/coll_fci.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The Open MPI component: what its files share. Open MPI asks it for every message between
  * processes (its "pml"); all communication is behind icl.h, the C face of libfci.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Probes: what has come and was not received. */
 #include "netmod/openmpi/pml_fci.h"
 

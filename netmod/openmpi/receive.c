@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Receives. */
 #include "netmod/openmpi/pml_fci.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests: where they come from, what ends them, and the turns of progress in which they end. */
 #include "netmod/openmpi/pml_fci.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sends. The plain short one is inline in the calls of Open MPI; of the others each is a request,
  * or is waited for here. */
 #include "netmod/openmpi/pml_fci.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives to which members bring different numbers of bytes. It is an error of the program; but
  * where one member goes by the group, because it has few, and another one below, each waits for the
  * other for ever. So each remembers what it was called with, and asks the others once it has waited

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Processes and communicators. A process is its card, which goes through the launcher's exchange;
  * its number is asked for when it is first spoken to. */
 #include "netmod/openmpi/pml_fci.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The contract of hints (nhi/hints.h), once for all drivers that have them. Whatever is lost on the
 // way is sent again here until it is heard.
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What can be done with a peer beside transfers (nhi/link.h), once for all drivers.
 #include <cstring>
 

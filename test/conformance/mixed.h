@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The node driver's device over shared memory and a simulated network, which repeats by its seed.
 // Processes whose ports are both even or both odd share a host.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the cases of the conformance suite have in common: a world of devices of each driver.
 #pragma once
 

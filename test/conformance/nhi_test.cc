@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The contract of the network interface and the device (App. C, §3.2.2-3.2.3), once for all
 // drivers. Links and what goes beside the network: link_test.cc.
 #include <array>

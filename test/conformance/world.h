@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // World: a few devices of one driver, and a way to let all of them take their turns. A driver is
 // put under the conformance suite by one maker in worlds.cc.
 #pragma once

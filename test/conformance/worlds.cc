@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The drivers under the conformance suite.
 #include <arpa/inet.h>
 #include <unistd.h>

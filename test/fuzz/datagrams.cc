@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // datagrams: any bytes as a datagram, with the right cookie or not, of a member or not. Nothing is
 // taken but what a member sealed, and nothing written but where it was expected, and within its
 // length.

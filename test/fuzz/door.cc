@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // door: any bytes from somebody who calls a process over TCP on loopback. Who does not name it by
 // its incarnation hears nothing, or of one that answers typed addresses no more than that where he
 // does not know its job; whoever does may be answered and then says what he likes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // frames: any bytes as a peer's stream, cut anywhere. Nothing outside of the memory that frames may
 // name is touched, and how the stream is cut makes no difference.
 #include <algorithm>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Circles inside a plug: files that include or call each other, directly or by way of others. A
 header and its source are one file, which has the name of both without the ending.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """C and C++ by simple rules of text: the classes and functions of a file, which of its functions
 others can use, and which words it uses. What a macro hides is not seen."""
 

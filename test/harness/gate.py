@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What is beyond a limit, against the list of what may be. The list may only shrink, so it has to
 say what is so today: a figure that is worse fails, and so does one that is better than its line."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What passed before with the same content, and need not be run again by those in a hurry.
 
 Records lie in the directory that CI_MEMORY names; without it nothing is remembered. With

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* yielding.c: preloaded under a stock MPICH, it gives the core away when there was nothing to do.
  *
  * Stock MPICH polls without pause: with more ranks than cores every message waits for the end of a

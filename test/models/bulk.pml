@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A long broadcast (fci_core/group/bulk_root.h, bulk_member.h): pieces by hints, which may be lost,
  * and what is lacking by messages that are asked for.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A short broadcast with hints (fci_core/group/hinting.h): each may be lost or late, and behind it
  * a message goes from each member to the next one, which lingers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Offers (fci_core/mp/offers.h): receives that their receiver tells the sender of before it has heard
  * of their messages, so that both match, apart from each other, and must come to the same.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sleeping over a table of flags without a fence of those who tell (nhi::Ordering::by_sleeper).
  *
  * The teller stores its word, looks whether the sleeper sleeps, and goes on: nobody else will look.

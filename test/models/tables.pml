@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The numbers of a table of flags (group/group.cc): MEMBERS that come to MEETINGS, which all of them
  * or one of them (the root) wait in, and to broadcasts in between. All draw the same plan.
  *

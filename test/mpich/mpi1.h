@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPICH's tests call by their old names what MPI 3 took out; Open MPI has only the new ones. */
 #include <mpi.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What is known of mutants, in rows with ' | ' between their words: which cannot be noticed, and which
 were written by hand."""
 

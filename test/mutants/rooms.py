@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which tests see the mutants of which files."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Mutants: what a line could wrongly mean. An edge is moved, a check is left out, an order swapped, a
 wake-up or a return of credit forgotten, a unit or a sign is another."""
 

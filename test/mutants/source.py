@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Statements and conditions of C and C++, found without a parser: where each begins and ends, so that
 another text can stand there as well."""
 

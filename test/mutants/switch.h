@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The switch of each mutant that is written into a program (test/mutants/run). FCI_MUTANT, in the
    environment, is the number of the one that is on; in the file FCI_MUTANTS_SEEN the byte of each
    that the program came to becomes 1. */

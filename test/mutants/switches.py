@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes mutants into a copy of a file, each behind a switch of its own, so that one program holds
 them all. No line moves."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A copy of the tree with mutants in it, and what is compiled of it."""
 
 import os

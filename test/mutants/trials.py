@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Trials: what can be run of the tests alone, in a second or some. Each is limited by its own
 processor time, so that it does not matter what else the machine does."""
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ahead.c: two ranks that send many messages before either receives. MPI allows that for buffered
  * sends only; but programs live with it over other transports, where short messages are local in
  * whatever way they are sent.

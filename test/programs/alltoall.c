@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* alltoall.c: everybody sends to everybody, before anybody has met, and every byte is checked.
  *   alltoall BYTES ROUNDS [barrier|bcast|allreduce]
  * The collective that is named comes before all else.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* broadcasts.c: long ones, of which every byte is compared, and those around them.
  *
  *   broadcasts SECONDS SEED [lengths]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* callbacks.c: what Open MPI's own parts may do with a request of a pml: they ask to be called when
  * it is complete, and free it before. Rank 0 of two prints "called once". */
 #include <ompi_config.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* caller.c: a stranger who calls the processes of a job over TCP, and guesses how they are called.
  *
  *   caller COUNT SECONDS NAME MARK HELLOS FIRST-PORT LAST-PORT HOST...

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* calm.c: what ranks cost that wait, whether they are woken, and whether those that work go on.
  *
  *   calm MODE SECONDS

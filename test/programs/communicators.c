@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* communicators.c: many that are alive at once, and many that come and go, each used; what they
  * took of memory that processes share goes back.
  *

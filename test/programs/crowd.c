@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* crowd.c: small collectives of all kinds in any order, on communicators that come and go, by ranks
  * that compute, sleep, or come at once; every byte is checked.
  *   crowd SEED ROUNDS

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* deaf: rank 1 calls nothing of MPI for a long time while messages wait for it: 1 MiB of short ones
  * and, once half of it may be there, one of 8 MiB. All of it must arrive, also where rank 0 goes
  * into MPI_Finalize meanwhile.

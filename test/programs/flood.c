@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* flood.c: one rank sends what nobody receives yet.
  *
  *   flood MODE COUNT [BYTES]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* forker.c: an MPI program that calls system() and fork() while messages are under way.
  *
  *   forker ROUNDS [send|dup]

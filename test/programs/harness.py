@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Starts programs over a chosen transport, with time limits, and looks for what they leave behind."""
 
 import contextlib

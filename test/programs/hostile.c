@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hostile.c: a user without rights who hears what a job sends by multicast, and sends to it.
  *
  *   hostile GROUP PORT OWN COUNT SECONDS RECORD [EARLIER]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hostile.h: what a datagram of FCI looks like to a stranger (drivers/multicast/datagram.h). */
 #pragma once
 

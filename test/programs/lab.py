@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Hosts of a lab (fci-lab), for the time of a run."""
 
 import contextlib

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* leftover.c: messages that nobody receives, on communicators that end. The next communicator may
  * get their context id, and must not get their messages.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What is let pass, row by row, each with a reason: real-time.txt has the cases that the clock judges,
 skips.txt those that need what a machine may not have. A row that names no case fails the run."""
 

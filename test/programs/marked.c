@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* marked.c: broadcasts whose data anybody would recognise, of which every byte is compared, until a
  * file is there.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mourner.c: rank 0 hears from all others, never sends to them, and loses them one after the other.
  *
  *   mourner

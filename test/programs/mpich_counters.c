@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mpich_counters.c: reads FCI's counters through MPI_T around messages whose number is known.
  *
  *   mpich_counters [show]

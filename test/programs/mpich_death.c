@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mpich_death.c: the last rank dies while the others are about to need it, in the way of argv[1].
  *
  * Each of the others prints one line: the class of the error it got, and MPI's text. Exit codes:

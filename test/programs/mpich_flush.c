@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mpich_flush.c: windows that are mapped, where put and get are copies and a flush waits for
  * nobody: contents, order, and that who does nothing else answers others. Two ranks. Says "flush
  * right" at the end, or what is wrong. */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """As root of a host, that is on the path: recorder.py SECONDS FILE writes the hellos that come to it
 and leave it over TCP, each behind its length."""
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* refused.c: long messages both ways, every byte checked, where the kernel refuses to copy between
  * processes, as a container's seccomp profile does.
  *   refused DIRECTION MOMENT RANKS

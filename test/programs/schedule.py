@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which cases run beside which: those that mostly wait beside one that computes, or two where the
 suite allows it, and those that count what others would disturb alone. What comes out is in order."""
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sleeps.c, which other programs include: FCI's sleeps end by what happens, and not by time, from
  * when never_ends() says so. Who is not woken sleeps for ever then, however fast the machine is.
  * Linked with -rdynamic, so that these functions come before the C library's. */

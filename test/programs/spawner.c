@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* spawner.c: ranks that spawn others, which is how a few processes meet many.
  *
  *   spawner CHILDREN

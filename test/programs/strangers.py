@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A job over hosts of a lab, and strangers there: users without rights who hear what it sends by
 multicast (hostile.c) and call its processes (caller.c). For suites/security.py."""
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* survivor.c: N processes without a launcher, all talking to all, in mixed sizes, data checked.
  *
  *   survivor RANK SIZE ROUNDS [fork|exec]

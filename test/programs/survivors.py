@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Starts processes of survivor.c, hands their cards around, and watches how they end."""
 
 import contextlib

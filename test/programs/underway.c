@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* underway.c: collectives that go on while others begin.
  *
  *   underway idup KIND ROUNDS   MPI_Comm_idup is under way on a communicator when KIND, its first

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* unlike.c: collectives to which one rank brings another number of bytes than the others.
  *
  *   unlike KIND ROOT OTHERS   the first rank has ROOT bytes, the others OTHERS. KIND: gather,

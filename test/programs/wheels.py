@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The other MPIs that programs are run over, each from its wheel in a virtual environment."""
 
 import fcntl

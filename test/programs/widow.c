@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* widow: a rank ends without a word, or its host does, while all others wait for it. Each of them
  * says when it heard, by CLOCK_MONOTONIC, and what FCI said is for the user to read.
  *   widow kill FOLDER         the last rank kills itself; "rank R heard after S s"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Windows of MPI: puts, gets and accumulates of all lengths, locks, counters that all ranks take
  * numbers from, everything checked. Says "windows right" at the end.
  *   windows [swap]    also MPI_Compare_and_swap, of which Open MPI 4.1 dies over any btl/ofi */

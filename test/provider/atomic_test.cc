@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Atomics: every operator and type against plain arithmetic, and what they promise together.
 #include <complex>
 #include <map>

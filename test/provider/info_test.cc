@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fi_getinfo with the hints of every program that is known to ask.
 #include <arpa/inet.h>
 #include <netdb.h>

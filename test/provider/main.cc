@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tests' main: libfabric reads its environment once, before anything is asked of it.
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Peek, claim, discard; cancel; sources that are not known yet; multi-receive buffers.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sending and receiving: completions, order, truncation, unexpected messages, self, vectors.
 #include <algorithm>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Address vectors, event queues, memory regions; what may be closed when.
 #include <netinet/in.h>
 #include <rdma/fi_rma.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Several processes: exit with messages under way, death, return from the same address, fork.
 #include <netinet/in.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Processes: the tests' own process with an endpoint, and a child with another.
 #pragma once
 

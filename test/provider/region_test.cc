@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory regions: their keys, and what becomes of accesses when a region or an endpoint goes.
 #include "test/provider/remote.h"
 

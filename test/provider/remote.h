@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Support for the tests of remote memory access: two endpoints, the second with memory to offer.
 #pragma once
 

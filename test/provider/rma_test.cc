@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Writes and reads of remote memory.
 #include "test/provider/remote.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Support for the provider's tests: the real libfci-fi.so, loaded by the real libfabric.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Several threads under FI_THREAD_SAFE: one sleeps, and whatever the others call, it is woken.
 #include <poll.h>
 #include <time.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bell: the clock of one process over shared memory, in the time of its simulation.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the seed chooses for a run.
 #include <algorithm>
 #include <bit>

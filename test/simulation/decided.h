@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Decided: counts how often the condition of a rule (rules.txt) was true and how often false, where
 // test/simulation/decided has written that into a copy of the tree. The counts lie in the file that
 // FCI_DECIDED names in the environment, so that they outlive whoever counts.

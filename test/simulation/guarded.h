@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Guarded: memory behind which nothing may be touched, nor itself once it was given back: the last
 // byte lies before a page that nobody may touch, and what was given back is taken from everybody
 // before its place is used anew. Under the address sanitizer that sees to it.

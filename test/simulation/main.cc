@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs random programs: first every seed that ever failed (seeds.txt), then a range.
 //   simulation [--mixed|--shared|--streams] [--protocol NAME] [--seeds N] [--from N] [--seed N]
 //       [--file PATH]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The networks that a run may be on, and their time.
 #include <arpa/inet.h>
 

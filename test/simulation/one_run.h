@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // OneRun: what main.cc runs for each seed. Two programs have one, each its own: `simulation`
 // message passing, `job_simulation` whole jobs.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Places: where the processes of one run listen over shared memory. Runs at the same time have
 // other places, so what a seed does must not depend on them (tap::FaultOptions::first_port).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reference: what happened in one simulated run, and whether MPI's rules allow it (§2.6.2).
 //
 // With several senders the order of arrival is open, so no single outcome is right. What is fixed:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SecondRun: a seed runs once more in a child that begins with the same memory as its parent. For
 // the tcp driver leaves out of a frame what is as in the frame before, addresses too: the same
 // seed takes another course where the heap gives out an address again, or does not.

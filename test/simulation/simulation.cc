@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The random program itself: its choices, its calls, and the end of the run.
 #include "test/simulation/simulation.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Simulation: one random program of a few processes over a simulated network, from one seed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "test/simulation/one_run.h"
 #include "test/simulation/simulation.h"
 

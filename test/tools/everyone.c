@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* everyone.c: each rank sends one message to each other one; then all wait for a file.
  *
  *   everyone FILE [fork]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hosts.c: says which rank is on which host, after all have heard from all.
  *
  *   hosts CODE [SECONDS]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The end of a test's patience. What a test asks must not depend on what else runs on the machine:
 // it counts, or takes processor time, or has a clock of its own.
 #pragma once

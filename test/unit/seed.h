@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The seed of random tests: FCI_TEST_SEED in the environment, which .ci/run takes from the commit.
 // Without it they do the same each time. What fails is said together with the seed.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Steps: a child and its parent, one after the other.
 #pragma once
 

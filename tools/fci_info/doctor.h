@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Doctor: looks at all that stands between a program and FCI, and says what to do about it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Open MPI's component of FCI: whether there is one for the Open MPI that is used here, and whether
 // that loads it.
 #include "tools/fci_info/doctor.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the core and the machine have to say.
 #include <sys/statvfs.h>
 #include <sys/uio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether MPICH and Intel MPI, as they are set up here, would use libfabric for their messages.
 #include <initializer_list>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether Open MPI, as it is set up here, would send its messages through libfabric.
 #include "tools/fci_info/doctor.h"
 

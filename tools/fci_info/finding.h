@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Finding: one thing that the doctor looked at.
 #pragma once
 

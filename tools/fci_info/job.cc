@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Finding jobs under /proc. Processes come and go meanwhile: whatever cannot be read is not there.
 #include "tools/fci_info/job.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Job: the processes on this host that work together over FCI, found by the reports that they show.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/fci_info/job_output.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // JobPage: the report of another process, read and checked. Nothing in it is believed: it may be of
 // another version, half written, or hostile.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Mpirun: the launcher that would start a program here, or that has started this one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/fci_info/open_mpi.h"
 
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Open MPI: what the one that is used here says of itself: it is asked, by its ompi_info, since the
 // environment, four files and its build decide together.
 #pragma once

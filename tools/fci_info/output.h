@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Output: what was found, for people and for programs.
 #pragma once
 

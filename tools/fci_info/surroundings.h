@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Surroundings: what this process sees around itself: variables, files, what other programs say.
 #pragma once
 

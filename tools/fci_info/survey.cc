@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/fci_info/survey.h"
 
 #include <unistd.h>

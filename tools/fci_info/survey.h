@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Survey: what this installation of FCI is and can do here, asked through icl.h only.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Uses: what carries the messages of a program that mpirun starts here, or of the job that this
 // process belongs to, and how to make that FCI.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs a program on a host, with the descriptors, directory and environment of this process."""
 
 import os

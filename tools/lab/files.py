@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What of the computer's directory for temporary files a host sees."""
 
 import os

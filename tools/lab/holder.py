@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The first process of a lab. All else of it lives in its process namespace and below it, so that
 the kernel ends everything with it, however it ends."""
 

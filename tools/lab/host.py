@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """One host: namespaces and directories of its own."""
 
 import os

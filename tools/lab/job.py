@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a launcher has to know to spread a job over the hosts of a lab."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What Python 3.11 lacks of the kernel's calls: namespaces, mounts, prctl."""
 
 import ctypes

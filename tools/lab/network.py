@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The network of a lab: one bridge for each of its networks, a pair of interfaces for each host."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a lab is to be: its hosts, networks, addresses and cores."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Programs of the computer that a lab calls, and those that serve on its hosts."""
 
 import os

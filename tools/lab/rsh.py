@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What launchers call to start something elsewhere: rsh [OPTION ...] HOST COMMAND [WORD ...]"""
 
 import os

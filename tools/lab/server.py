@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Takes calls to one host, each into a process of its own: the first process of a host, which keeps
 its namespaces alive and reaps what nobody waits for."""
 

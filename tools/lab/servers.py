@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What serves on the hosts of a lab that root makes with an option. Each has PROGRAMS, which it
 needs; write_shared, called once for a lab; serve, called on each host."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """One call to a host: a program with the caller's descriptors, until it or the caller ends."""
 
 import fcntl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Slurm on the hosts of a lab: its controller on the first, its daemon and munge on each.
 
 The /etc/slurm of a host is a directory of the lab, as is the key of munge; what the servers write

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """ssh between the hosts of a lab, as a cluster has it: a server on each, keys of this lab only.
 
 The /etc/ssh of a host is a directory of the lab, which is in memory and ends with it, and the names

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Makes a lab: what is done in the namespaces of whoever calls up."""
 
 import os

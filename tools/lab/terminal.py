@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A terminal of its own for a program on a host, so that its shell has job control."""
 
 import fcntl

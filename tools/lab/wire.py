@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How the parts of a lab talk: a frame is a length and JSON, its first bytes may carry descriptors.
 
 Outside, a host has a name of the abstract namespace, which goes when its holder goes, so that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The steps from a source to an installation."""
 
 import fcntl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Debian's source package of MPICH, fetched from the archive and checked."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """FCI itself: installed, or in its source tree."""
 
 import importlib.machinery

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What was done already, and from what: results are kept under a key of their content."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What is put beside an installed MPICH: Debian's names, our wrappers, a first program."""
 
 from mpich_build.screen import Failure

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the user sees: steps, seconds, and why something failed."""
 
 import os

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSD-3-Clause
 -- What FCI sends over a network, for Wireshark 3.6 and later: the hellos and frames of its TCP
 -- connections (drivers/tcp/hello.h, frame.h), and the datagrams of its hints (drivers/multicast/
 -- datagram.h). It finds them by what they begin with, at any port.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Scheduler: who says how time passes in a simulated world whose processes run as if side by side.
 // Without one, time moves on with every poll, and a sleep ends with what happens next.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Station: one process of a simulated world, with all memory that others may write to.
 #pragma once
 

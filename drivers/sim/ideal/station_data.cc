@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/sim/ideal/station_data.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // StationData: data of a simulated process, borrowed until they arrive.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // World: N processes in one, on an ideal network with virtual time and seeded chance (ch. 3.3).
 //
 // Nothing here reads a clock or draws from anything but the seed, so a run is repeated bit by bit.

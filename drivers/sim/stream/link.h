@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Link: a simulated connection: two ends, and a pipe from each to the other.
 #pragma once
 

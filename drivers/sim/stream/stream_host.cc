@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/sim/stream/stream_host.h"
 
 #include <algorithm>

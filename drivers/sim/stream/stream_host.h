@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // StreamHost: one process's system in a StreamWorld.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // StreamWorld: N processes in one, between which streams of bytes go, with virtual time and seeded
 // chance: the same driver that runs over the kernel's TCP (tcp::Streams) runs over this, and a run
 // is repeated bit by bit. What TCP may do happens here all the time: bytes are taken and arrive in

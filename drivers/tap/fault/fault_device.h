@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // FaultDevice: a device around another one; its network makes transfers late (FaultInterface), and
 // some pairs of processes never attach. Both of such a pair must be FaultDevices of one seed.
 #pragma once

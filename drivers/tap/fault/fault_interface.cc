@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/tap/fault/fault_interface.h"
 
 #include <algorithm>

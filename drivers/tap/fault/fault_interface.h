@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // FaultInterface: a network interface around another one, which makes its transfers late. It does
 // what a correct network may do, and nothing else: transfers of one pair stay in order, those of
 // different pairs overtake each other, a peer gets nothing for a while, there is no room now and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // StoreWatch: a copy of the block that a peer keeps for this process, to be written in its place,
 // and what was written there since it was last asked.
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Active messages, both sides. The number of MPICH's handler is that of icl.h's. */
 #include "mpidimpl.h"
 #include "fci_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Active messages of MPICH: handlers that run at the target. icl.h delivers them in order, takes
  * them at any length, and never runs progress inside a send, so replies need no queue of ours. */
 #ifndef FCI_AM_H_INCLUDED

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Small collectives, by the group of a communicator (icl.h). */
 #include "mpidimpl.h"
 #include "fci_impl.h"

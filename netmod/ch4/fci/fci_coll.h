@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives: small ones go by a group (icl.h): a table of flags on each host, and messages
  * between them. All others are MPICH's own algorithms over our messages. */
 #ifndef FCI_COLL_H_INCLUDED

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One source for several releases of MPICH, 4.0 to 5.0: what they changed has one name here. Where
  * the shape differs and not only a name, there are files for one of the two: *_4.[ch], *_5.[ch]. */
 #ifndef FCI_COMPAT_H_INCLUDED

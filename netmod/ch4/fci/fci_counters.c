@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* FCI's counters as performance variables of MPI_T: fci_sent_inline and so on, one for each line of
  * `fci_info -s`. A tool reads them while the program runs. */
 #include "mpidimpl.h"

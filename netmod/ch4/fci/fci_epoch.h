@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Epochs: what of them is not MPICH's.
  *
  * The start of one between chosen processes (post, start, complete, wait):

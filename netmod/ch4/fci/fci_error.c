@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpidimpl.h"
 #include "fci_impl.h"
 #include <unistd.h>

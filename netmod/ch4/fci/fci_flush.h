@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Flushes. What goes to mapped memory is done when put or get returns; only active messages are
  * waited for, and MPICH counts those. So where it counts none there is nothing to wait for, and a
  * flush is no reason to give the processor away, which a turn of progress may do.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Hooks that ask for little: the engine knows peers, not communicators, and sees packed data. */
 #include "mpidimpl.h"
 #include "fci_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The FCI netmod: what its files share. All communication is behind icl.h, the C face of libfci.
  *
  * Locks: one context, used under the lock of VCI 0. Entry points of point-to-point and RMA take

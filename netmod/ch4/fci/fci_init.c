@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The context: from nothing to one, and back. Peers come to it in fci_world_*.c and fci_spawn.c. */
 #include "mpidimpl.h"
 #include "fci_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The match word.
  *
  *   63         51 50          31 30           0

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the FCI netmod keeps inside MPICH's own objects. Included by netmodpre.h, so it knows MPICH
  * only as far as mpi.h. */
 #ifndef FCI_PRE_H_INCLUDED

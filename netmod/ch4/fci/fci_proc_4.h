@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The number that MPICH 4 gives a process; MPICH 5 has it in the communicator's group. */
 #ifndef FCI_PROC_4_H_INCLUDED
 #define FCI_PROC_4_H_INCLUDED

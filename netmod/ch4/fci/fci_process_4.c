@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Processes that join, in MPICH 4: whoever hears of one by its card gives it a place in MPICH's
  * tables. One that is known already keeps the place that it has. */
 #include "mpidimpl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Processes that join, in MPICH 5: MPICH gives them their place, and only asks for who is there. */
 #include "mpidimpl.h"
 #include "fci_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sends that do not go out at once, receives, and data that is not contiguous: it is packed into
  * one buffer before the send, and unpacked from one after the receive. */
 #include "mpidimpl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Put and get in general: any epoch, any datatype, mapped or by active messages. */
 #include "mpidimpl.h"
 #include "fci_impl.h"

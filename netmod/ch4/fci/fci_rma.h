@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One-sided communication (the dissertation's direct mode, §2.3.1): a window that MPICH allocated
  * on this host is mapped here, so put and get are copies by this process, and complete when they
  * return. All else is MPICH's, over active messages: it orders accumulates, and waits for a lock

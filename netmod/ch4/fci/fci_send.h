@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #ifndef FCI_SEND_H_INCLUDED
 #define FCI_SEND_H_INCLUDED
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sends that have a function of their own in MPICH 4.0; from 4.1 on they are attributes of the one
  * in fci_send.h. */
 #ifndef FCI_SEND_4_H_INCLUDED

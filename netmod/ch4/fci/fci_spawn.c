@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Processes that were not there at the start: spawn, connect and accept. A process is its card; one
  * that is known already gets the number it has, by whatever way its card comes. */
 #include "mpidimpl.h"

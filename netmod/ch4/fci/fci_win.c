@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Windows are MPICH's; where it maps them into all processes of a host, fci_rma.h uses that. They
  * are counted, since who has one waits for others in ways that only active messages end. */
 #include "mpidimpl.h"

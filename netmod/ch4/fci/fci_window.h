@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Windows that are mapped here, and the copies to and from them. */
 #ifndef FCI_WINDOW_H_INCLUDED
 #define FCI_WINDOW_H_INCLUDED

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How the processes of a job get acquainted in MPICH 4: all at once, when MPI is initialized. */
 #include "mpidimpl.h"
 #include "fci_impl.h"

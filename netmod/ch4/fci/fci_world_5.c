@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How the processes of a job get acquainted in MPICH 5: with each communicator that was not made
  * from another one. That is MPI_COMM_WORLD, or what a session made from a group; a process may be
  * in several. */

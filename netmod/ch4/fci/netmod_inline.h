@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* All functions of the netmod that are compiled into MPI's own. Most collectives, partitioned
  * communication and synchronisation of windows are MPICH's: over our messages, by its fallback. */
 #ifndef NETMOD_INLINE_H_INCLUDED

@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: BSD-3-Clause
 [#] start of __file__
 dnl MPICH_SUBCFG_AFTER=src/mpid/ch4
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Two ranks that send many short messages before either receives: it is local, in whatever way they
 are sent, as it is over ob1 for what that sends without being asked (4 KiB on one host, 64 KiB over
 TCP), however many messages there are. What waits for its receiver over ob1 does so here as well:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Wrong input of every kind: a message with the cause and what to do, never silence or a crash."""
 
 import os

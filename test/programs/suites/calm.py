@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """More ranks than cores: what those cost that wait for long, whether they are woken, and whether
 those that only look by the way go on; and as many ranks as cores, where nobody should sleep. All is
 judged by what the kernel counts of a rank, so other work on the machine makes no difference."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """OpenCoarrays' own tests (Debian's libcoarrays-mpich-dev): Fortran programs whose coarrays are MPI
 windows and whose teams are communicators, linked with Debian's MPICH.
 

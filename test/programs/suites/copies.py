@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A kernel that refuses to copy between processes, in one direction or both, to some ranks or all,
 from the start or in the middle of messages (a container's seccomp profile): they arrive whole."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Small collectives of all kinds, in any order, on communicators that come and go, among more ranks
 than cores: where FCI has ways of its own for them, and where it has none. And many communicators,
 which give back the memory that they took."""

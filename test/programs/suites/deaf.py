@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A rank that calls nothing of MPI for longer than any host may be silent, or is stopped, while
 messages wait for it, over TCP: all of them arrive, also where the sender ends meanwhile. Hosts may be
 silent for 2 s; and once, over one transport, for as long as they usually may."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Messages that nobody receives yet: the receiver's memory stays within the bound of
 docs/architecture.md, the sender is held back, and everything arrives in the end, in order. Over Open MPI's component the sender keeps
 much of it, and gives that memory back."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Programs that call fork() and system() while messages are under way; and what a library must
 leave alone: signal handlers, the terminal, files."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A job over the hosts of a lab (--hosts): that its messages went over the wire, whatever else the
 hosts have, and what is said when a rank is killed, its host falls silent or is behind a firewall,
 or there is no network or port as the user wants it."""

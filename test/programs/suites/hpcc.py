@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """HPCC (Debian's hpcc): PTRANS, HPL, RandomAccess, FFT and the rest, by its own verification.
 
 Up to 4 ranks, and over Open MPI's component always, RandomAccess must find no error at all. With

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Intel's own benchmarks, as its wheel has them, on Intel MPI: all of each program's benchmarks, one
 round of short and long messages. What is looked for is not time but that they end, all of them.
 

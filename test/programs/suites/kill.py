@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """kill -9 of any rank at random moments: the others end by themselves and name the dead one, though
 none of their sleeps ends by time; nothing is left of anybody. One that only stops is waited for."""
 

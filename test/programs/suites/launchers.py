@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A job over the hosts of a lab by what clusters start jobs with, called as there: by hand, on the
 first host. With --full also whole programs, with four ranks in all."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What is let go before it has ended: messages that nobody received, on communicators that were
 freed, of which the next one with the same context id finds none; and a request that was freed, of
 which a part of Open MPI wants to hear."""

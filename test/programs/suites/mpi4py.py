@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """mpi4py's own test suite (PyPI source package, over Debian's MPI) at 1, 2 and 4 ranks.
 
 The measure for the provider is the same Open MPI over its own `tcp;ofi_rxm` provider: what fails,

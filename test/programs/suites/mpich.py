@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What FCI under MPICH promises beside carrying messages: a death is an error that names the rank,
 never a hang; nothing is said that nobody asked for; nothing stays behind; MPI_T shows the counters."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """NetPIPE (Debian's NPopenmpi, NPmpich2): ping-pong with the data checked, and as a benchmark.
 
 NetPIPE takes exactly two ranks: those in between go straight to MPI_Finalize while the first and

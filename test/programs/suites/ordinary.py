@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Everybody meets everybody as a user without privileges, with the usual number of descriptors and
 with few: the kernel counts what is under way between processes of such a user, and root is exempt.
 How soon they have met is judged by their calls and their processor time, whatever else runs."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """libfabric's own fi_pingpong over the provider, two processes of this host, data checked."""
 
 import os

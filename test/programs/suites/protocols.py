@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Each message protocol (FCI_PROTOCOL) under a whole program, with more ranks than cores: what is
 copied at once under one of them waits under another to be asked for."""
 

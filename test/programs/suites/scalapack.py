@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """ScaLAPACK's testers (Debian's scalapack-mpi-test, both flavours), at 4 ranks.
 
 What each prints (so many PASSED, FAILED, SKIPPED) must equal what it prints over the stock

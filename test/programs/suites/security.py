@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What SECURITY.md says of strangers: a user without rights, on a host of the job or on another one
 of its network (--hosts), reads nothing of what a job sends by multicast, and changes nothing of it;
 and nobody who lacks a secret of the job is answered by its processes."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """/dev/shm with 64 KiB, or with nothing left: programs run without it, or say clearly why not."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Ranks that spawn others: the jobs count as one, and few ranks, which have large buffers, meet many,
 which have small ones."""
 

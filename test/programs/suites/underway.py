@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Collectives that Open MPI begins by itself while a program's own begin, and that small nonblocking
 ones of programs go by FCI's groups. MPI_Comm_split beside MPI_Comm_idup of the same communicator is
 not here: each agrees on a number by collectives of the same communicator, whose order Open MPI does

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Collectives to which ranks bring different numbers of bytes, among them such that some go by FCI's
 group and others by Open MPI's messages: the job ends with MPI_ERR_TRUNCATE, and both lengths are
 said. Where a rank is only late nothing is said of that."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Windows of Open MPI. Through the provider: osc/rdma over btl/ofi, which is remote memory and atomics
 of libfabric. Beside the component, which has the messages: the same, by memory that all ranks map,
 and by messages."""

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "test/simulation/jobs/collectives.h"
 
 #include <algorithm>

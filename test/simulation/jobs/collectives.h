@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives: those of a random job, by groups of its processes: what each brings, and what each
 // must get.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cores: a host of a few cores on which the processes of a simulated world run, in virtual time.
 //
 // Each process is a fiber; of all of them one runs at a time. It goes on until a call of its device

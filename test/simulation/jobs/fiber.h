@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fiber: a program with a stack of its own, which runs only while somebody resumes it. So a process
 // can stop in the middle of a call, and which one goes on is nobody's choice but the caller's.
 #pragma once

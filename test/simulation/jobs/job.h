@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Job: a few processes (api::Process) over a simulated network, on a simulated host.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "test/simulation/jobs/random_job.h"
 #include "test/simulation/one_run.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Plan: what the seed chooses for one job: its host, its network, its messages, and the program of
 // each process.
 //

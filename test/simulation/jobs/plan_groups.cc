@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The seed's choices for the groups of a job: on how many hosts they are, what their members do
 // together, who of them is late, or brings another length, or dies in the midst, and how many hints
 // are lost.

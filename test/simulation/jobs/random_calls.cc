@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The calls of a random job, and what it makes of the answers.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The run of a random job: what its processes wait for, how they end, and what is checked then.
 #include "test/simulation/jobs/random_job.h"
 

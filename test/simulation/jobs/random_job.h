@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // RandomJob: one job of processes with random programs, from one seed, and what must be so of it.
 #pragma once
 

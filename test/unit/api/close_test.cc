@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who has closed a context may use its buffers for anything: no peer reads or writes them any more,
 // and peers whose messages needed them are told so.
 #include <gtest/gtest.h>

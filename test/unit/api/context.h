@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Contexts of one process, as tests of the C face open them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Message passing over shared memory behind the fault tap: late, out of step, stalled, without
 // room, and some pairs that never attach. The simulation does the same over its own network.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Contexts of one process that form groups, stepped one by one through the C face.
 #pragma once
 

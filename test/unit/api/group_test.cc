@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives by flag tables, through the C face: contexts of one process, stepped one by one.
 #include <gtest/gtest.h>
 #include <poll.h>

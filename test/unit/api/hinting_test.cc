@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether broadcasts of a group over hosts have hints: processes of a simulated network that loses
 // them, brings them late, or lets none through.
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Contexts of one process that see each other on different hosts: 127.0.0.2, 127.0.0.3 and so on.
 #pragma once
 

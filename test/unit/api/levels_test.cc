@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives over hosts, through the C face: contexts of one process that see each other on
 // several hosts, stepped one by one.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sizes that a process opens with: by its options, the job and the host.
 #include <gtest/gtest.h>
 

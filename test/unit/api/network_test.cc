@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Processes on a network: where they listen, what they say of it, and FCI_NET through the C face.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives that go on in progress, several at a time and among others, through the C face:
 // contexts of one process, stepped one by one, on one host and on several.
 #include <gtest/gtest.h>

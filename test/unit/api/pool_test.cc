@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What long messages take of shared memory: so much for each sender, however many it sends to.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fci_icl_post(): the fast path of a receive, and when it leaves the receive to others.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The turn of a process, through the C face.
 #include <gtest/gtest.h>
 #include <poll.h>

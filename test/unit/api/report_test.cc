@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What open contexts show of themselves, seen as from outside.
 #include "fci_core/base/report.h"
 

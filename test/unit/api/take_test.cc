@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fci_icl_take(): a short message is received at once where nothing else could be meant.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A process with peers on its own host and on another one, 127.0.0.2 and 127.0.0.3, through the C
 // face.
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fci_core/base/parse.h"
 #include "fci_core/base/port_range.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Active messages that come: a handler of MPICH hears them. */
 #include "test/unit/ch4/job.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Active messages that are sent: a peer hears them. */
 #include "test/unit/ch4/job.h"
 

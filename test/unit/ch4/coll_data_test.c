@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives: what is handed to the group, and what comes back. */
 #include "test/unit/ch4/forced.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives: which go by the group of their communicator, and what comes of them. */
 #include "test/unit/ch4/forced.h"
 

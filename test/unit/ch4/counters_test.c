@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* FCI's counters, as a tool sees them. */
 #include "test/unit/ch4/job.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Datatypes: predefined ones are MPICH's numbers alone, others one kind of vector. */
 #include "test/unit/ch4/upper.h"
 

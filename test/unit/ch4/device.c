@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The device above the netmod, and the collectives of MPICH: each call is noted. */
 #include "test/unit/ch4/upper.h"
 

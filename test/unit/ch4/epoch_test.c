@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Epochs between chosen processes, and those that lock all. */
 #include "test/unit/ch4/window.h"
 

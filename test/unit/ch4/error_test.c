@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Errors, and what is said of a process that has gone. */
 #include <unistd.h>
 

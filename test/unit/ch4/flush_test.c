@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Flushes: nobody is waited for where nothing was sent, and others are answered all the same. */
 #include "test/unit/ch4/window.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "test/unit/ch4/forced.h"
 
 MPIR_Errflag_t flag;

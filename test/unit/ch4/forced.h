@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives of a group that is none: its calls are answered by force. */
 #ifndef FCI_TEST_CH4_FORCED_H
 #define FCI_TEST_CH4_FORCED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The group of a communicator: who is in one, and real collectives with the others. */
 #include "test/unit/ch4/job.h"
 

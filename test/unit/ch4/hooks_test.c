@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators that begin and end, and hooks that only pass on. */
 #include "test/unit/ch4/job.h"
 

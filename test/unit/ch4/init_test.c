@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The context: from nothing to one, and back. */
 #include <signal.h>
 #include <sys/wait.h>

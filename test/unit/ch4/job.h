@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The netmod as one rank of a job. The other ranks are bare cores in this process, which see of it
  * what any peer sees, and send it what they like. */
 #ifndef FCI_TEST_CH4_JOB_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tests, handed to googletest.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The match word, and who is found by it. */
 #include "test/unit/ch4/job.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages that are looked at before they are received, or claimed. */
 #include "test/unit/ch4/job.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Processes that join: which place in MPICH's tables one gets. */
 #include "test/unit/ch4/job.h"
 

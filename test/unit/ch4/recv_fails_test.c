@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Receives of any of very many ranks, and those that fail. */
 #include "test/unit/ch4/job.h"
 

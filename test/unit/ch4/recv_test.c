@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Receives: posted before and after their message, of any source and tag, cancelled, truncated. */
 #include "test/unit/ch4/job.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Put and get: to mapped memory by a copy, else by MPICH's active messages. */
 #include "test/unit/ch4/window.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sends: the short one that goes out at once, and all others. */
 #include "test/unit/ch4/job.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages of processes that have no communicator yet, and cards for those that come. */
 #include "test/unit/ch4/job.h"
 

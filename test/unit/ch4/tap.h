@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The netmod's calls go through to its core. They are counted here, and a test may have the
  * next call answered otherwise than the core would: as it does without memory, or with a peer of
  * another version. The linker leads the calls here (--wrap); those of other contexts pass. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests in C. They see MPICH's own objects, whose headers no C++ compiler takes; googletest runs
  * them (main.cc). */
 #ifndef FCI_TEST_CH4_TEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPICH's upper half, as far as the netmod calls it: as little of it as can be, and a note of each
  * call that a test may ask for. Headers, and what is inline in them, are MPICH's own. */
 #ifndef FCI_TEST_CH4_UPPER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "test/unit/ch4/window.h"
 
 struct window window;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A window that two ranks of one host have in common, as MPICH makes it. */
 #ifndef FCI_TEST_CH4_WINDOW_H
 #define FCI_TEST_CH4_WINDOW_H

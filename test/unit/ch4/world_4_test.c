@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How the processes of a job get acquainted. */
 #include "test/unit/ch4/job.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a listener is told, when, and what it may do meanwhile.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who is known: cards that are exact, typed, used again, and many.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The cipher, and the library from which it comes.
 #include "drivers/host/aead.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // AlarmClock: a HandClock that remembers when it is to ring, and rings where its test says so.
 #pragma once
 

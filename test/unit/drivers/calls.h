@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls: system calls of the driver that go through the test: counted, or failing where it wants.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Datagrams of hints, sealed and not, and the place where a job sends them.
 #include "drivers/multicast/datagram.h"
 

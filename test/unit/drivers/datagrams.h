@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Datagrams to be sent, or not to be believed (drivers/multicast/datagram.h).
 #pragma once
 

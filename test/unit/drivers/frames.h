@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Frames of a stream as a peer would write them, and the memory that they are for.
 #pragma once
 

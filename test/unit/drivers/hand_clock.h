@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // HandClock: a clock that goes on only where its test sets it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A tcp device over streams that its test has in hand.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // HandStreams: a system for the tcp driver whose streams bring, take and refuse what a test says,
 // and which keeps what the driver did with them. What is watched is told of as an epoll would.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hosts that do not exist, for tests of which network is chosen.
 #pragma once
 

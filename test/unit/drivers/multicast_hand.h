@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two processes with hints by multicast, over the loopback interface: one sends, and the other one
 // looks lane by lane where the test says.
 #pragma once

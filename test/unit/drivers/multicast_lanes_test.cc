@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hints by multicast: which lane they go by, when it is looked at, and what of them is kept.
 #include <cstring>
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hints by multicast: what is sent where the system refuses, and what the sockets let through.
 #include <net/if.h>
 #include <netinet/in.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hints by multicast, over the loopback interface, where all hear what one sends: what the
 // conformance suite does not see. Strangers, other jobs, full sockets, sleeping, fork().
 #include "drivers/multicast/multicast.h"

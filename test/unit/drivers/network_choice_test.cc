@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which address is taken where nothing is asked for, on hosts that are invented.
 #include "drivers/host/network_choice.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What FCI_NET may say, what it must not, and what it then means on invented hosts.
 #include "drivers/host/network_pattern.h"
 

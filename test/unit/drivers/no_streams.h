@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // NoStreams: a system for the tcp driver that has nothing, whose clock goes on where a test
 // says so. A test makes of it what it needs.
 #pragma once

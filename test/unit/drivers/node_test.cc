@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Processes on one host and on several, all of them objects of this program. Their hosts are
 // 127.0.0.2, 127.0.0.3, ..., each with a mark of its own.
 #include <arpa/inet.h>

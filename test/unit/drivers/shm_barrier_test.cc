@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The barrier that all processors pass before a sleeper looks for the last time: when it is asked
 // for, and what is shown by then. The kernel hands each call for it to the test, in a child.
 #include <linux/filter.h>

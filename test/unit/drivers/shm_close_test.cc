@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who has closed, or is not the process any more that was met, is not touched by kernel copies.
 #include <fcntl.h>
 #include <linux/sched.h>

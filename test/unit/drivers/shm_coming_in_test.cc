@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Coming in: how long a guest may stand and say nothing, who makes room for whom, and when the door
 // is closed. All by a clock that goes on only where the test sets it.
 #include <cerrno>

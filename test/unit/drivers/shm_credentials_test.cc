@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Processes that give their rights away after they were opened, and those who would profit by it.
 #include <sys/prctl.h>
 #include <sys/socket.h>

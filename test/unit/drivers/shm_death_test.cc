@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Death of a process that was met, or is about to be: what tells of it, and in which order.
 #include <fcntl.h>
 

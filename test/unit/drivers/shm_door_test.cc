@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who comes to the door, who may come in, and for how long one waits for another.
 #include <arpa/inet.h>
 #include <sched.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // System calls that fail while two meet, though nothing is short: a security module may forbid that
 // open files are handed over.
 #include <cerrno>

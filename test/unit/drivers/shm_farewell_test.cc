@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a device does in its last moments: everybody who is on the way to it hears a goodbye, nobody
 // else hears anything, and nobody comes in behind that.
 #include <sys/socket.h>

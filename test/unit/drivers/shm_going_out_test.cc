@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Going out: how long somebody is tried who is not there, who is waited for, and what of an answer
 // is believed. All by a clock that goes on only where the test sets it.
 #include <arpa/inet.h>

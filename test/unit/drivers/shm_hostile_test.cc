@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whoever may connect may send anything. Nothing of it may hurt (G20: no crash by received bytes).
 #include <fcntl.h>
 #include <sys/eventfd.h>

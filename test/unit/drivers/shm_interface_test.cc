@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The network interface over shared memory, with a peer whose tables and waker a test holds: whom a
 // transfer wakes, how often, and where it may write.
 #include <sys/eventfd.h>

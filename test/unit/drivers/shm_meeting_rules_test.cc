@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/shm/meeting_rules.h"
 #include "fci_core/ddi/crossing.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // OddHost: a door at which a test answers itself, record by record; and what it takes to be met.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Party: a process at a meeting, and children that are others.
 #pragma once
 

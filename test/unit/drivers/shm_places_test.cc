@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Places: the addresses of one, and processes that leave theirs before or after somebody came.
 #include <arpa/inet.h>
 #include <ifaddrs.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What only real processes show: forks, kernel copies, descriptors.
 #include <arpa/inet.h>
 #include <fcntl.h>

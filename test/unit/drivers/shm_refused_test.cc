@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A kernel that lets a process copy in one direction only (a container's seccomp profile), from the
 // start or from some moment on.
 #include <linux/filter.h>

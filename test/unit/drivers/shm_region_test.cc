@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/shm/region.h"
 
 #include <fcntl.h>

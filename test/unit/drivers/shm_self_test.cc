@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A process that is a peer of its own, as any other; and the memory that its device says it has.
 #include <fcntl.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Descriptors and memory run out while processes meet. Nobody has died of that.
 #include <sys/socket.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sleeps: for how long the kernel is asked to wait, and when it is not asked at all.
 #include <arpa/inet.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sockets: records with their descriptors, whole or not at all, and what is known of the other end.
 #include "drivers/shm/socket.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Turns: how often the sockets are looked at, and for when a sleeper is called.
 #include <arpa/inet.h>
 #include <fcntl.h>

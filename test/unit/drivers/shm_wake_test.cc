@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The race that a sleeper and a writer run (house rule: no fence in the writer's path): whoever
 // unmasks and then finds nothing must be woken by whoever wrote meanwhile.
 #include <poll.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The own side of the network interface: which windows a process may open, and what it shows of the
 // events that it wants.
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hints of the simulated network: random programs, each from one seed. Whatever is lost, doubled,
 // late and out of order, memory has what was expected there and nothing else.
 #include <gtest/gtest.h>

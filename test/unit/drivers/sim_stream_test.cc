@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Simulated streams: what they do to bytes, how they end, and the tcp driver over them.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

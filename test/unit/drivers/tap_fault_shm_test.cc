@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The fault tap over shared memory, in real time: what tap_fault_test.cc shows over the simulated
 // network holds over the driver that programs use.
 #include <memory>

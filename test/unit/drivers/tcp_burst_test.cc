@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bursts over a tcp device: what is written between two polls comes together, and none of it waits
 // for the next one.
 #include <sys/socket.h>

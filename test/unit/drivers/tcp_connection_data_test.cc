@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A connection's writes of data, which it borrows, and of all that is before and behind them.
 #include "test/unit/drivers/tcp_connection_out.h"
 #include "test/unit/seed.h"

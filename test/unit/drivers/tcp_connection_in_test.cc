@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A connection's reads in one turn, how quiet its stream is meanwhile, and how it ends.
 #include <climits>
 

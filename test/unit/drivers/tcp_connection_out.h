@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A connection that writes to a stream in hand.
 #pragma once
 

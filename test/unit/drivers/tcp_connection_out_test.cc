@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A connection's writes of transfers, whatever of them the system takes, and when.
 #include "test/unit/drivers/tcp_connection_out.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A connection over a stream that brings what the test says, when it says so.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The connections of a process to three peers that have been met, over streams in hand.
 #pragma once
 

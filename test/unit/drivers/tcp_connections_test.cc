@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The connections of a process: bursts, what is refused, hosts that fall silent, and how peers end.
 // Fed by hand, in virtual time.
 #include "test/unit/drivers/tcp_connections.h"

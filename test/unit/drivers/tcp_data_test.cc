@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Data over a tcp device: borrowed from where it is, until the kernel has it.
 #include <algorithm>
 #include <cstring>

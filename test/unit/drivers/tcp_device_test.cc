@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A tcp device and its peers: how they come, go, and take what is sent.
 #include <poll.h>
 

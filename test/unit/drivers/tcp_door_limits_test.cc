@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The door of a tcp device by itself: how many stand there, how long, and when it is open.
 #include "drivers/tcp/door.h"
 #include "test/unit/drivers/hand_party.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The door of a tcp device: who is let in, who hears a word, and what the others cost.
 #include <sys/resource.h>
 

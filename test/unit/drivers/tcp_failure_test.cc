@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The words that a user hears of a call that did not get through.
 #include "drivers/tcp/failure.h"
 

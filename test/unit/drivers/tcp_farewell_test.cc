@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The farewell of a process to its peers: for what and how long it waits. Fed by hand, in virtual
 // time.
 #include "test/unit/drivers/tcp_connections.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The decoder of frames: data that go straight into their buffer.
 #include "test/unit/drivers/frames.h"
 #include "test/unit/seed.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The decoder of frames: how far it reads, what goes straight to its place, and when all else is
 // stored.
 #include "test/unit/drivers/frames.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The decoder of frames: a stream is cut anywhere, and may hold anything.
 #include "fci_core/base/flag.h"
 #include "test/unit/drivers/frames.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Callers that try numbers: how many a device hears in a second, and what that costs true callers.
 #include <algorithm>
 #include <cstring>

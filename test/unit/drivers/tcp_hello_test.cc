@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The hello of a connection: how it is said and heard, and what is said to whom.
 #include "drivers/tcp/hello.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The kernel as the tcp driver has it, where it refuses what it seldom refuses.
 #include <poll.h>
 #include <sys/eventfd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Callers of a tcp device, in each state that the two may be in: fed by hand, in virtual time.
 #include "drivers/tcp/guesses.h"
 #include "test/unit/drivers/hand_party.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls of a tcp device, from the first packet to the answer: fed by hand, in virtual time.
 #include "test/unit/drivers/hand_party.h"
 

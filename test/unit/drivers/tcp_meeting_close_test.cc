@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A process that closes while it calls: whoever may have answered hears a goodbye.
 #include "test/unit/drivers/hand_party.h"
 

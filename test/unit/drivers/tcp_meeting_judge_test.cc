@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Answers to a call of who is no peer: what is lost then, and what the user hears.
 #include "test/unit/drivers/hand_party.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls that the system does not make, and how long they are tried, in virtual time.
 #include "test/unit/drivers/no_streams.h"
 #include "test/unit/drivers/tcp_party.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Transfers over a tcp device: which of them are taken, where they go, and what a peer's may name.
 #include "test/unit/drivers/hand_party.h"
 

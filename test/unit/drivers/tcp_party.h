@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One process with a tcp device, and those who come to its door: raw sockets that say what they
 // like.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The pulse of a host: fed with what the kernel would say, and times.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Requests on a stream: what they have in common with the one before is not said again.
 #include "drivers/tcp/last_request.h"
 #include "test/unit/drivers/frames.h"

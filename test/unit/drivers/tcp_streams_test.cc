@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Streams of the kernel: what is set of a socket, and what is told of it.
 #include <linux/sockios.h>
 #include <netinet/tcp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // When a tcp device looks for hints, and who has to say that some are there.
 #include "drivers/tcp/tcp_device.h"
 #include "test/unit/drivers/hand_party.h"

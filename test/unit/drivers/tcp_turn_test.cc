@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A tcp device that is polled, and that sleeps: fed by hand, in virtual time.
 #include <climits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Watch: more than one look can tell, and what it refuses.
 #include "drivers/tcp/watch.h"
 

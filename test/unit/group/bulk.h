@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ends of a group that has hints, driven by hand: hints are recorded and brought by the test; notes
 // and messages go over the ideal network, whose time is the tests' time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A member of long broadcasts among ends that are driven by hand.
 #pragma once
 

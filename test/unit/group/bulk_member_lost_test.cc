@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // BulkMember, where there is nothing to come any more.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // BulkRoot, of members that hear no hints, or for which the others wait.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Data that may come early, by a hint, and that come by a message, too.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hosts of one collective, each of which goes on when the test says so. Host 0 is spoken for by
 // rank kRank, and so on.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fci_core/group/flag_table.h"
 
 #include <gtest/gtest.h>

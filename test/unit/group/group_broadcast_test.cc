@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Broadcasts by the slots of a table.
 #include "fci_core/group/group.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Members that are gone, and strangers, of whose death nobody hears.
 #include "fci_core/group/group.h"
 

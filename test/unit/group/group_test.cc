@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Meetings of a group, its gatherings and reductions, and how it hears of its table.
 #include "fci_core/group/group.h"
 

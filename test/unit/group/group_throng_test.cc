@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reductions of more members than a core should read for each of them.
 #include "fci_core/group/group.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How members wait for each other: sleepers, and who needs a core.
 #include "fci_core/group/group.h"
 

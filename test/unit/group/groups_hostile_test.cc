@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Words of others about tables, which may say anything.
 #include "fci_core/group/groups.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How groups come about, and what becomes of their tables.
 #include "fci_core/group/groups.h"
 

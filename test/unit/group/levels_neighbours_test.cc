@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Groups of many on one host, in parts of neighbours.
 #include "fci_core/group/levels.h"
 

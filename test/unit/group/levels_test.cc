@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Groups over hosts.
 #include "fci_core/group/levels.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fci_core/group/long_broadcast.h"
 
 #include <gtest/gtest.h>

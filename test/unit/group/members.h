@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Processes of a simulated world, driven by hand, and groups of them. Time stands still but in
 // pass() and settle(), so that a test says at which nanosecond a member looks, and what happens in
 // the middle of its look (Clock::on_now).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Answers of collectives that are called look by look, and reductions whose results tell in which
 // order they were done.
 #pragma once

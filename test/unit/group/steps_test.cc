@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who speaks to whom among hosts: whether all data get where they should, of any number of hosts.
 #include <gtest/gtest.h>
 

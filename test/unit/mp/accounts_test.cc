@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What both sides keep count of must come out even, however long it goes on: a sender that is owed
 // something would wait for ever.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Asks: who is asked, once, and what an ask lets go.
 #include "fci_core/mp/asks.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages through cells: which ones, whose token, and what a peer may say of them.
 #include "fci_core/gcs/cells.h"
 

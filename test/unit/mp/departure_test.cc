@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Peers that go: killed, or in order, with messages under way.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The same random program once with the fast paths and once without: the general engine says what
 // must come of it. Two processes only, so that it does not depend on time which message a receive
 // gets.

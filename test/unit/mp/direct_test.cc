@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Data that the network takes from one buffer and brings into another.
 #include <cstring>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The fast paths, each for itself: what they take they take whole, and what is not theirs they
 // leave as it is.
 #include <gtest/gtest.h>

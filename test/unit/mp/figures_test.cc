@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the room says of itself: who copied, what is held, whether something is left to do.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One process as it is, and one of which only the network is real: it writes what it likes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A peer whose requests make no sense: nothing it says is used, and the connection is given up with
 // a reason. Everything at the very edge of sense is taken.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Short messages that their receiver holds back, and go on as copies: who sent them need not wait.
 #include <gtest/gtest.h>
 

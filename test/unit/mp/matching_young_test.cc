@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What comes and goes on top of a long list.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Meetings: what begins with a peer, and what ends with it and with no other.
 #include "fci_core/mp/meetings.h"
 

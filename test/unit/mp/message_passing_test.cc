@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages between two processes, step by step: forms, credit, order, cancel.
 #include "fci_core/mp/message_passing.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Offers at their edges, fed by hand: which receives are offered, how far back notes reach, how
 // many are kept, and what one that comes twice changes.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Offers: both sides must come to the same match although they decide apart.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one-sided protocol: a send waits for the offer of its receive, or is asked for.
 #include <gtest/gtest.h>
 

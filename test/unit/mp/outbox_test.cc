@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Outbox: what could not be written at once goes out later, in order, and before all messages.
 #include "fci_core/mp/outbox.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two processes over the ideal network, driven by hand: what a test of mp needs and nothing else.
 #pragma once
 

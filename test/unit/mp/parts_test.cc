@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The small objects of the room, each alone: what a turn has to do, the credit of a peer, the
 // limits of a pair, and how pieces of a message are shared.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages through the sender's pool: what goes there, who waits for whom, and whom to believe.
 #include <gtest/gtest.h>
 

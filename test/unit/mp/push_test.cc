@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pushes: data that follow their announcement unasked.
 #include <cstring>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Receives: what arrives meets what is posted, request by request.
 #include "fci_core/mp/receives.h"
 

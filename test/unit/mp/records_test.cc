@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fci_core/mp/copy.h"
 #include "fci_core/mp/records.h"
 

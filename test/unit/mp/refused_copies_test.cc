@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A kernel that refuses to copy in one direction or both, from the start or from some moment on:
 // long messages arrive whole all the same, by another way.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rendezvous: who begins a long message, when, and by whose word it ends.
 #include "fci_core/mp/rendezvous.h"
 

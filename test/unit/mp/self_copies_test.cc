@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A process that sends to itself: which messages are copied once, and that none overtakes another.
 #include "fci_core/mp/self_copies.h"
 

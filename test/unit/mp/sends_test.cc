@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sends: in what form each message goes out, edge by edge, and what is counted of it.
 #include "fci_core/mp/sends.h"
 

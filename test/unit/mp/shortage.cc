@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // operator new of this test program, which heeds the Shortage.
 #include "test/unit/mp/shortage.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A shortage of memory that a test makes: some calls of operator new fail, as the test wants it.
 #pragma once
 

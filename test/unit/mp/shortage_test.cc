@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whatever allocation fails, and wherever: what was under way is delivered once memory is back,
 // each message once and in order, and nothing is left over. One program of all kinds of messages is
 // run again and again, and each time the next allocation is the first that fails.

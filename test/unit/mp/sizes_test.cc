@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two processes whose blocks and pools are of different sizes, as where few ranks spawned many.
 #include <gtest/gtest.h>
 

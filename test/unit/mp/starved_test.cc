@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Long lists where there is no memory for an index: slower, and right all the same.
 #include <gtest/gtest.h>
 #include <sys/resource.h>

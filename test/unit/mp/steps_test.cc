@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many steps a message takes under each protocol (eqs. 2.16-2.22), inside a host and where data
 // go directly; how many requests, and how many copies.
 #include <gtest/gtest.h>

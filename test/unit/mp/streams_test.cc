@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Streams: how long each part of a message is, what it says, and what of it a receive takes.
 #include "fci_core/mp/streams.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // netmod/openmpi/collectives.c: what is gathered, what goes below, and what fails.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // netmod/openmpi/collectives.c: which collectives go by a group, with which data, and which do not.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // netmod/openmpi/counters.c: FCI's counters as variables that a tool reads.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // netmod/openmpi/data.c: datatypes in one piece, in few and in many, on their way out and in.
 #include <gtest/gtest.h>
 

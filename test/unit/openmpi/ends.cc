@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "test/unit/openmpi/ends.h"
 
 #include <algorithm>

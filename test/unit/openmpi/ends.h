@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The two ends of messages in one process: the near one is the component under Open MPI (near.h),
 // each far one a context that the test itself uses through the C face, and which has its turns
 // before each of the near one's. So a test says what another process does, and when.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // netmod/openmpi/fork.c: a child that uses MPI of its parent is told so, and ended.
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // netmod/openmpi/form.c and coll.c: how the members of a communicator come by their groups, and how
 // they leave them.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // netmod/openmpi/looks.c: which of several requests is told of, and what looking says of a program.
 #include <gtest/gtest.h>
 #include <x86intrin.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The members of a communicator's groups: those that are far say what they take part in, and do so
 // in their turns, one after the other.
 #pragma once

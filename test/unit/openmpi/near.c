@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The near end: Open MPI, started without a launcher, with the component that is compiled into this
  * program. */
 #include "test/unit/openmpi/near.h"

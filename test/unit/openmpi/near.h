@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* near.h: the near end. This process is what Open MPI takes it for, a job of one rank, whose
  * messages and collectives the component does; and it has communicators with ranks that are no
  * processes of Open MPI, but contexts of this one (ends.h). */

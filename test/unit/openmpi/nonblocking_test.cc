@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // netmod/openmpi/nonblocking.c: collectives that are begun, and end in progress.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // netmod/openmpi/probe.c and the receives of what was probed: messages before anybody takes them.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // netmod/openmpi/receive.c: what a receive takes, and what its status says.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // netmod/openmpi/request.c: requests from their start to their end, and begun again.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // netmod/openmpi/send.c: buffered sends, sends to those who have gone, and those that are taken
 // back.
 #include <gtest/gtest.h>

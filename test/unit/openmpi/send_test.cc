@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // netmod/openmpi/send.c: what arrives at the other end, and when a send is complete.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All of the component, for programs with several threads: each call of the core is under the lock,
 // which is given back whatever comes of it.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // netmod/openmpi/unlike.c: members of which one goes by the group, and another one, with another
 // number of bytes, does not.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // netmod/openmpi/world.c: communicators, whom their ranks stand for, and what is said of those.
 #include <gtest/gtest.h>
 

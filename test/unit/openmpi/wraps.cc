@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The linker puts these between the component and what it calls (test/Makefile.mk): turns of the
 // far ends, a clock, answers of the test.
 #include <cstdarg>

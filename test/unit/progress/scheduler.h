@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the scheduler says of the calling thread, and is told.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fci_core/progress/slice.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The figures of the wait policy, each at its edge.
 #include <gtest/gtest.h>
 

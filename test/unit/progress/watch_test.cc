@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // By what a process finds out that it shares its core.
 #include <gtest/gtest.h>
 #include <sched.h>
