@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # drivers: networks under the interface. Each is a library of its own, as tests link them singly.
 noinst_LTLIBRARIES += libfci_sim.la
 libfci_sim_la_SOURCES = \
@@ -25,6 +26,8 @@ libfci_host_la_SOURCES = \
 	drivers/host/libcrypto.h \
 	drivers/host/descriptor.h \
 	drivers/host/draw.h \
+	drivers/host/epoll.cc \
+	drivers/host/epoll.h \
 	drivers/host/mark.h \
 	drivers/host/interface.h \
 	drivers/host/interfaces.cc \

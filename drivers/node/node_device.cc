@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/node/node_device.h"
 
 #include <sys/epoll.h>
@@ -6,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "drivers/host/epoll.h"
 #include "drivers/host/mark.h"
 #include "drivers/host/place.h"
 #include "fci_core/base/assert.h"
@@ -166,13 +168,7 @@ void NodeDevice::sleep_on_both(Nanoseconds timeout) noexcept {
         const Nanoseconds left = timeout < 0 ? kNap : timeout - (now() - begin);
         if (left <= 0) return;
         epoll_event happened[2];
-        const timespec limit{left / 1'000'000'000, left % 1'000'000'000};
-        int count = epoll_pwait2(epoll_.get(), happened, 2, timeout < 0 ? nullptr : &limit,
-                                 nullptr);
-        if (count < 0 && errno != EINTR) {  // before Linux 5.11, or kept away by a container
-            const Nanoseconds ms = std::min<Nanoseconds>((left + 999'999) / 1'000'000, 1'000'000);
-            count = epoll_wait(epoll_.get(), happened, 2, timeout < 0 ? -1 : static_cast<int>(ms));
-        }
+        const int count = host::wait_for(epoll_.get(), happened, timeout < 0 ? -1 : left);
         if (count <= 0) return;  // a signal, or the time is over
         bool far_only = true;
         for (int i = 0; i < count; ++i) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The turn, the sleep, and what is common to meeting and leaving.
 #include "drivers/shm/connection_manager.h"
 
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "drivers/host/epoll.h"
 #include "fci_core/base/log.h"
 
 namespace fci::shm {
@@ -231,13 +233,7 @@ unsigned ConnectionManager::tell() noexcept {
 void ConnectionManager::sleep(Nanoseconds timeout) noexcept {
     if (network_->take_woken() || !notices_.empty() || getpid() != owner_) return;
     epoll_event happened[4];
-    const timespec limit{timeout / 1'000'000'000, timeout % 1'000'000'000};
-    int count =
-        epoll_pwait2(own_.epoll.get(), happened, 4, timeout < 0 ? nullptr : &limit, nullptr);
-    if (count < 0 && errno != EINTR) {  // before Linux 5.11, or kept away by a container
-        const Nanoseconds ms = std::min<Nanoseconds>((timeout + 999'999) / 1'000'000, 1'000'000);
-        count = epoll_wait(own_.epoll.get(), happened, 4, timeout < 0 ? -1 : static_cast<int>(ms));
-    }
+    const int count = host::wait_for(own_.epoll.get(), happened, timeout);
     hurry_ = true;
     for (int i = 0; i < count; ++i) {
         if (static_cast<Source>(happened[i].data.u64 >> 32) != Source::waker) continue;
