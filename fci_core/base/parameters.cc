@@ -1,7 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From parameters.def to values: parsing, complaints, and the names that were meant.
 #include "fci_core/base/parameters.h"
 
+#include <strings.h>
+
 #include <algorithm>
+#include <cstring>
+#include <initializer_list>
 #include <string_view>
 
 #include "fci_core/base/assert.h"
@@ -73,9 +78,25 @@ std::string complaint(const ParameterText& text, std::string_view value) {
            (*text.fallback != '\0' ? std::string(fallback_of(text)) : "none") + ").";
 }
 
+/// on or off, as people write them; else as it is.
+std::string_view plain_switch(std::string_view value) noexcept {
+    const auto is_one_of = [&](std::initializer_list<const char*> words) {
+        return std::any_of(words.begin(), words.end(), [&](const char* word) {
+            return value.size() == std::strlen(word) &&
+                   strncasecmp(value.data(), word, value.size()) == 0;
+        });
+    };
+    if (is_one_of({"1", "y", "yes", "true", "on"})) return "on";
+    if (is_one_of({"0", "n", "no", "false", "off"})) return "off";
+    return value;
+}
+
 bool parse(const ParameterText& text, std::string_view value, std::string* to) {
     const std::string_view type(text.type);
-    if (type == "choice" && !is_choice(value, text.fallback)) return false;
+    if (type == "choice" && !is_choice(value, text.fallback)) {
+        value = plain_switch(value);
+        if (!is_choice(value, text.fallback)) return false;
+    }
     // Who means to switch something on shall not find a file of that name.
     if (type == "file" && is_choice(value, "0|1|on|off|yes|no|true|false")) return false;
     *to = value;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fci_core/base/parameters.h"
 
 #include <gtest/gtest.h>
@@ -124,6 +125,25 @@ TEST_F(parameters, file__is_no_switch) {
         EXPECT_EQ(Parameters::from_environment(&complaints).report, path);
         EXPECT_TRUE(complaints.empty());
     }
+}
+
+TEST_F(parameters, switch__is_taken_as_people_write_it) {
+    for (const char* word : {"1", "y", "Y", "yes", "YES", "true", "True", "on", "On"}) {
+        set("FCI_INFO", word);
+        std::vector<std::string> complaints;
+        EXPECT_EQ(Parameters::from_environment(&complaints).info, "on") << word;
+        EXPECT_TRUE(complaints.empty());
+    }
+    for (const char* word : {"0", "n", "no", "No", "false", "FALSE", "OFF"}) {
+        set("FCI_INFO", word);
+        std::vector<std::string> complaints;
+        EXPECT_EQ(Parameters::from_environment(&complaints).info, "off") << word;
+        EXPECT_TRUE(complaints.empty());
+    }
+    for (const char* word : {"2", "onn", "o", "ye", "tru"}) {
+        EXPECT_TRUE(contains(complaint_about("FCI_INFO", word), "info takes off or on")) << word;
+    }
+    EXPECT_TRUE(contains(complaint_about("FCI_WAIT", "yes"), "auto or spin")) << "it is no switch";
 }
 
 TEST_F(parameters, every_choice__is_accepted) {
