@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # api: the faces of the core, and libfci.so itself.
 noinst_LTLIBRARIES += libfci_api.la
 libfci_api_la_SOURCES = \
@@ -35,6 +36,6 @@ libfci_la_SOURCES =
 # Names no file: it only tells automake that this is C++.
 nodist_EXTRA_libfci_la_SOURCES = %D%/cxx.cc
 libfci_la_LIBADD = $(libfci_rooms)
-libfci_la_LDFLAGS = -version-info 0:0:0 $(no_undefined) \
+libfci_la_LDFLAGS = -version-info $(FCI_ICL_VERSION):0:0 $(no_undefined) \
 	-Wl,--version-script=$(srcdir)/libfci.map -Wl,-z,nodelete -pthread
 EXTRA_libfci_la_DEPENDENCIES = libfci.map

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* icl.h, the inner C layer: the C face of FCI for plugs (MPICH netmod, Open MPI component,
  * libfabric provider).
  *
@@ -33,6 +34,7 @@ extern "C" {
 #define FCI_ICL_API
 #endif
 
+/* Of this face; libfci.so's soname ends in it. */
 #define FCI_ICL_VERSION 10u
 
 typedef struct fci_icl_context fci_icl_context;
@@ -350,7 +352,7 @@ FCI_ICL_API int fci_icl_interface(unsigned i, struct fci_icl_interface *interfac
  * and the line is an error. Valid until the next call of the same thread. */
 FCI_ICL_API int fci_icl_network(const char **line);
 
-FCI_ICL_API const char *fci_icl_library_version(void); /* "0.1.0" */
+FCI_ICL_API const char *fci_icl_library_version(void); /* "0.2.0" */
 
 #ifdef __cplusplus
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Process: the composition root. Its members, in order, are the layer diagram; they are built from
 // the bottom up and torn down in reverse. Nothing here is global: N ranks can be N objects.
 #pragma once
@@ -144,7 +145,7 @@ public:
     void set_linger(Nanoseconds most) noexcept { linger_ = most; }
     void set_final_report(FinalReport report) noexcept { final_report_ = std::move(report); }
     [[nodiscard]] const progress::WaitPolicy& policy() const noexcept { return policy_; }
-    /// "0.1.0, driver shm (all 2 ranks on this host), protocol enhanced-mixed, wait spin (2 local
+    /// "0.2.0, driver shm (all 2 ranks on this host), protocol enhanced-mixed, wait spin (2 local
     /// ranks on 2 cores)".
     [[nodiscard]] std::string summary() const;
     /// Both as they were in the beginning, for callers in C.

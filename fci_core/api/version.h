@@ -1,4 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The version of libfci; configure.ac reads it from here.
 #pragma once
 
-#define FCI_VERSION_TEXT "0.1.0"
+#define FCI_VERSION_TEXT "0.2.0"

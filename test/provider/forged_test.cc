@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Requests and answers that no provider would send: whatever comes, nothing but the region is
 // touched, and others are served as before.
 #include <dlfcn.h>
@@ -16,7 +17,8 @@ namespace {
 class Stranger {
 public:
     explicit Stranger(const Side& victim) {
-        library_ = dlopen("libfci.so.0", RTLD_NOW | RTLD_NOLOAD);
+        const std::string name = "libfci.so." + std::to_string(FCI_ICL_VERSION);
+        library_ = dlopen(name.c_str(), RTLD_NOW | RTLD_NOLOAD);
         if (library_ == nullptr) throw std::runtime_error("the provider has loaded no libfci");
         struct fci_icl_config config{};
         config.version = FCI_ICL_VERSION;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The libfabric provider: where it is, whether it loads, and what keeps libfabric from it.
 #include <dirent.h>
 #include <dlfcn.h>
@@ -49,11 +50,12 @@ std::string advice_for(const std::string& error) {
                "libfabric1; elsewhere: LD_LIBRARY_PATH).";
     }
     if (error.find("libfci.so") != std::string::npos) {
-        return "The provider was moved away from libfci.so.0: set LD_LIBRARY_PATH to its "
+        return "The provider was moved away from libfci.so: set LD_LIBRARY_PATH to its "
                "directory, or install FCI again.";
     }
-    if (error.find("FCI_0") != std::string::npos || error.find("fci_icl") != std::string::npos) {
-        return "Provider and libfci.so.0 are of different versions: install both from one build.";
+    if (error.find("version `FCI'") != std::string::npos ||
+        error.find("fci_icl") != std::string::npos) {
+        return "Provider and libfci.so are of different versions: install both from one build.";
     }
     return "Install FCI again.";
 }

@@ -1,9 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fci_info: what FCI is and can do here, and what stands in its way.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <system_error>
 
 #include "tools/fci_info/doctor.h"
 #include "tools/fci_info/job.h"
@@ -60,7 +64,7 @@ void describe(CLI::App* app, Wanted* wanted) {
     app->add_flag("--peers", wanted->peers,
                   "With --job: every peer of every process; without it while they are few")
         ->needs(job);
-    app->add_flag("--version", wanted->version, "The version, nothing else");
+    app->add_flag("--version", wanted->version, "The version and the commit, nothing else");
     app->footer(
         "Without options: drivers, interfaces and limits. Exit code: 0 all is well, 1 a problem\n"
         "was found, 2 wrong usage.");
@@ -87,8 +91,18 @@ int show_jobs(const Wanted& wanted) {
                  !jobs.jobs.empty());
 }
 
+/// With the commit, which lies beside what is installed (packaging/commit).
+std::string version_text() {
+    std::error_code none;
+    const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", none);
+    std::ifstream file(self.parent_path().parent_path() / "share/fci/commit");
+    std::string commit;
+    if (!(file >> commit)) commit = "unknown";
+    return std::string("fci_info ") + fci_icl_library_version() + " (" + commit + ")\n";
+}
+
 int show(const Wanted& wanted) {
-    if (wanted.version) return print(std::string(fci_icl_library_version()) + "\n", true);
+    if (wanted.version) return print(version_text(), true);
     if (wanted.asks_for_jobs) return show_jobs(wanted);
     const fci::info::Survey survey = fci::info::take_survey(wanted.local_ranks);
     fci::info::Diagnosis diagnosis;

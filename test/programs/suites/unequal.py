@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A job of whose hosts (--hosts) the second has no FCI, or another version of it: somebody says in
 a sentence what is wrong, where and what to do, the job ends, and nothing is left of it."""
 
@@ -32,7 +33,8 @@ sed 's/kRecords = /&1 + /' {root}/fci_core/gcs/layout.h >changed/fci_core/gcs/la
 c++ -std=c++20 -DHAVE_CONFIG_H -O2 -fPIC -fvisibility=hidden -fvisibility-inlines-hidden \
     -Ichanged -I{build} -I{root} -c -o open_process.o {root}/fci_core/api/open_process.cc &&
 cp {build}/.libs/libfci_api.a . && ar r libfci_api.a open_process.o &&
-c++ -shared -pthread -Wl,-soname,libfci.so.0 -Wl,-z,defs -Wl,-z,nodelete \
+soname=$(readelf -d {build}/.libs/libfci.so | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p') &&
+c++ -shared -pthread -Wl,-soname,"$soname" -Wl,-z,defs -Wl,-z,nodelete \
     -Wl,--version-script={root}/libfci.map -o libfci.so \
     -Wl,--whole-archive libfci_api.a {rooms} -Wl,--no-whole-archive
 """
