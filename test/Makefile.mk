@@ -58,6 +58,7 @@ EXTRA_DIST += \
 	test/harness/skips \
 	test/harness/skips.txt \
 	test/harness/tarball \
+	test/tools/wheel \
 	test/harness/touches \
 	test/harness/yielding.c \
 	test/models/bulk.pml \

@@ -87,6 +87,8 @@ class Plan:
                    cores=1, needs=("build",))
         yield Step("wheels", "Open MPI 5, MPICH 5, Intel MPI from wheels",
                    ["test/programs/mpis", "install"], cores=0, needs=("build",))
+        yield Step("wheel", "the wheel, in empty environments", ["test/tools/wheel"], cores=1,
+                   needs=("build",))
         yield Step("asan-made", "random programs, sanitized",
                    [".ci/sanitized", "asan", "simulation", "job_simulation"], cores=1,
                    needs=("build",))
