@@ -2,6 +2,7 @@
 """What pip asks of this tree (PEP 517): a wheel, made by packaging/wheel, or a tarball."""
 import importlib.machinery
 import importlib.util
+import io
 import os
 import subprocess
 import tarfile
@@ -32,4 +33,10 @@ def build_sdist(sdist_directory, config_settings=None):
     with tarfile.open(path, "w:gz") as archive:
         for file in names:
             archive.add(os.path.join(tree, file), f"{name}/{file}", recursive=False)
+        commit = subprocess.run([os.path.join(HERE, "commit")], capture_output=True, check=True)
+        for file, data in (("PKG-INFO", maker().metadata("fci-mpi").encode()),
+                           (".commit", commit.stdout)):
+            entry = tarfile.TarInfo(f"{name}/{file}")
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
     return os.path.basename(path)
