@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: BSD-3-Clause
 if BUILD_CH4_NETMOD_FCI
 
 mpi_core_sources   += src/mpid/ch4/netmod/fci/func_table.c \

@@ -1,4 +1,3 @@
-dnl SPDX-License-Identifier: BSD-3-Clause
 [#] start of __file__
 dnl MPICH_SUBCFG_AFTER=src/mpid/ch4
 
