@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
-// glibc has it since 2.35; before, nullptr.
+// glibc has this function since 2.35; with an older one the address is nullptr.
 extern "C" [[gnu::weak]] int epoll_pwait2(int epoll, epoll_event* happened, int most,
                                           const timespec* limit, const sigset_t* mask);
 
@@ -20,7 +20,7 @@ namespace {
 int wait_exactly(int epoll, std::span<epoll_event> happened, const timespec* limit) noexcept {
     const auto most = static_cast<int>(happened.size());
     if (epoll_pwait2 != nullptr) return epoll_pwait2(epoll, happened.data(), most, limit, nullptr);
-    constexpr long kCall = 441;  // on every machine
+    constexpr long kCall = 441;  // epoll_pwait2, on every architecture
     return static_cast<int>(syscall(kCall, epoll, happened.data(), most, limit, nullptr, 0));
 }
 

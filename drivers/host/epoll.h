@@ -10,8 +10,8 @@
 
 namespace fci::host {
 
-/// As epoll_wait(), and errno with it. A `timeout` below 0: without end. Kernels before Linux 5.11,
-/// and containers that keep its call away, wait for whole milliseconds, 1000 s at most.
+/// As epoll_wait(), and errno with it. A `timeout` below 0: without end. Where the kernel is older
+/// than Linux 5.11, or a container forbids epoll_pwait2, it is whole milliseconds, 1000 s at most.
 int wait_for(int epoll, std::span<epoll_event> happened, Nanoseconds timeout) noexcept;
 
 }  // namespace fci::host

@@ -55,7 +55,7 @@ const char* name_of(int number) noexcept {
 }  // namespace
 
 std::string errno_text(int number) {
-    // Whatever language the program speaks.
+    // The words stay English where the program has chosen another language.
     static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
     const char* const name = name_of(number);
     if (name == nullptr || plain == nullptr) return "error " + std::to_string(number);
