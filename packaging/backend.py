@@ -34,7 +34,7 @@ def build_sdist(sdist_directory, config_settings=None):
         for file in names:
             archive.add(os.path.join(tree, file), f"{name}/{file}", recursive=False)
         commit = subprocess.run([os.path.join(HERE, "commit")], capture_output=True, check=True)
-        for file, data in (("PKG-INFO", maker().metadata("fci-mpi").encode()),
+        for file, data in (("PKG-INFO", maker().metadata().encode()),
                            (".commit", commit.stdout)):
             entry = tarfile.TarInfo(f"{name}/{file}")
             entry.size = len(data)
