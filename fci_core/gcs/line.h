@@ -40,6 +40,13 @@ static_assert(kWakeEvent < nhi::kEventsMax);
 inline constexpr unsigned kRingWord = 6;
 static_assert(kRingWord < std::size(Line{}.word));
 
+/// The laps that a writer goes round a ring in.
+enum class Laps : std::uint8_t {
+    by_transfers,  // as long as the ring: each return of credit is a message of its own
+    long_,         // likewise, as processes take turns on their cores, and a peer is often late
+    short_         // while the peer keeps up: they stay in the first cache of both
+};
+
 /// Words in a block are whole by themselves where they are aligned.
 inline bool is_aligned(const std::byte* block) noexcept {
     return reinterpret_cast<std::uintptr_t>(block) % sizeof(std::uint64_t) == 0;

@@ -13,7 +13,6 @@
 #include "fci_core/base/status.h"
 #include "fci_core/gcs/layout.h"
 #include "fci_core/gcs/line.h"
-#include "fci_core/gcs/ring_writer.h"
 #include "fci_core/nhi/network_interface.h"
 
 namespace fci::gcs {
@@ -23,8 +22,7 @@ public:
     /// `unexpected_bytes`: what the peer may use of this process's memory for messages that nobody
     /// asked for. `laps`: those of the writer. `link`: where the peer can be told of credit.
     void attach(nhi::PeerId peer, const Layout& layout, std::span<const std::byte> own_block,
-                std::uint64_t unexpected_bytes, Laps laps,
-                const nhi::Link& link) noexcept {
+                std::uint64_t unexpected_bytes, Laps laps, const nhi::Link& link) noexcept {
         FCI_ASSERT(peer_ == nhi::kNoPeer && peer != nhi::kNoPeer);  // once in its life
         FCI_ASSERT(layout.is_sound() && layout.slots >= 2);  // half of them are due at a time
         FCI_ASSERT(own_block.size() >= layout.block_bytes() && is_aligned(own_block.data()));
@@ -139,7 +137,7 @@ public:
     [[nodiscard]] bool credit_due() const noexcept {
         return number_ > due_.slots || ring_ >= due_.ring || disposed() >= due_.disposed;
     }
-    /// A sleeper is woken only where this is a transfer.
+    /// Where this side can store, the caller wakes the peer (LineWriter::wake_sleeper).
     Status return_credit(nhi::NetworkInterface& network) noexcept {
         const Credit now{taken(), ring_, disposed()};
         if (told_ != nullptr) {

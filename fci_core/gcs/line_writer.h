@@ -94,6 +94,7 @@ public:
     }
     /// The data of the prepared request; ring_free() must have said yes. For reachable peers.
     void write_ring(const void* data, std::uint64_t bytes) noexcept {
+        FCI_ASSERT(ring_.has_capacity(bytes));  // the peer has taken what lay there
         const RingPlace place = ring_.next_place(bytes);
         next_->word[kRingWord] = place.begin;
         std::memcpy(ring_at_ + ring_.offset(place.begin), data, bytes);
@@ -118,6 +119,7 @@ public:
     Status put(nhi::NetworkInterface& network, std::uint32_t control, std::span<const Part> data,
                std::uint64_t bytes, WaitsFor waits_for = WaitsFor::nothing) noexcept {
         FCI_ASSERT(waits_for != WaitsFor::data);
+        FCI_ASSERT(ring_.has_capacity(bytes));
         const RingPlace place = ring_.next_place(bytes);
         prepare().word[kRingWord] = place.begin;
         std::uint64_t offset = ring_.offset(place.begin);

@@ -16,13 +16,6 @@
 
 namespace fci::gcs {
 
-/// The laps that a writer goes round a ring in.
-enum class Laps : std::uint8_t {
-    by_transfers,  // as long as the ring: each return of credit is a message of its own
-    long_,         // likewise, as processes take turns on their cores, and a peer is often late
-    short_         // while the peer keeps up: they stay in the first cache of both
-};
-
 /// Ring positions grow for ever. A piece never wraps: where it would reach beyond the first `lap`
 /// bytes of the ring, it starts at the ring's begin instead.
 struct RingPlace {
@@ -40,7 +33,7 @@ static_assert(ring_place(128, 4000, 8192, 4096).begin == 8192, "or from the next
 
 class RingWriter {
 public:
-    /// `laps`: as the peer was told, too (line_reader.h).
+    /// `laps`: the peer's LineReader has the same.
     void attach(nhi::PeerId peer, const Layout& layout, const Credit& credit, Laps laps) noexcept {
         peer_ = peer;
         credit_ = &credit;
@@ -59,21 +52,21 @@ public:
     /// Looks, and asks for more memory of the ring where that helps. Once in each lap at least.
     [[gnu::noinline]] bool look_for_capacity(nhi::NetworkInterface& network, const Layout& layout,
                                              std::uint64_t bytes) noexcept {
-        const bool is_next_lap = begins_lap(bytes) && ++laps_alike_ >= alike_most();
-        if (is_next_lap && laps_ != Laps::short_) (void)lengthen_lap(network, layout);
+        const bool is_due = begins_lap(bytes) && ++laps_alike_ >= alike_most();  // another length
+        if (is_due && laps_ != Laps::short_) (void)lengthen_lap(network, layout);
         until_ = free_until(next_place(bytes));
         // Where a peer lags, what is written again should have left its caches: if laps are short,
         // the longest one is the best then.
-        const bool all = laps_ == Laps::short_ && bytes <= lap_ && !has_capacity(bytes);
-        while ((all || !has_capacity(bytes)) && lengthen_lap(network, layout)) {
+        const bool lags = laps_ == Laps::short_ && bytes <= lap_ && !has_capacity(bytes);
+        while ((lags || !has_capacity(bytes)) && lengthen_lap(network, layout)) {
             until_ = free_until(next_place(bytes));
         }
-        if (is_next_lap && laps_ == Laps::short_ && !all) shorten_lap(bytes);
+        if (is_due && laps_ == Laps::short_ && !lags) shorten_lap(bytes);
         return has_capacity(bytes);
     }
-    /// Data lie at `place`, which next_place() gave.
+    /// Data lie at `place`, which next_place() gave where has_capacity() had said yes.
     void advance_to(const RingPlace& place) noexcept {
-        FCI_ASSERT(place.begin >= at_ && place.end <= until_);
+        FCI_ASSERT(place.begin >= at_ && place.end >= place.begin);
         if (offset(place.begin) == 0) lap_ended_ = at_;
         at_ = place.end;
     }

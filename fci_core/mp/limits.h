@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "fci_core/gcs/layout.h"
-#include "fci_core/gcs/ring_writer.h"
+#include "fci_core/gcs/line.h"
 #include "fci_core/mp/copy_path.h"
 
 namespace fci::mp {
