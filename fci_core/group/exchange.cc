@@ -69,11 +69,9 @@ mp::Pattern Exchange::pattern_of(nhi::PeerId peer) const noexcept {
     return {peer, mp::kGroupSpace, match_of(key_, number_, false), 0};
 }
 
-/// The message is taken whenever it comes: until then its sender may need its buffer.
 void Exchange::discard(nhi::PeerId peer) {
     mp::Outcome outcome{};
     (void)messages_.receive(pattern_of(peer), {}, {}, nullptr, &outcome);
-    has_heard_ = true;
 }
 
 /// What a hint has brought, as if it were what the message is.
@@ -90,11 +88,13 @@ void Exchange::take_early() noexcept {
 bool Exchange::begin_to_hear(nhi::PeerId peer) {
     if (deaf_) {
         discard(peer);
+        has_heard_ = true;
     } else if (!early_) {
         hear(peer);
     } else if (early_.has_hint()) {
         take_early();
         discard(peer);
+        has_heard_ = true;
     } else {
         const bool is_here = messages_.probe(pattern_of(peer), nullptr, nullptr) == mp::kSuccess;
         // Only who has met a process hears of its death.

@@ -67,6 +67,9 @@ public:
     [[nodiscard]] bool is_only_told() const noexcept { return at_ == 0 && !steps_[0].sends; }
     /// A message is under way in memory of this object.
     [[nodiscard]] bool is_busy() const noexcept { return hearing_ || saying_; }
+    /// A message of this collective from `peer` is taken whenever it comes: until then its sender
+    /// may need its buffer. May throw bad_alloc.
+    void discard(nhi::PeerId peer);
     /// What is under way is asked back, and what has come is thrown away.
     void give_up() noexcept;
 
@@ -89,7 +92,6 @@ private:
     [[nodiscard]] bool begin_to_hear(nhi::PeerId peer);
     void take_early() noexcept;
     void hear(nhi::PeerId peer);
-    void discard(nhi::PeerId peer);
     void say(nhi::PeerId peer, unsigned rank);
     void miss() noexcept;
     void take_in(const Step& step, unsigned rank, const Reduction& reduction) noexcept;

@@ -285,7 +285,10 @@ int Levels::broadcast_in_vain(unsigned root) noexcept try {
     }
     if (!go_across(kNothing, 1)) return FCI_ICL_EAGAIN;
     if (leads_ && root_part_ != part_) {
-        hinting_.refuse_long(peers_[leaders_[root_part_]], number_);
+        const nhi::PeerId leader = peers_[leaders_[root_part_]];
+        // With hints it is the leader that sends, and it waits until its message is taken.
+        if (leaders_[root_part_] != root) exchange_.discard(leader);
+        hinting_.refuse_long(leader, number_);
     }
     return end(FCI_ICL_EPEER);
 } catch (const std::bad_alloc&) {  // there may be memory again
