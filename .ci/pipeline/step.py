@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / "build/log"
 COUNT = re.compile(r"^(\d+) passed, (\d+) failed\b", re.M)
 BEFORE = re.compile(r"^ *(\d+) more passed before with the same content$", re.M)
+NOT_OURS = re.compile(r"^([1-9]\d*) fail on the stock transport too\b", re.M)
 NOTE = re.compile(r"^note: (.*)", re.M)
 COMPLAINT = re.compile(r"^[ |]*(?:not ok|fail |FAIL:? +\D|ERROR:|\[  FAILED  \]|seed \d)|: Failure$|error: "
                        r"|ERROR: +\D|runtime error: |WARNING: ThreadSanitizer|could not|Traceback")
@@ -105,7 +106,8 @@ def counted(text, code):
     counts = COUNT.findall(text)
     passed, failed = map(int, counts[-1]) if counts else (int(code == 0), 0)
     before = sum(map(int, BEFORE.findall(text)))
-    if code != 0 or passed + failed + before == 0:  # nothing ran
+    nothing_ran = passed + failed + before == 0 and not NOT_OURS.search(text)
+    if code != 0 or nothing_ran:
         failed = max(failed, 1)
     return Outcome(passed, failed, before, notes=NOTE.findall(text))
 
