@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # tools: fci_info, which asks through icl.h only, fci-env, fci-run, fci-lab and fci-mpich-build.
-bin_SCRIPTS += tools/fci-env tools/fci-run
+bin_PROGRAMS += fci-env fci-run
 dist_bin_SCRIPTS += %D%/fci-lab %D%/fci-mpich-build
 
 labdir = $(pkgdatadir)/lab
@@ -30,9 +30,69 @@ CLEANFILES += tools/fci_info.1
 wiresharkdir = $(pkgdatadir)/wireshark
 dist_wireshark_DATA = %D%/wireshark/fci.lua
 
-# Called by Hydra.
-hydradir = $(pkgdatadir)
-dist_hydra_SCRIPTS = %D%/hydra-ssh
+# Called by launchers that fci-run started.
+remoteshelldir = $(pkgdatadir)
+dist_remoteshell_SCRIPTS = %D%/remote-shell
+
+# Which MPI a program uses, and what that needs for FCI: known once, for all tools.
+noinst_LTLIBRARIES += libfci_launch.la
+libfci_launch_la_SOURCES = \
+	%D%/launch/binary.cc \
+	%D%/launch/binary.h \
+	%D%/launch/choice.cc \
+	%D%/launch/choice.h \
+	%D%/launch/hosts.cc \
+	%D%/launch/hosts.h \
+	%D%/launch/installation.cc \
+	%D%/launch/installation.h \
+	%D%/launch/mpi.cc \
+	%D%/launch/mpi.h \
+	%D%/launch/mpirun.cc \
+	%D%/launch/mpirun.h \
+	%D%/launch/options.cc \
+	%D%/launch/options.h \
+	%D%/launch/program.cc \
+	%D%/launch/program.h \
+	%D%/launch/settings.cc \
+	%D%/launch/settings.h \
+	%D%/launch/surroundings.cc \
+	%D%/launch/surroundings.h \
+	%D%/launch/refusal.h
+libfci_launch_la_CPPFLAGS = $(AM_CPPFLAGS) -DFCI_PROVIDER_DIRECTORY='"$(providerdir)"' \
+	-DFCI_COMPONENT_DIRECTORY='"$(own_componentdir)"' -DFCI_COMPONENT_RELEASE='"$(OPENMPI_RELEASE)"' \
+	-DFCI_BIN_DIRECTORY='"$(bindir)"'
+# Debian's names of MPICH's libraries, for programs that are linked to them: each has nothing but a
+# need of the library that other MPICHs have under its usual name.
+mpichnamesdir = $(providerdir)/mpich-names
+mpichnames_DATA = tools/libmpich.so.12 tools/libmpichcxx.so.12 tools/libmpichfort.so.12
+CLEANFILES += $(mpichnames_DATA) tools/names/libmpi.so.12 tools/names/libmpicxx.so.12 \
+	tools/names/libmpifort.so.12
+an_empty_library = $(AM_V_GEN)$(MKDIR_P) tools/names && $(CC) $(CFLAGS) -shared -nostdlib -x c \
+	/dev/null -x none -Wl,-soname,$(@F) -Wl,--no-as-needed -o $@
+tools/names/libmpi.so.12 tools/names/libmpicxx.so.12 tools/names/libmpifort.so.12:
+	$(an_empty_library)
+tools/libmpich.so.12: tools/names/libmpi.so.12
+	$(an_empty_library) tools/names/libmpi.so.12
+tools/libmpichcxx.so.12: tools/names/libmpicxx.so.12
+	$(an_empty_library) tools/names/libmpicxx.so.12
+tools/libmpichfort.so.12: tools/names/libmpifort.so.12
+	$(an_empty_library) tools/names/libmpifort.so.12
+
+# An installation that was moved as a whole, or copied to another machine, still works.
+rpath_of_moved = '-Wl,-rpath,$$ORIGIN/../lib'
+
+fci_run_SOURCES = \
+	%D%/fci_run/call.cc \
+	%D%/fci_run/call.h \
+	%D%/fci_run/launch.cc \
+	%D%/fci_run/launch.h \
+	%D%/fci_run/main.cc
+fci_run_LDADD = libfci_launch.la libfci_base.la libfci.la
+fci_run_LDFLAGS = $(rpath_of_moved)
+
+fci_env_SOURCES = %D%/fci_env/main.cc
+fci_env_LDADD = libfci_launch.la libfci_base.la libfci.la
+fci_env_LDFLAGS = $(rpath_of_moved)
 
 if HAVE_TOOLS
 bin_PROGRAMS += fci_info
@@ -54,22 +114,17 @@ fci_info_SOURCES = \
 	%D%/fci_info/job_page.h \
 	%D%/fci_info/json.cc \
 	%D%/fci_info/main.cc \
-	%D%/fci_info/mpirun.cc \
-	%D%/fci_info/mpirun.h \
 	%D%/fci_info/open_mpi.cc \
 	%D%/fci_info/open_mpi.h \
 	%D%/fci_info/output.cc \
 	%D%/fci_info/output.h \
-	%D%/fci_info/surroundings.cc \
-	%D%/fci_info/surroundings.h \
 	%D%/fci_info/survey.cc \
 	%D%/fci_info/survey.h \
 	%D%/fci_info/uses.cc \
 	%D%/fci_info/uses.h
 fci_info_CPPFLAGS = $(AM_CPPFLAGS) -DFCI_PROVIDER_DIRECTORY='"$(providerdir)"'
-fci_info_LDADD = libfci_base.la libfci.la -ldl
-# An installation that was moved as a whole, or copied to another machine, still works.
-fci_info_LDFLAGS = '-Wl,-rpath,$$ORIGIN/../lib'
+fci_info_LDADD = libfci_launch.la libfci_base.la libfci.la -ldl
+fci_info_LDFLAGS = $(rpath_of_moved)
 
 man1_MANS = tools/fci_info.1
 endif

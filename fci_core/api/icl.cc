@@ -124,6 +124,17 @@ int fci_icl_open(const struct fci_icl_config* config, fci_icl_context** context,
     });
 }
 
+int fci_icl_check(char** error_text) {
+    if (error_text != nullptr) *error_text = nullptr;
+    return guarded([&]() -> int {
+        std::string error;
+        fci::Status status = fci::Status::ok;
+        if (fci::api::check_environment(&status, &error)) return FCI_ICL_OK;
+        if (error_text != nullptr) *error_text = duplicate(error);
+        return fci::api::code_of(status);
+    });
+}
+
 int fci_icl_close(fci_icl_context* context, int64_t linger_ns) {
     if (context == nullptr) return FCI_ICL_EINVAL;
     const int result = guarded([&] {

@@ -65,6 +65,9 @@ struct fci_icl_config {
  * cause, what to do. */
 FCI_ICL_API int fci_icl_open(const struct fci_icl_config *config, fci_icl_context **context,
                              char **error_text);
+/* Whether FCI's variables in the environment can be used, as far as that is known before anything
+ * is opened; *error_text as there. For those that start the processes. */
+FCI_ICL_API int fci_icl_check(char **error_text);
 /* Writes out what was accepted, for at most `linger_ns` (FCI_ICL_LINGER: as FCI_LINGER_MS says),
  * then frees everything. Posted receives vanish without a completion. From its return on no peer
  * reads or writes any buffer of the caller: messages that would need one end there with

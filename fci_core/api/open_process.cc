@@ -8,6 +8,7 @@
 
 #include "fci_core/api/choose_driver.h"
 #include "fci_core/api/process.h"
+#include "fci_core/base/assert.h"
 #include "fci_core/base/launcher.h"
 #include "fci_core/base/log.h"
 #include "fci_core/progress/surroundings.h"
@@ -177,15 +178,22 @@ ddi::Settings settings_for(const OpenOptions& options, const Parameters& paramet
 
 }  // namespace
 
-std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status,
-                                      std::string* error) {
+bool check_environment(Status* status, std::string* error) {
+    FCI_ASSERT(status != nullptr && error != nullptr);
     std::vector<std::string> complaints;
     const Parameters parameters = Parameters::from_environment(&complaints);
     if (!complaints.empty()) {
         *status = Status::invalid;
         *error = complaints.front();
-        return nullptr;
+        return false;
     }
+    return parameters.driver.empty() || find_driver(parameters.driver, status, error) != nullptr;
+}
+
+std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status,
+                                      std::string* error) {
+    if (!check_environment(status, error)) return nullptr;
+    const Parameters parameters = Parameters::from_environment(nullptr);
     const Ranks ranks = Ranks::of(own_variable, options.job_ranks);
     const Preference preference = prefer_drivers(ranks);
     const std::string& wanted = options.driver.empty() ? parameters.driver : options.driver;

@@ -220,8 +220,11 @@ private:
     mp::MessagePassing messages_;
 };
 
+/// Whether what the environment says of FCI can be used, as far as that is known before anything is
+/// opened; if not, *status and *error, a text for the user.
+bool check_environment(Status* status, std::string* error);
 /// A process over the driver that fits the options and the environment. nullptr with *status and
-/// *error, a text for the user.
+/// *error, likewise.
 std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status,
                                       std::string* error);
 

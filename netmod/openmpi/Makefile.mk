@@ -3,7 +3,6 @@
 # a directory of that name, because Open MPI loads all that a directory on its path has.
 if HAVE_OPENMPI
 
-openmpidir = $(providerdir)/openmpi-$(OPENMPI_RELEASE)
 openmpi_LTLIBRARIES = mca_pml_fci.la
 mca_pml_fci_la_SOURCES = \
 	%D%/coll.c \

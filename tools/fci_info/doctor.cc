@@ -3,7 +3,7 @@
 
 #include <optional>
 
-namespace fci::info {
+namespace fci::tools::info {
 
 namespace {
 
@@ -90,4 +90,4 @@ Diagnosis examine(const Survey& survey, const std::string& provider) {
     return {all.take(), uses_of(launcher, mpi, plug, health)};
 }
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

@@ -7,11 +7,11 @@
 
 #include "tools/fci_info/finding.h"
 #include "tools/fci_info/open_mpi.h"
-#include "tools/fci_info/surroundings.h"
+#include "tools/launch/surroundings.h"
 #include "tools/fci_info/survey.h"
 #include "tools/fci_info/uses.h"
 
-namespace fci::info {
+namespace fci::tools::info {
 
 struct Diagnosis {
     Findings findings;
@@ -42,4 +42,4 @@ inline constexpr const char* kRemedy = "Start programs with fci-run, or eval \"$
 /// Where this installation put its plugs: known from the build, and beside libfci.so.
 std::vector<std::string> own_places();  // doctor_provider.cc
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

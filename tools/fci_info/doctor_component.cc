@@ -3,7 +3,7 @@
 // that loads it.
 #include "tools/fci_info/doctor.h"
 
-namespace fci::info {
+namespace fci::tools::info {
 
 namespace {
 
@@ -77,4 +77,4 @@ void examine_component(const OpenMpi& mpi, bool ask, Findings* findings) {
     }
 }
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

@@ -13,7 +13,7 @@
 #include "fci_core/base/launcher.h"
 #include "tools/fci_info/doctor.h"
 
-namespace fci::info {
+namespace fci::tools::info {
 
 namespace {
 
@@ -115,4 +115,4 @@ void examine_host(Findings* findings) {
                (there ? std::to_string(size) + " MiB" : std::string("none")) + ")");
 }
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

@@ -4,7 +4,7 @@
 
 #include "tools/fci_info/doctor.h"
 
-namespace fci::info {
+namespace fci::tools::info {
 
 namespace {
 
@@ -53,4 +53,4 @@ void examine_intel(Findings* findings) {
     }
 }
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

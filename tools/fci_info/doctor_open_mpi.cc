@@ -2,7 +2,7 @@
 // Whether Open MPI, as it is set up here, would send its messages through libfabric.
 #include "tools/fci_info/doctor.h"
 
-namespace fci::info {
+namespace fci::tools::info {
 
 void examine_layers(const OpenMpi& mpi, Findings* findings) {
     if (mpi.info.empty() && mpi.pml.value.empty()) {
@@ -46,4 +46,4 @@ void examine_windows(const OpenMpi& mpi, Findings* findings) {
                         kRemedy);
 }
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

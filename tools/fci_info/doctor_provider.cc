@@ -11,17 +11,12 @@
 
 #include "tools/fci_info/doctor.h"
 
-namespace fci::info {
+namespace fci::tools::info {
 
 namespace {
 
 constexpr const char* kFile = "libfci-fi.so";
 constexpr const char* kLibfabric = "libfabric.so.1";
-
-std::string real_path(const std::string& path) {
-    char resolved[PATH_MAX];
-    return realpath(path.c_str(), resolved) != nullptr ? resolved : path;
-}
 
 /// Directories of FI_PROVIDER_PATH; libfabric's marks '@' and '+' in front are not part of a name.
 std::vector<std::string> provider_path() {
@@ -211,4 +206,4 @@ void examine_filters(const std::string& path, Findings* findings) {
     add_ok(findings, "FI_PROVIDER_PATH", text);
 }
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

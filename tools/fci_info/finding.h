@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace fci::info {
+namespace fci::tools::info {
 
 enum class Severity {
     ok,
@@ -56,4 +56,4 @@ inline Findings as_notes(Findings findings) {
     return findings;
 }
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

@@ -20,7 +20,7 @@
 #include "fci_core/base/launcher.h"
 #include "tools/fci_info/job_page.h"
 
-namespace fci::info {
+namespace fci::tools::info {
 
 namespace {
 
@@ -292,4 +292,4 @@ Jobs find_jobs(const JobSearch& search) {
     return found;
 }
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

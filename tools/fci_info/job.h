@@ -10,7 +10,7 @@
 
 #include "fci_core/base/report.h"
 
-namespace fci::info {
+namespace fci::tools::info {
 
 /// "connected"
 const char* word_for(PeerRow::State state) noexcept;
@@ -64,4 +64,4 @@ struct Jobs {
 };
 Jobs find_jobs(const JobSearch& search);
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

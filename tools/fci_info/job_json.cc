@@ -7,7 +7,7 @@
 #include "fci_core/api/icl.h"
 #include "tools/fci_info/job_output.h"
 
-namespace fci::info {
+namespace fci::tools::info {
 
 using nlohmann::ordered_json;
 
@@ -97,4 +97,4 @@ std::string jobs_json(const Jobs& jobs) {
     return all.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

@@ -9,7 +9,7 @@
 
 #include "tools/fci_info/output.h"
 
-namespace fci::info {
+namespace fci::tools::info {
 
 namespace {
 
@@ -223,4 +223,4 @@ std::string jobs_text(const Jobs& jobs, const JobSearch& search, JobDetails deta
     return text + notes_text(jobs);
 }
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

@@ -6,7 +6,7 @@
 
 #include "tools/fci_info/job.h"
 
-namespace fci::info {
+namespace fci::tools::info {
 
 struct JobDetails {
     bool counters = false, peers = false;  // every one
@@ -16,4 +16,4 @@ struct JobDetails {
 std::string jobs_text(const Jobs& jobs, const JobSearch& search, JobDetails details);
 std::string jobs_json(const Jobs& jobs);
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

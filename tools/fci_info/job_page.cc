@@ -8,7 +8,7 @@
 #include <array>
 #include <cstring>
 
-namespace fci::info {
+namespace fci::tools::info {
 
 namespace {
 
@@ -74,4 +74,4 @@ std::string printable(std::string text) {
     return text;
 }
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

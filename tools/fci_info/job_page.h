@@ -10,7 +10,7 @@
 
 #include "fci_core/base/report.h"
 
-namespace fci::info {
+namespace fci::tools::info {
 
 enum class PageState {
     good,
@@ -29,4 +29,4 @@ std::vector<PeerRow> read_rows(int file);
 /// Without anything that a terminal would obey.
 std::string printable(std::string text);
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

@@ -3,7 +3,7 @@
 
 #include "tools/fci_info/output.h"
 
-namespace fci::info {
+namespace fci::tools::info {
 
 using nlohmann::ordered_json;
 
@@ -107,4 +107,4 @@ std::string json_text(const Survey& survey, const Diagnosis* diagnosis) {
     return all.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

@@ -19,7 +19,7 @@ namespace {
 enum ExitCode { kAllWell = 0, kProblem = 1, kWrongUsage = 2 };
 
 struct Wanted {
-    fci::info::Chapters chapters;
+    fci::tools::info::Chapters chapters;
     bool peers = false;
     bool json = false, doctor = false, version = false;
     unsigned local_ranks = 0;
@@ -70,10 +70,10 @@ void describe(CLI::App* app, Wanted* wanted) {
         "was found, 2 wrong usage.");
 }
 
-bool well(const fci::info::Survey& survey) {
+bool well(const fci::tools::info::Survey& survey) {
     return survey.error.empty() && !survey.network_is_refused &&
            std::any_of(survey.drivers.begin(), survey.drivers.end(),
-                       [](const fci::info::Driver& driver) { return driver.usable; });
+                       [](const fci::tools::info::Driver& driver) { return driver.usable; });
 }
 
 int print(const std::string& text, bool well) {
@@ -82,10 +82,10 @@ int print(const std::string& text, bool well) {
 }
 
 int show_jobs(const Wanted& wanted) {
-    fci::info::JobSearch search;
+    fci::tools::info::JobSearch search;
     search.all_users = wanted.job == "all";
     if (!search.all_users && !wanted.job.empty()) search.pid = std::stoi(wanted.job);
-    const fci::info::Jobs jobs = fci::info::find_jobs(search);
+    const fci::tools::info::Jobs jobs = fci::tools::info::find_jobs(search);
     return print(wanted.json ? jobs_json(jobs)
                              : jobs_text(jobs, search, {wanted.chapters.counters, wanted.peers}),
                  !jobs.jobs.empty());
@@ -104,10 +104,10 @@ std::string version_text() {
 int show(const Wanted& wanted) {
     if (wanted.version) return print(version_text(), true);
     if (wanted.asks_for_jobs) return show_jobs(wanted);
-    const fci::info::Survey survey = fci::info::take_survey(wanted.local_ranks);
-    fci::info::Diagnosis diagnosis;
-    if (wanted.doctor) diagnosis = fci::info::examine(survey, wanted.provider);
-    const bool sound = fci::info::problems_in(diagnosis.findings) == 0;
+    const fci::tools::info::Survey survey = fci::tools::info::take_survey(wanted.local_ranks);
+    fci::tools::info::Diagnosis diagnosis;
+    if (wanted.doctor) diagnosis = fci::tools::info::examine(survey, wanted.provider);
+    const bool sound = fci::tools::info::problems_in(diagnosis.findings) == 0;
     std::string text;
     if (wanted.json) {
         text = json_text(survey, wanted.doctor ? &diagnosis : nullptr);
@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? kAllWell : kWrongUsage;
     }
-    fci::info::Chapters& chapters = wanted.chapters;
+    fci::tools::info::Chapters& chapters = wanted.chapters;
     const bool any = chapters.drivers || chapters.network || chapters.limits || chapters.options ||
                      chapters.counters;
     if (!any) {

@@ -7,7 +7,7 @@
 
 #include "tools/fci_info/doctor.h"
 
-namespace fci::info {
+namespace fci::tools::info {
 
 namespace {
 
@@ -155,4 +155,4 @@ bool list_names(const std::string& list, const std::string& name) {
     return !list.empty() && list.front() != '^' && list_allows(list, name);
 }
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

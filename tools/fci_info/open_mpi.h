@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "tools/fci_info/mpirun.h"
-#include "tools/fci_info/surroundings.h"
+#include "tools/launch/mpirun.h"
+#include "tools/launch/surroundings.h"
 
-namespace fci::info {
+namespace fci::tools::info {
 
 struct Setting {
     std::string value, where;  // where empty: nobody set it
@@ -48,4 +48,4 @@ bool list_allows(const std::string& list, const std::string& name);
 /// In "a,b", not in "^a,b".
 bool list_names(const std::string& list, const std::string& name);
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

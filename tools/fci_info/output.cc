@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace fci::info {
+namespace fci::tools::info {
 
 namespace {
 
@@ -154,4 +154,4 @@ std::string diagnosis_text(const Diagnosis& diagnosis) {
     return text + diagnosis.uses.text + "\n";
 }
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

@@ -7,7 +7,7 @@
 #include "tools/fci_info/doctor.h"
 #include "tools/fci_info/survey.h"
 
-namespace fci::info {
+namespace fci::tools::info {
 
 struct Chapters {
     bool drivers = false, network = false, limits = false, options = false, counters = false;
@@ -23,4 +23,4 @@ std::string diagnosis_text(const Diagnosis& diagnosis);
 /// `diagnosis` may be nullptr: nobody asked the doctor.
 std::string json_text(const Survey& survey, const Diagnosis* diagnosis);
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

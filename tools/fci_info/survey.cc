@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace fci::info {
+namespace fci::tools::info {
 
 namespace {
 
@@ -125,4 +125,4 @@ std::string bytes_text(std::size_t bytes) {
     return std::to_string(bytes) + units[unit];
 }
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

@@ -7,7 +7,7 @@
 
 #include "fci_core/api/icl.h"
 
-namespace fci::info {
+namespace fci::tools::info {
 
 struct Driver {
     std::string name, summary, reason;
@@ -58,4 +58,4 @@ std::vector<Way> ways_of(const struct fci_icl_limits& limits);
 /// "64 KiB", "40 B".
 std::string bytes_text(std::size_t bytes);
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
-#include "tools/fci_info/surroundings.h"
+#include "tools/launch/surroundings.h"
 
-namespace fci::info {
+namespace fci::tools::info {
 
 namespace {
 
@@ -207,4 +207,4 @@ Uses uses_of(const Launcher& launcher, const OpenMpi& mpi, Plug plug, Health hea
     return uses;
 }
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

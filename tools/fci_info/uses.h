@@ -5,10 +5,10 @@
 
 #include <string>
 
-#include "tools/fci_info/mpirun.h"
+#include "tools/launch/mpirun.h"
 #include "tools/fci_info/open_mpi.h"
 
-namespace fci::info {
+namespace fci::tools::info {
 
 /// How FCI gets into an MPI.
 enum class Plug { component, provider, device };
@@ -34,4 +34,4 @@ Plug plug_of(const Launcher& launcher, const OpenMpi& mpi);
 
 Uses uses_of(const Launcher& launcher, const OpenMpi& mpi, Plug plug, Health health);
 
-}  // namespace fci::info
+}  // namespace fci::tools::info

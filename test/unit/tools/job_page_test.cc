@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-namespace fci::info {
+namespace fci::tools::info {
 namespace {
 
 Report good_report() {
@@ -175,4 +175,4 @@ TEST(JobPage, read__what_is_no_file) {
 }
 
 }  // namespace
-}  // namespace fci::info
+}  // namespace fci::tools::info

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/fci_info/mpirun.h"
+#include "tools/launch/mpirun.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -7,11 +7,12 @@
 
 #include <algorithm>
 #include <fstream>
+#include <vector>
 
 #include "fci_core/base/launcher.h"
-#include "tools/fci_info/surroundings.h"
+#include "tools/launch/surroundings.h"
 
-namespace fci::info {
+namespace fci::tools {
 
 namespace {
 
@@ -98,7 +99,53 @@ std::string launcher_above() {
     return "";
 }
 
+/// Directories of programs beside a library: those of the folders above it.
+std::vector<std::string> programs_beside(const std::string& library) {
+    std::vector<std::string> places;
+    std::string folder = library.empty() ? "" : directory_of(real_path(library));
+    for (; folder.size() > 1; folder = directory_of(folder)) places.push_back(folder + "/bin");
+    return places;
+}
+
 }  // namespace
+
+Launcher launcher_at(const std::string& path) {
+    Launcher launcher;
+    launcher.path = path;
+    identify(&launcher);
+    return launcher;
+}
+
+bool is_launcher_name(const std::string& word) {
+    const std::string name = word.substr(word.rfind('/') + 1);
+    for (const char* known : {"mpirun", "mpiexec", "prterun", "orterun"}) {
+        if (name.starts_with(known)) return true;
+    }
+    return name == "srun";
+}
+
+bool is_slurm(const Launcher& launcher) {
+    return launcher.path.substr(launcher.path.rfind('/') + 1) == "srun";
+}
+
+Launcher launcher_for(Mpi mpi, const std::string& library) {
+    const Mpi wanted = launcher_of(mpi);
+    const std::vector<const char*> names =
+        wanted == Mpi::open_mpi
+            ? std::vector{"mpirun.openmpi", "mpirun", "mpiexec"}
+            : std::vector{"mpiexec.hydra", "mpiexec.mpich", "mpiexec", "mpirun"};
+    std::vector<std::string> places = programs_beside(library);
+    for (const std::string& place : split(environment("PATH"), ":")) places.push_back(place);
+    for (const std::string& place : places) {
+        for (const char* name : names) {
+            const std::string path = place + "/" + name;
+            if (!is_program(path)) continue;
+            Launcher found = launcher_at(path);
+            if (found.mpi == wanted) return found;
+        }
+    }
+    return {};
+}
 
 Launcher find_launcher() {
     Launcher launcher;
@@ -125,4 +172,4 @@ std::string device_of(const Launcher& launcher) {
     return begin == std::string::npos ? "" : text.substr(begin);
 }
 
-}  // namespace fci::info
+}  // namespace fci::tools

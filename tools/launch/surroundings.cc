@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/fci_info/surroundings.h"
+#include "tools/launch/surroundings.h"
 
 #include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/stat.h>
@@ -11,14 +14,15 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <thread>
 
-namespace fci::info {
+namespace fci::tools {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::seconds kPatience{4};
 
 /// What a pipe says until it is closed or the time is over; false: it was not closed.
 bool read_all(int from, Clock::time_point end, std::string* text) {
@@ -44,6 +48,16 @@ std::string environment(const char* name) {
 bool is_file(const std::string& path) {
     struct stat known {};
     return stat(path.c_str(), &known) == 0 && S_ISREG(known.st_mode);
+}
+
+std::vector<std::string> paths_like(const std::string& pattern) {
+    glob_t found{};
+    std::vector<std::string> paths;
+    if (glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+        paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    }
+    globfree(&found);
+    return paths;
 }
 
 std::vector<std::string> split(const std::string& text, const char* separators) {
@@ -80,7 +94,40 @@ std::string directory_of(const std::string& path) {
     return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-Asked::Asked(const std::vector<std::string>& words) : end_(Clock::now() + kPatience) {
+std::string real_path(const std::string& path) {
+    char resolved[PATH_MAX];
+    return realpath(path.c_str(), resolved) != nullptr ? resolved : path;
+}
+
+std::string own_directory() {
+    return directory_of(real_path("/proc/self/exe"));
+}
+
+std::string content_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+unsigned usable_cores() {
+    cpu_set_t cores;
+    if (sched_getaffinity(0, sizeof cores, &cores) != 0) return std::thread::hardware_concurrency();
+    return static_cast<unsigned>(CPU_COUNT(&cores));
+}
+
+void set_variable(const std::string& name, const std::string& value) {
+    setenv(name.c_str(), value.c_str(), 1);
+}
+
+void put_in_front(const char* name, const std::string& directory) {
+    const std::string before = environment(name);
+    for (const std::string& part : split(before, ":")) {
+        if (part == directory) return;
+    }
+    set_variable(name, before.empty() ? directory : directory + ":" + before);
+}
+
+Asked::Asked(const std::vector<std::string>& words, std::chrono::seconds patience)
+    : end_(Clock::now() + patience) {
     std::vector<char*> arguments;
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
@@ -115,8 +162,8 @@ std::string Asked::answer() {
     return text;
 }
 
-std::string said_by(const std::vector<std::string>& words) {
-    return Asked(words).answer();
+std::string said_by(const std::vector<std::string>& words, std::chrono::seconds patience) {
+    return Asked(words, patience).answer();
 }
 
-}  // namespace fci::info
+}  // namespace fci::tools

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Mpi: which MPI a library is, and how FCI gets into it.
+#pragma once
+
+#include <string>
+
+namespace fci::tools {
+
+enum class Mpi {
+    none,
+    open_mpi,
+    mpich,  // of device ch4:ofi, which loads the provider
+    intel,
+    fci,    // an MPICH with FCI as its device, which needs nothing
+    ch4,    // an MPICH without libfabric, which can load nothing
+    other,  // FCI has no way into it
+};
+
+/// By the words that the library holds.
+Mpi mpi_of(const std::string& library);
+/// As --mpi has it: "openmpi", "mpich" or "intel".
+const char* word_of(Mpi mpi);
+/// "Open MPI", "MPICH".
+const char* name_of(Mpi mpi);
+/// Of what its launcher is: all MPICHs have Hydra.
+Mpi launcher_of(Mpi mpi);
+/// Programs of the one are started by the launcher of the other.
+bool are_related(Mpi one, Mpi other);
+
+/// The release ("4.1") of an Open MPI's library; or, where that is empty, of its launcher. Empty:
+/// it loads no components, as that of the wheel.
+std::string open_mpi_release(const std::string& library, const std::string& launcher);
+/// Its parts include the one for libfabric, as far as files tell.
+bool has_libfabric(const std::string& library, const std::string& launcher);
+
+}  // namespace fci::tools
