@@ -45,7 +45,7 @@ std::string gap_in(const std::string& path) {
 /// How it is asked for all of itself; with this path of components, or, where that is empty, its
 /// own.
 std::vector<std::string> question(const OpenMpi& mpi, const std::string& path) {
-    std::vector<std::string> words = {"env", "OMPI_MCA_mca_base_component_show_load_errors=1"};
+    std::vector<std::string> words = {"OMPI_MCA_mca_base_component_show_load_errors=1"};
     if (!path.empty()) words.push_back(std::string(kPathVariables[0]) + "=" + path);
     for (const char* word : {mpi.info.c_str(), "--all", "--parsable"}) words.push_back(word);
     return words;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstring>
 
@@ -17,23 +18,34 @@ namespace fci::tools {
 
 namespace {
 
-/// The loader that a program names; of a library, which names none, that of this process.
-std::string loader_of(std::string_view bytes) {
+/// What an ELF file says of its parts; none of one that is no such file, or damaged.
+std::vector<ElfW(Phdr)> parts_in(std::string_view bytes) {
+    std::vector<ElfW(Phdr)> parts;
     ElfW(Ehdr) head;
-    if (bytes.size() < sizeof head || !bytes.starts_with(ELFMAG)) return "";
+    if (bytes.size() < sizeof head || !bytes.starts_with(ELFMAG)) return parts;
     std::memcpy(&head, bytes.data(), sizeof head);
-    const std::size_t most = bytes.size();
     for (unsigned i = 0; i < head.e_phnum; ++i) {
         const std::size_t at = head.e_phoff + std::size_t{i} * head.e_phentsize;
         ElfW(Phdr) part;
-        if (at > most || most - at < sizeof part) break;
+        if (at > bytes.size() || bytes.size() - at < sizeof part) break;
         std::memcpy(&part, bytes.data() + at, sizeof part);
-        if (part.p_type != PT_INTERP || part.p_offset > most) continue;
+        if (part.p_offset <= bytes.size()) parts.push_back(part);
+    }
+    return parts;
+}
+
+/// The loader that a program names; of a library, which names none, that of this process.
+std::string loader_of(std::string_view bytes) {
+    const std::vector<ElfW(Phdr)> parts = parts_in(bytes);
+    for (const ElfW(Phdr) & part : parts) {
+        if (part.p_type != PT_INTERP) continue;
         const std::string_view rest = bytes.substr(part.p_offset, part.p_filesz);
         return std::string(rest.substr(0, rest.find('\0')));
     }
-    const bool is_library = head.e_type == ET_DYN;
-    return is_library ? loader_of(Binary("/proc/self/exe").bytes()) : "";
+    const bool is_shared = std::any_of(parts.begin(), parts.end(), [](const ElfW(Phdr) & part) {
+        return part.p_type == PT_DYNAMIC;
+    });
+    return is_shared ? loader_of(Binary("/proc/self/exe").bytes()) : "";
 }
 
 /// "4.1.4", "5.0.0rc7": three numbers, and maybe a, b or rc with one more.
@@ -68,10 +80,21 @@ Binary::Binary(const std::string& file) {
         if (start != MAP_FAILED) bytes_ = {static_cast<const char*>(start), size};
     }
     if (from >= 0) close(from);
+    for (const ElfW(Phdr) & part : parts_in(bytes_)) {
+        const bool is_data = part.p_type == PT_LOAD && (part.p_flags & PF_X) == 0;
+        if (is_data) parts_.push_back(bytes_.substr(part.p_offset, part.p_filesz));
+    }
+    if (parts_.empty()) parts_.push_back(bytes_);
 }
 
 Binary::~Binary() {
     if (!bytes_.empty()) munmap(const_cast<char*>(bytes_.data()), bytes_.size());
+}
+
+bool Binary::holds(std::string_view text) const {
+    return std::any_of(parts_.begin(), parts_.end(), [&](std::string_view part) {
+        return memmem(part.data(), part.size(), text.data(), text.size()) != nullptr;
+    });
 }
 
 bool Binary::holds_word(std::string_view word) const {
@@ -79,12 +102,12 @@ bool Binary::holds_word(std::string_view word) const {
 }
 
 std::string Binary::version() const {
-    for (std::size_t at = 0; at < bytes_.size();) {
-        const std::size_t end = bytes_.find('\0', at);
-        if (end == std::string_view::npos) break;
-        const std::string_view word = bytes_.substr(at, end - at);
-        if (word.size() > 4 && is_version(word)) return std::string(word);
-        at = end + 1;
+    for (const std::string_view part : parts_) {
+        for (std::size_t at = 0, end = 0; at < part.size(); at = end + 1) {
+            end = std::min(part.find('\0', at), part.size());
+            const std::string_view word = part.substr(at, end - at);
+            if (word.size() > 4 && is_version(word)) return std::string(word);
+        }
     }
     return "";
 }
@@ -95,7 +118,7 @@ std::vector<Needed> libraries_of(const std::string& file) {
     // That of glibc, as ldd calls it: another one might start the program.
     if (loader.find("/ld-linux") == std::string::npos) return found;
     for (const std::string& line :
-         split(said_by({"env", "LD_TRACE_LOADED_OBJECTS=1", loader, file}), "\n")) {
+         split(said_by({"LD_TRACE_LOADED_OBJECTS=1", loader, file}), "\n")) {
         const std::vector<std::string> words = split(line, " \t");
         if (words.size() < 3 || words[1] != "=>") continue;
         found.push_back({words[0], words[2] == "not" ? "" : words[2]});

@@ -18,7 +18,8 @@ struct Needed {
 /// statically linked, or no program.
 std::vector<Needed> libraries_of(const std::string& file);
 
-/// A file's bytes, which are looked through as they are mapped.
+/// A file's bytes, which are looked through as they are mapped. Of a program or a library only what
+/// is no code.
 class Binary {
 public:
     explicit Binary(const std::string& file);
@@ -26,18 +27,19 @@ public:
     Binary(const Binary&) = delete;
     Binary& operator=(const Binary&) = delete;
 
-    [[nodiscard]] bool holds(std::string_view text) const {
-        return bytes_.find(text) != std::string_view::npos;
-    }
+    [[nodiscard]] bool holds(std::string_view text) const;
     /// Between two bytes of zero.
     [[nodiscard]] bool holds_word(std::string_view word) const;
     /// The first word such as "4.1.4" or "5.0.0rc7"; or nothing.
     [[nodiscard]] std::string version() const;
-    /// All of it.
+    /// All of it, code as well.
     [[nodiscard]] std::string_view bytes() const { return bytes_; }
+    /// The parts that are looked through.
+    [[nodiscard]] const std::vector<std::string_view>& parts() const { return parts_; }
 
 private:
     std::string_view bytes_{};
+    std::vector<std::string_view> parts_;
 };
 
 }  // namespace fci::tools

@@ -10,18 +10,10 @@ namespace fci::tools {
 
 namespace {
 
-/// An MPICH names the modules of its device: "ch4:ofi", "ch4:ucx ofi".
-bool has_module_ofi(std::string_view bytes) {
-    constexpr std::string_view kDevice = "ch4:";
-    for (std::size_t at = 0; (at = bytes.find(kDevice, at)) != std::string_view::npos;) {
-        at += kDevice.size();
-        const std::string_view rest = bytes.substr(at, 16);
-        const std::size_t next = rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz");
-        if (rest.starts_with("ofi")) return true;
-        if (next < rest.size() && (rest[next] == ' ' || rest[next] == ',') &&
-            rest.substr(next + 1).starts_with("ofi")) {
-            return true;
-        }
+/// An MPICH names the modules of its device: "ch4:ofi", "ch4:ucx ofi", "ch4:ofi,ucx".
+bool has_module_ofi(const Binary& library) {
+    for (const char* device : {"ch4:ofi", "ch4:ucx ofi", "ch4:ucx,ofi", "ch4:fci ofi"}) {
+        if (library.holds(device)) return true;
     }
     return false;
 }
@@ -65,12 +57,11 @@ std::string core_library(const std::string& library, const std::string& launcher
 
 Mpi mpi_of(const std::string& library) {
     const Binary file(library);
-    if (file.holds("Intel(R) MPI Library")) return Mpi::intel;
     if (file.holds("ompi_mpi_init")) return Mpi::open_mpi;
-    if (file.holds("MVAPICH")) return Mpi::other;
+    if (file.holds("Intel(R) MPI Library")) return Mpi::intel;
+    if (!file.holds("ch4:") || file.holds("MVAPICH")) return Mpi::other;
     if (file.holds("ch4:fci")) return Mpi::fci;
-    if (file.holds("ch4:")) return has_module_ofi(file.bytes()) ? Mpi::mpich : Mpi::ch4;
-    return Mpi::other;
+    return has_module_ofi(file) ? Mpi::mpich : Mpi::ch4;
 }
 
 const char* word_of(Mpi mpi) {

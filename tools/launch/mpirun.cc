@@ -33,8 +33,8 @@ std::string version_in(const std::string& text) {
 
 /// Not even that says Open MPI's by a path of components that leads nowhere.
 std::string version_text(const std::string& program) {
-    return said_by({"env", "OMPI_MCA_opal_mca_base_component_path=SYS_DEFAULT:USER_DEFAULT",
-                    program, "--version"});
+    return said_by(
+        {"OMPI_MCA_opal_mca_base_component_path=SYS_DEFAULT:USER_DEFAULT", program, "--version"});
 }
 
 /// Which MPI a launcher is of, by what it says of itself.
@@ -42,7 +42,7 @@ void identify(Launcher* launcher) {
     std::string said = version_text(launcher->path);
     if (holds(said, "HYDRA")) {  // Intel's mpirun may be a script around it
         const std::string hydra = directory_of(launcher->path) + "/mpiexec.hydra";
-        if (is_program(hydra)) said = version_text(hydra);
+        if (hydra != launcher->path && is_program(hydra)) said = version_text(hydra);
     }
     const std::string version = version_in(said);
     const struct {

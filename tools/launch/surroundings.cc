@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <thread>
 
 namespace fci::tools {
@@ -128,9 +129,21 @@ void put_in_front(const char* name, const std::string& directory) {
 
 Asked::Asked(const std::vector<std::string>& words, std::chrono::seconds patience)
     : end_(Clock::now() + patience) {
-    std::vector<char*> arguments;
-    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
+    std::vector<char*> arguments, variables;
+    for (const std::string& word : words) {
+        const std::size_t name = word.find_first_of("=/");
+        const bool is_variable = arguments.empty() && name < word.size() && word[name] == '=';
+        (is_variable ? variables : arguments).push_back(const_cast<char*>(word.c_str()));
+    }
+    const std::size_t own = variables.size();
+    for (char** one = environ; *one != nullptr; ++one) {
+        const std::string_view line = *one, name = line.substr(0, line.find('=') + 1);
+        const bool is_other =
+            std::any_of(variables.begin(), variables.begin() + own,
+                        [&](char* it) { return std::string_view(it).starts_with(name); });
+        if (!is_other) variables.push_back(*one);
+    }
+    for (auto* list : {&arguments, &variables}) list->push_back(nullptr);
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return;
     posix_spawn_file_actions_t actions;
@@ -138,7 +151,8 @@ Asked::Asked(const std::vector<std::string>& words, std::chrono::seconds patienc
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-    if (posix_spawnp(&child_, arguments[0], &actions, nullptr, arguments.data(), environ) != 0) {
+    if (arguments[0] == nullptr || posix_spawnp(&child_, arguments[0], &actions, nullptr,
+                                                arguments.data(), variables.data()) != 0) {
         child_ = 0;
     }
     posix_spawn_file_actions_destroy(&actions);

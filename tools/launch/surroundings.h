@@ -31,7 +31,8 @@ void set_variable(const std::string& name, const std::string& value);
 /// Puts a directory in front of a path such as PATH, unless it has it.
 void put_in_front(const char* name, const std::string& directory);
 
-/// A program that was asked something; it is ended where it does not answer.
+/// A program that was asked something; it is ended where it does not answer. Words in front of it
+/// with an equals sign are variables for it, which this process does not have.
 class Asked {
 public:
     static constexpr std::chrono::seconds kPatience{4};
