@@ -18,33 +18,45 @@ namespace fci::tools {
 
 namespace {
 
-/// What an ELF file says of its parts; none of one that is no such file, or damaged.
-std::vector<ElfW(Phdr)> parts_in(std::string_view bytes) {
-    std::vector<ElfW(Phdr)> parts;
+/// Rows of one of the tables in an ELF file; none of one that is no such file, or damaged.
+template <class Row>
+std::vector<Row> table_in(std::string_view bytes, ElfW(Off) ElfW(Ehdr)::*begin,
+                          ElfW(Half) ElfW(Ehdr)::*count) {
+    std::vector<Row> rows;
     ElfW(Ehdr) head;
-    if (bytes.size() < sizeof head || !bytes.starts_with(ELFMAG)) return parts;
+    if (bytes.size() < sizeof head || !bytes.starts_with(ELFMAG)) return rows;
     std::memcpy(&head, bytes.data(), sizeof head);
-    for (unsigned i = 0; i < head.e_phnum; ++i) {
-        const std::size_t at = head.e_phoff + std::size_t{i} * head.e_phentsize;
-        ElfW(Phdr) part;
-        if (at > bytes.size() || bytes.size() - at < sizeof part) break;
-        std::memcpy(&part, bytes.data() + at, sizeof part);
-        if (part.p_offset <= bytes.size()) parts.push_back(part);
+    for (unsigned i = 0; i < head.*count; ++i) {
+        const std::size_t at = head.*begin + std::size_t{i} * sizeof(Row);
+        Row row;
+        if (at > bytes.size() || bytes.size() - at < sizeof row) break;
+        std::memcpy(&row, bytes.data() + at, sizeof row);
+        rows.push_back(row);
     }
-    return parts;
+    return rows;
+}
+
+std::vector<ElfW(Phdr)> segments_in(std::string_view bytes) {
+    return table_in<ElfW(Phdr)>(bytes, &ElfW(Ehdr)::e_phoff, &ElfW(Ehdr)::e_phnum);
+}
+
+std::vector<ElfW(Shdr)> sections_in(std::string_view bytes) {
+    return table_in<ElfW(Shdr)>(bytes, &ElfW(Ehdr)::e_shoff, &ElfW(Ehdr)::e_shnum);
+}
+
+std::string_view part_of(std::string_view bytes, std::size_t at, std::size_t size) {
+    return at <= bytes.size() ? bytes.substr(at, size) : std::string_view{};
 }
 
 /// The loader that a program names; of a library, which names none, that of this process.
 std::string loader_of(std::string_view bytes) {
-    const std::vector<ElfW(Phdr)> parts = parts_in(bytes);
-    for (const ElfW(Phdr) & part : parts) {
-        if (part.p_type != PT_INTERP) continue;
-        const std::string_view rest = bytes.substr(part.p_offset, part.p_filesz);
-        return std::string(rest.substr(0, rest.find('\0')));
+    bool is_shared = false;
+    for (const ElfW(Phdr) & segment : segments_in(bytes)) {
+        is_shared = is_shared || segment.p_type == PT_DYNAMIC;
+        if (segment.p_type != PT_INTERP) continue;
+        const std::string_view name = part_of(bytes, segment.p_offset, segment.p_filesz);
+        return std::string(name.substr(0, name.find('\0')));
     }
-    const bool is_shared = std::any_of(parts.begin(), parts.end(), [](const ElfW(Phdr) & part) {
-        return part.p_type == PT_DYNAMIC;
-    });
     return is_shared ? loader_of(Binary("/proc/self/exe").bytes()) : "";
 }
 
@@ -80,9 +92,11 @@ Binary::Binary(const std::string& file) {
         if (start != MAP_FAILED) bytes_ = {static_cast<const char*>(start), size};
     }
     if (from >= 0) close(from);
-    for (const ElfW(Phdr) & part : parts_in(bytes_)) {
-        const bool is_data = part.p_type == PT_LOAD && (part.p_flags & PF_X) == 0;
-        if (is_data) parts_.push_back(bytes_.substr(part.p_offset, part.p_filesz));
+    for (const ElfW(Shdr) & section : sections_in(bytes_)) {
+        const bool is_loaded = (section.sh_flags & SHF_ALLOC) != 0;
+        const bool is_code = (section.sh_flags & SHF_EXECINSTR) != 0;
+        if (!is_loaded || is_code || section.sh_type == SHT_NOBITS) continue;
+        parts_.push_back(part_of(bytes_, section.sh_offset, section.sh_size));
     }
     if (parts_.empty()) parts_.push_back(bytes_);
 }
