@@ -437,6 +437,7 @@ test_openmpi_SOURCES = \
 	$(mca_pml_fci_la_SOURCES) \
 	test/unit/openmpi/collectives_gather_test.cc \
 	test/unit/openmpi/collectives_test.cc \
+	test/unit/openmpi/component_test.cc \
 	test/unit/openmpi/counters_test.cc \
 	test/unit/openmpi/data_test.cc \
 	test/unit/openmpi/ends.cc \
@@ -457,7 +458,7 @@ test_openmpi_SOURCES = \
 	test/unit/openmpi/unlike_test.cc \
 	test/unit/openmpi/world_test.cc \
 	test/unit/openmpi/wraps.cc
-test_openmpi_CPPFLAGS = $(AM_CPPFLAGS) $(OPENMPI_CPPFLAGS)
+test_openmpi_CPPFLAGS = $(AM_CPPFLAGS) $(OPENMPI_CPPFLAGS) $(openmpi_defines)
 test_openmpi_CFLAGS = $(mca_pml_fci_la_CFLAGS)
 test_openmpi_core = add_peer cancel discard group_call group_form group_leave group_start meet post \
 	probe progress receive receive_claimed send send_bytes send_short set_idle

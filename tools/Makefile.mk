@@ -121,7 +121,9 @@ fci_info_SOURCES = \
 	%D%/fci_info/survey.cc \
 	%D%/fci_info/survey.h \
 	%D%/fci_info/uses.cc \
-	%D%/fci_info/uses.h
+	%D%/fci_info/uses.h \
+	%D%/fci_info/which.cc \
+	%D%/fci_info/which.h
 fci_info_CPPFLAGS = $(AM_CPPFLAGS) -DFCI_PROVIDER_DIRECTORY='"$(providerdir)"'
 fci_info_LDADD = libfci_launch.la libfci_base.la libfci.la -ldl
 fci_info_LDFLAGS = $(rpath_of_moved)

@@ -109,8 +109,8 @@ std::string ConnectionManager::describe(nhi::PeerId id) const {
     if (id >= peers_.size()) return "no known process";
     const Entry& entry = peers_[id];
     const pid_t pid = entry.peer ? entry.peer->pid : 0;
-    return (pid > 0 ? "pid " + std::to_string(pid) : std::string("the process")) + " at " +
-           host::place_text(entry.card);
+    if (pid > 0) return "pid " + std::to_string(pid) + " on this host";
+    return "the process at " + host::place_text(entry.card);
 }
 
 /// Of a block, that are there from the start.

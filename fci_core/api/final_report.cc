@@ -7,14 +7,19 @@
 #include <cerrno>
 #include <cstring>
 
+#include "fci_core/api/version.h"
 #include "fci_core/base/log.h"
 
 namespace fci::api {
 
 namespace {
 
-std::string line_of(const Counters& counters) {
-    std::string text = "counters of pid " + std::to_string(getpid()) + ":";
+std::string line_of(const FinalReport& report, const Counters& counters) {
+    const std::string pid = "pid " + std::to_string(getpid());
+    const bool is_known = report.rank >= 0;
+    std::string text = "counters of " +
+                       (is_known ? "rank " + std::to_string(report.rank) + " (" + pid + ")" : pid) +
+                       ":";
     for (unsigned i = 0; i < kCounters; ++i) {
         const std::uint64_t value = counter_value(counters, i);
         if (value == 0) continue;
@@ -23,11 +28,29 @@ std::string line_of(const Counters& counters) {
     return text;
 }
 
+/// Without what JSON would have to escape.
+std::string plain(const std::string& text) {
+    std::string kept;
+    for (const char c : text) {
+        if (c >= ' ' && c <= '~' && c != '"' && c != '\\') kept += c;
+    }
+    return kept;
+}
+
+std::string host_name() {
+    char name[256] = "";
+    return gethostname(name, sizeof name - 1) == 0 ? plain(name) : "";
+}
+
 /// Names are words of FCI's own, so nothing needs to be escaped.
 std::string json_of(const FinalReport& report, const Counters& counters,
                     const FinalReport::Names& names) {
     std::string text = "{\"pid\":" + std::to_string(getpid()) +
                        ",\"rank\":" + (report.rank < 0 ? "null" : std::to_string(report.rank)) +
+                       ",\"ranks\":" + std::to_string(report.ranks) + ",\"host\":\"" +
+                       host_name() + "\",\"version\":\"" FCI_VERSION_TEXT "\",\"for\":\"" +
+                       plain(report.user_agent) + "\",\"seconds\":" +
+                       std::to_string(report.seconds()) +
                        ",\"driver\":\"" + names.driver + "\",\"protocol\":\"" + names.protocol +
                        "\",\"wait\":\"" + names.wait + "\",\"counters\":{";
     for (unsigned i = 0; i < kCounters; ++i) {
@@ -54,7 +77,7 @@ void append(const std::string& file, const std::string& line) {
 
 void FinalReport::tell(const Counters& counters, const Names& names) const noexcept try {
     if (owner != getpid()) return;
-    if (as_line) log::line(true, line_of(counters));
+    if (as_line) log::line(true, line_of(*this, counters));
     if (!file.empty()) append(file, json_of(*this, counters, names));
 } catch (...) {
     // No memory: the program ends all the same.

@@ -226,16 +226,19 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
     process->set_linger(static_cast<Nanoseconds>(parameters.linger_ms) * 1'000'000);
     process->show(settings.job);
     const bool speaks = settings.rank <= 0;  // one process of a job, so that one line is one line
-    log::line(
+    // An MPI may open several, which say the same.
+    log::hint_once(
         parameters.info == "on" && speaks,
         process->summary() + (options.user_agent.empty() ? "" : ", for " + options.user_agent));
-    log::line(parameters.info == "on" && speaks && network.host != 0,
-              network.place + ": " + network.reason);
+    log::hint_once(parameters.info == "on" && speaks && network.host != 0,
+                   network.place + ": " + network.reason);
     for (const std::string& hint : unknown_variables()) log::hint_once(speaks, hint);
     FinalReport report;
     report.as_line = parameters.stats == "on";
     report.file = parameters.report;
     report.rank = settings.rank;
+    report.ranks = ranks.job;
+    report.user_agent = options.user_agent;
     process->set_final_report(std::move(report));
     return process;
 }

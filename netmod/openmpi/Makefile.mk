@@ -23,7 +23,8 @@ mca_pml_fci_la_SOURCES = \
 	%D%/form.c \
 	%D%/unlike.c \
 	%D%/world.c
-mca_pml_fci_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENMPI_CPPFLAGS)
+openmpi_defines = -DFCI_MAJOR=$(FCI_MAJOR) -DFCI_MINOR=$(FCI_MINOR) -DFCI_RELEASE=$(FCI_RELEASE)
+mca_pml_fci_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENMPI_CPPFLAGS) $(openmpi_defines)
 # What Open MPI calls has parameters that it does not need.
 mca_pml_fci_la_CFLAGS = $(AM_CFLAGS) -std=gnu11 -Wno-unused-parameter
 mca_pml_fci_la_LIBADD = libfci.la $(OPENMPI_LIBS)

@@ -14,8 +14,7 @@ __attribute__((visibility("default"))) const mca_coll_base_component_t mca_coll_
     .collm_version = {
         COLL_FCI_VERSION,
         .mca_component_name = "fci",
-        MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
-                              OMPI_RELEASE_VERSION),
+        MCA_BASE_MAKE_VERSION(component, FCI_MAJOR, FCI_MINOR, FCI_RELEASE),
         .mca_register_component_params = register_parameters
     },
     .collm_data = { MCA_BASE_METADATA_PARAM_NONE },

@@ -21,8 +21,7 @@ __attribute__((visibility("default"))) mca_pml_base_component_t mca_pml_fci_comp
     .pmlm_version = {
         PML_FCI_VERSION,
         .mca_component_name = "fci",
-        MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
-                              OMPI_RELEASE_VERSION),
+        MCA_BASE_MAKE_VERSION(component, FCI_MAJOR, FCI_MINOR, FCI_RELEASE),
         .mca_register_component_params = register_parameters
     },
     .pmlm_data = { MCA_BASE_METADATA_PARAM_NONE },
@@ -68,7 +67,6 @@ mca_pml_base_module_t pml_fci_module = {
 
 static void register_text(const char *name, const char *help, char **value)
 {
-    *value = NULL;
     (void) mca_base_component_var_register(&mca_pml_fci_component.pmlm_version, name, help,
                                            MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0, OPAL_INFO_LVL_3,
                                            MCA_BASE_VAR_SCOPE_READONLY, value);
@@ -89,13 +87,69 @@ static int register_parameters(void)
                                            MCA_BASE_VAR_TYPE_UNSIGNED_INT, NULL, 0, 0,
                                            OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY,
                                            &pml_fci.copies_mib);
+    pml_fci.driver = pml_fci.protocol = NULL;
+    pml_fci.open_mpi = (char *) OMPI_VERSION;  /* Open MPI copies it */
     register_text("driver", "The driver that carries messages; fci_info lists them. Unset: what "
                   "FCI_DRIVER says, or the best one that works here", &pml_fci.driver);
     register_text("protocol", "The protocol between processes, as FCI_PROTOCOL names it. Unset: "
                   "what that says, or enhanced-mixed. All must have the same",
                   &pml_fci.protocol);
+    register_text("open_mpi", "The Open MPI whose headers this component was built with",
+                  &pml_fci.open_mpi);
     pml_fci_register_counters(&mca_pml_fci_component.pmlm_version);
     return OMPI_SUCCESS;
+}
+
+/* Sizes of what this component reads of Open MPI's inside, which an upgrade may have changed: those
+ * of its headers, and those of the library that runs. */
+static bool fits_this_open_mpi(void)
+{
+    static const struct {
+        const opal_class_t *type;
+        size_t size;
+    } known[] = {{OBJ_CLASS(ompi_communicator_t), sizeof(ompi_communicator_t)},
+                 {OBJ_CLASS(ompi_group_t), sizeof(ompi_group_t)},
+                 {OBJ_CLASS(ompi_datatype_t), sizeof(ompi_datatype_t)},
+                 {OBJ_CLASS(ompi_request_t), sizeof(ompi_request_t)},
+                 {OBJ_CLASS(opal_convertor_t), sizeof(opal_convertor_t)},
+                 {OBJ_CLASS(ompi_proc_t), sizeof(ompi_proc_t)}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
+        if (known[i].type->cls_sizeof != known[i].size)
+            return false;
+    }
+    return true;
+}
+
+/* What is so at all ranks, and so said by one of them. */
+static bool can_be_used_here(void)
+{
+    const bool speaks = ompi_proc_local()->super.proc_name.vpid == 0;
+    char running[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    char *why = NULL;
+    int length = 0;
+    if (PML_FCI_FAULT_TOLERANT) {
+        if (speaks)
+            opal_output(0, "fci: FCI has no fault tolerance for programs, which mpirun was asked "
+                        "for (--with-ft). Leave that out, or add --mca pml ob1.");
+        return false;
+    }
+    if (!fits_this_open_mpi()) {
+        (void) MPI_Get_library_version(running, &length);
+        running[strcspn(running, ",")] = '\0';
+        if (speaks)
+            opal_output(0, "fci: FCI's component was built for Open MPI " OMPI_VERSION ", and this "
+                        "is %s, whose inside is another one. Build FCI again for it "
+                        "(--with-openmpi), or let it use libfabric: fci-run --mpi openmpi-ofi.",
+                        running);
+        return false;
+    }
+    if (fci_icl_check(&why) != FCI_ICL_OK) {
+        if (speaks)
+            opal_output(0, "fci: %s", why != NULL ? why : "it cannot be used, for no known reason");
+        free(why);
+        return false;
+    }
+    return true;
 }
 
 static int open_context(bool threads)
@@ -128,12 +182,7 @@ static mca_pml_base_module_t *init(int *priority, bool enable_progress_threads,
 {
     pthread_mutexattr_t recursive;
     *priority = pml_fci.priority;
-    if (PML_FCI_FAULT_TOLERANT) {
-        opal_output(0, "fci: FCI has no fault tolerance for programs, which mpirun was asked for "
-                    "(--with-ft). Leave that out, or add --mca pml ob1.");
-        return NULL;
-    }
-    if (open_context(enable_mpi_threads) != OMPI_SUCCESS)
+    if (!can_be_used_here() || open_context(enable_mpi_threads) != OMPI_SUCCESS)
         return NULL;
     pthread_mutexattr_init(&recursive);
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);

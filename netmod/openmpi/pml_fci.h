@@ -57,7 +57,7 @@ typedef struct {
     /* parameters of MCA */
     int priority;
     unsigned copies_mib;            /* of short messages that their receivers do not take yet */
-    char *driver, *protocol;
+    char *driver, *protocol, *open_mpi;
 } pml_fci_state;
 
 extern pml_fci_state pml_fci;

@@ -7,11 +7,11 @@ namespace fci::tools::info {
 
 namespace {
 
-Findings of_provider(const std::string& wanted) {
+Findings of_provider(const std::string& wanted, const std::string& libfabric) {
     Findings findings;
     if (const std::string path = find_provider(wanted, &findings); !path.empty()) {
-        examine_provider(path, &findings);
-        examine_filters(path, &findings);
+        examine_provider(path, libfabric, &findings);
+        examine_filters(path, libfabric, &findings);
     }
     return findings;
 }
@@ -69,7 +69,7 @@ Diagnosis examine(const Survey& survey, const std::string& provider) {
     const bool is_open_mpi = launcher.mpi == Mpi::open_mpi || launcher.mpi == Mpi::none;
     std::optional<Inquiry> inquiry;  // libfabric is loaded meanwhile, which takes as long
     if (is_open_mpi) inquiry.emplace(launcher);
-    const Findings by_libfabric = of_provider(provider);
+    const Findings by_libfabric = of_provider(provider, libfabric_of(launcher));
     Findings here;
     examine_core(survey, &here);
     examine_host(&here);

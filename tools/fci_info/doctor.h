@@ -34,8 +34,10 @@ void examine_mpich(Findings* findings);                       // doctor_mpich.cc
 void examine_intel(Findings* findings);                       // doctor_mpich.cc
 /// Where libfci-fi.so lies, or nothing; says what it did.
 std::string find_provider(const std::string& wanted, Findings* findings);  // doctor_provider.cc
-void examine_provider(const std::string& path, Findings* findings);        // doctor_provider.cc
-void examine_filters(const std::string& path, Findings* findings);         // doctor_provider.cc
+void examine_provider(const std::string& path, const std::string& libfabric,
+                      Findings* findings);  // doctor_provider.cc
+void examine_filters(const std::string& path, const std::string& libfabric,
+                     Findings* findings);  // doctor_provider.cc
 
 // Shared by the parts.
 inline constexpr const char* kRemedy = "Start programs with fci-run, or eval \"$(fci-env)\" first.";

@@ -68,8 +68,8 @@ std::vector<std::string> other_providers(const std::string& directory) {
     return names;
 }
 
-void examine_libfabric(Findings* findings) {
-    void* const library = dlopen(kLibfabric, RTLD_NOW | RTLD_LOCAL);
+void examine_libfabric(const std::string& libfabric, Findings* findings) {
+    void* const library = dlopen(libfabric.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
         const std::string error = dlerror();
         add_problem(findings, "libfabric", error, advice_for(error));
@@ -145,8 +145,8 @@ std::string find_provider(const std::string& wanted, Findings* findings) {
     return "";
 }
 
-void examine_provider(const std::string& path, Findings* findings) {
-    examine_libfabric(findings);
+void examine_provider(const std::string& path, const std::string& libfabric, Findings* findings) {
+    examine_libfabric(libfabric, findings);
     void* const provider = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (provider == nullptr) {
         const std::string error = dlerror();
@@ -163,11 +163,11 @@ void examine_provider(const std::string& path, Findings* findings) {
     // Never unloaded, as libfabric would not unload it either.
 }
 
-void examine_filters(const std::string& path, Findings* findings) {
+void examine_filters(const std::string& path, const std::string& libfabric, Findings* findings) {
     examine_provider_filter(findings);
     const std::string set = environment("FI_PROVIDER_PATH");
     std::string default_directory;
-    if (void* const library = dlopen(kLibfabric, RTLD_NOW | RTLD_LOCAL)) {
+    if (void* const library = dlopen(libfabric.c_str(), RTLD_NOW | RTLD_LOCAL)) {
         Dl_info where{};
         if (dladdr(dlsym(library, "fi_version"), &where) != 0) {
             default_directory = directory_of(real_path(where.dli_fname)) + "/libfabric";

@@ -4,15 +4,17 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <string>
-#include <system_error>
+#include <vector>
 
 #include "tools/fci_info/doctor.h"
 #include "tools/fci_info/job.h"
 #include "tools/fci_info/job_output.h"
 #include "tools/fci_info/output.h"
+#include "tools/fci_info/which.h"
+#include "tools/launch/installation.h"
+#include "tools/launch/options.h"
+#include "tools/launch/refusal.h"
 
 namespace {
 
@@ -26,6 +28,7 @@ struct Wanted {
     std::string provider;
     bool asks_for_jobs = false;
     std::string job;  // empty, "all" or a pid
+    std::vector<std::string> which;
 };
 
 /// CLI11: what is wrong with it, or nothing.
@@ -61,6 +64,11 @@ void describe(CLI::App* app, Wanted* wanted) {
                         "What running jobs of this user use and do: a table for each; of one "
                         "process's job, or also of other users' jobs. With -s also the counters");
     job->expected(0, 1)->type_name("[PID|all]")->check(job_wish);
+    app->add_option("--which", wanted->which,
+                    "Which MPI a program uses, the launcher that fci-run would take for it, and "
+                    "what that is told; of a launcher and its words likewise")
+        ->type_name("PROGRAM")
+        ->expected(1, -1);
     app->add_flag("--peers", wanted->peers,
                   "With --job: every peer of every process; without it while they are few")
         ->needs(job);
@@ -88,21 +96,39 @@ int show_jobs(const Wanted& wanted) {
     const fci::tools::info::Jobs jobs = fci::tools::info::find_jobs(search);
     return print(wanted.json ? jobs_json(jobs)
                              : jobs_text(jobs, search, {wanted.chapters.counters, wanted.peers}),
-                 !jobs.jobs.empty());
+                 !jobs.jobs.empty() || search.pid == 0);
 }
 
-/// With the commit, which lies beside what is installed (packaging/commit).
-std::string version_text() {
-    std::error_code none;
-    const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", none);
-    std::ifstream file(self.parent_path().parent_path() / "share/fci/commit");
-    std::string commit;
-    if (!(file >> commit)) commit = "unknown";
-    return std::string("fci_info ") + fci_icl_library_version() + " (" + commit + ")\n";
+int show_which(const Wanted& wanted) try {
+    const fci::tools::info::Which which = fci::tools::info::which(wanted.which);
+    return print(wanted.json ? which_json(which) : which_text(which), true);
+} catch (const fci::tools::Refusal& refusal) {
+    std::fputs(refusal.text("fci_info").c_str(), stderr);
+    return kProblem;
+}
+
+/// A word that is no option: with the one that was likely meant.
+int refuse(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+    std::string near;
+    std::vector<std::string> known;
+    for (const CLI::Option* option : app.get_options()) {
+        for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+    for (int i = 1; i < argc && near.empty(); ++i) {
+        const std::string word = argv[i];
+        const bool is_known = std::find(known.begin(), known.end(), word) != known.end();
+        if (word.starts_with("--") && !is_known) near = fci::tools::nearest(word, known);
+    }
+    std::fprintf(stderr, "fci_info: %s%s\n", error.what(),
+                 (near.empty() ? "; see fci_info --help" : "; did you mean " + near + "?").c_str());
+    return kWrongUsage;
 }
 
 int show(const Wanted& wanted) {
-    if (wanted.version) return print(version_text(), true);
+    if (wanted.version) {
+        return print(fci::tools::Installation::find().version_text("fci_info"), true);
+    }
+    if (!wanted.which.empty()) return show_which(wanted);
     if (wanted.asks_for_jobs) return show_jobs(wanted);
     const fci::tools::info::Survey survey = fci::tools::info::take_survey(wanted.local_ranks);
     fci::tools::info::Diagnosis diagnosis;
@@ -129,7 +155,8 @@ int main(int argc, char** argv) {
         app.parse(argc, argv);
         wanted.asks_for_jobs = app.count("--job") != 0;
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? kAllWell : kWrongUsage;
+        if (error.get_exit_code() == 0) return app.exit(error);  // --help
+        return refuse(app, error, argc, argv);
     }
     fci::tools::info::Chapters& chapters = wanted.chapters;
     const bool any = chapters.drivers || chapters.network || chapters.limits || chapters.options ||

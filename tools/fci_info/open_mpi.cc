@@ -83,7 +83,7 @@ std::string error_in(const std::string& said, const OpenMpi& mpi, const std::str
         return (gap.empty() ? "" : gap + " does not exist, so that ") + "by '" + path +
                "' not even mpirun finds its parts, and starts nothing";
     }
-    const std::string built_for = between(said, "mca:pml:fci:version:\"component:", '"');
+    const std::string built_for = setting_in(said, "pml_fci_open_mpi").value;
     if (!built_for.empty()) {
         if (release_of(built_for) == release_of(mpi.version)) return "";
         return "the one that '" + path + "' leads to is for Open MPI " + built_for;

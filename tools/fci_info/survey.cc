@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "tools/launch/surroundings.h"
+
 namespace fci::tools::info {
 
 namespace {
@@ -54,7 +56,10 @@ void ask_context(Survey* survey, unsigned local_ranks) {
     config.user_agent = "fci_info";
     fci_icl_context* context = nullptr;
     char* error = nullptr;
+    const std::string info = environment("FCI_INFO");
+    if (!info.empty()) unsetenv("FCI_INFO");  // its line is for jobs
     const int result = fci_icl_open(&config, &context, &error);
+    if (!info.empty()) set_variable("FCI_INFO", info);
     if (result != FCI_ICL_OK) {
         survey->error = error != nullptr ? error : fci_icl_strerror(result);
         std::free(error);

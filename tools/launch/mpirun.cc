@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fci_core/base/launcher.h"
+#include "tools/launch/binary.h"
 #include "tools/launch/surroundings.h"
 
 namespace fci::tools {
@@ -162,6 +163,17 @@ std::string find_beside(const Launcher& launcher, const std::string& name) {
     const std::string beside = directory_of(launcher.path) + "/" + name;
     if (!launcher.path.empty() && is_program(beside)) return beside;
     return find_program(name);
+}
+
+std::string libfabric_of(const Launcher& launcher) {
+    constexpr const char* kName = "libfabric.so.1";
+    const std::string lib = directory_of(real_path(launcher.path)) + "/../lib/";
+    for (const char* name : {"libmpi.so.40", "libmpi.so.12"}) {
+        for (const Needed& one : libraries_of(lib + name)) {
+            if (one.name == kName && !one.path.empty()) return one.path;
+        }
+    }
+    return kName;
 }
 
 std::string device_of(const Launcher& launcher) {

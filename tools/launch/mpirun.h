@@ -32,6 +32,9 @@ Launcher find_launcher();
 /// A program of the same installation, or the first one in PATH; or nothing.
 std::string find_beside(const Launcher& launcher, const std::string& name);
 
+/// The libfabric that its MPI loads: one of its own, as wheels have, or the loader's by its name.
+std::string libfabric_of(const Launcher& launcher);
+
 /// What an MPICH was built for: "ch4:ucx ofi". Empty: it does not say.
 std::string device_of(const Launcher& launcher);
 

@@ -234,7 +234,6 @@ class Build:
         made = ["src/include/mpir_cvars.h", "src/util/mpir_cvars.c", "src/mpi/errhan/defmsg.h"]
         before = {name: ((self.source / name).read_bytes(), (self.source / name).stat())
                   for name in made if (self.source / name).exists()}
-        screen.steps += 1
         screen.run("messages and variables", ["sh", "-ec", (
             "maint/extractcvars --dirs=\"$(cat maint/cvardirs)\"\n"
             "maint/extracterrmsgs -careful=unusederr.txt -skip=src/util/multichannel/mpi.c "
@@ -344,7 +343,10 @@ class Build:
             for tree in (self.source, self.build):
                 shutil.rmtree(tree, ignore_errors=True)
         began = time.monotonic()
-        screen = self.screen = Screen(7 if self.stock else 8)
+        fetches = not self.options.source and not self.source_marks.done("source", key["source"])
+        rewords = not self.stock and self.source_marks.done("autogen", key["autogen"]) and \
+            not self.source_marks.done("texts", key["texts"])
+        screen = self.screen = Screen((7 if self.stock else 8) + fetches + rewords)
         self.packages(screen)
         self.unpack(screen, key["source"])
         ran = False

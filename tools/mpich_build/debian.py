@@ -47,7 +47,6 @@ class SourcePackage:
         name, checksum = DEBIAN[self.version]
         self.store.mkdir(parents=True, exist_ok=True)
         wanted, at = [(name, checksum)], 0
-        screen.steps += 1
         screen.begin("fetching Debian's source package")
         began, got = time.monotonic(), 0
         while at < len(wanted):

@@ -99,7 +99,7 @@ def by_fci_run(settings):
         env)
     if verdict.status != "pass":
         return verdict
-    told = (ran.err + ran.out).count("fci: counters of pid")
+    told = (ran.err + ran.out).count("fci: counters of rank")
     if told != ranks:
         return failed(f"FCI_STATS=on has reached {told} of {ranks} ranks")
     listed = where / "hostfile"

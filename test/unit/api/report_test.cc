@@ -12,6 +12,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fci_core/api/icl.h"
@@ -144,14 +145,33 @@ TEST(final_report, file__a_line_for_each_that_closes) {
     std::filesystem::remove(path);
     ASSERT_EQ(lines.size(), 2u);
     const std::string begin = "{\"pid\":" + std::to_string(getpid()) +
-                              ",\"rank\":3,\"driver\":\"shm\",\"protocol\":";
+                              ",\"rank\":3,\"ranks\":0,\"host\":\"";
     unsigned sent = 0;
     for (const std::string& line : lines) {
         EXPECT_EQ(line.compare(0, begin.size(), begin), 0) << line;
+        EXPECT_NE(line.find("\",\"version\":\"" + std::string(fci_icl_library_version()) +
+                            "\",\"for\":\"\",\"seconds\":0."),
+                  std::string::npos)
+            << line;
+        EXPECT_NE(line.find(",\"driver\":\"shm\",\"protocol\":"), std::string::npos) << line;
         EXPECT_EQ(line.substr(line.size() - 2), "}}");
         sent += line.find("\"sent_inline\":1,") != std::string::npos;
     }
     EXPECT_EQ(sent, 1u);
+}
+
+TEST(final_report, stats__a_line_that_names_the_rank) {
+    const std::string pid = "pid " + std::to_string(getpid());
+    for (const auto& [rank, named] : {std::pair{"3", "rank 3 (" + pid + ")"}, {"", pid}}) {
+        setenv("FCI_STATS", "yes", 1);
+        setenv("PMI_RANK", rank, 1);
+        setenv("FCI_DRIVER", "shm", 1);
+        testing::internal::CaptureStderr();
+        open_context(kJob);
+        const std::string said = testing::internal::GetCapturedStderr();
+        for (const char* name : {"FCI_STATS", "PMI_RANK", "FCI_DRIVER"}) unsetenv(name);
+        EXPECT_EQ(said.find("fci: counters of " + named + ":"), 0u) << said;
+    }
 }
 
 TEST(final_report, file__that_cannot_be_written_is_told_once_closed) {

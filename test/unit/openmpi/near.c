@@ -27,6 +27,22 @@ SHOWN const mca_base_component_t *mca_coll_base_static_components[] = {
     &mca_coll_fci_component.collm_version, NULL
 };
 
+/* --- the component, as Open MPI asks it --- */
+
+int near_offers_itself(void)
+{
+    int priority = 0;
+    return mca_pml_fci_component.pmlm_init(&priority, false, false) != NULL;
+}
+
+void near_grow_type(unsigned type, long bytes)
+{
+    opal_class_t *const all[] = {OBJ_CLASS(ompi_communicator_t), OBJ_CLASS(ompi_group_t),
+                                 OBJ_CLASS(ompi_datatype_t), OBJ_CLASS(ompi_request_t),
+                                 OBJ_CLASS(opal_convertor_t), OBJ_CLASS(ompi_proc_t)};
+    all[type]->cls_sizeof += (size_t) bytes;
+}
+
 /* --- the launcher's exchange --- */
 
 enum { FIRST = 1000, PROCESSES_MOST = 20000 };

@@ -23,6 +23,11 @@ typedef struct {
     size_t length;
 } near_card;
 
+/* Whether the component offers itself, as Open MPI asks it before a start. */
+int near_offers_itself(void);
+/* Of the types that the component reads the inside of, number 0 to 5 has other objects now. */
+void near_grow_type(unsigned type, long bytes);
+
 void near_start(void);
 void near_finish(void);
 fci_icl_context *near_context(void);
