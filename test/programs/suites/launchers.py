@@ -55,8 +55,7 @@ def by_fci_run(settings):
            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
     if settings.transport == "fci-mpich":
         env["LD_LIBRARY_PATH"] = str(settings.mpich() / "lib")
-    words = [settings.prefix / "bin/fci-run"]
-    words += ["--mpi", "openmpi-ofi"] if settings.transport == "fci" else []
+    words = fci_run(settings)
 
     def starting(ranks, program):
         listed = ",".join(slots(settings, ranks, "{}:{}"))
@@ -64,8 +63,25 @@ def by_fci_run(settings):
     return starting
 
 
+def fci_run(settings):
+    return [settings.prefix / "bin/fci-run",
+            *(["--mpi", "openmpi-ofi"] if settings.transport == "fci" else [])]
+
+
+def by_fci_run_and_slurm(settings):
+    """It tells srun by which interface it starts ranks of this MPI."""
+    env = {"LD_LIBRARY_PATH": str(settings.mpich() / "lib")} \
+        if settings.transport == "fci-mpich" else {}
+
+    def starting(ranks, program):
+        words = (*fci_run(settings), "srun", f"-N{settings.lab.hosts}", f"-n{ranks}", *program)
+        return [str(word) for word in words], env
+    return starting
+
+
 # What a lab needs for each, and who makes the command.
 LAUNCHERS = {"ssh": ("--ssh", "sshd", over_ssh), "slurm": ("--slurm", "slurmctld", over_slurm),
+             "slurm-run": ("--slurm", "slurmctld", by_fci_run_and_slurm),
              "fci-run": ("--ssh", "sshd", by_fci_run), "run-ssh": ("--ssh", "sshd", None)}
 
 
@@ -134,7 +150,7 @@ def cases(settings):
     if not settings.lab or not settings.over_fci:
         return
     if settings.over_our_build:
-        for launcher in ("ssh", "run-ssh", "slurm"):
+        for launcher in ("ssh", "run-ssh", "slurm", "slurm-run"):
             yield Case(launcher, lambda launcher=launcher: within(settings, launcher, hosts.wire))
     launchers, programs = FROM_WHEELS.get(settings.mpi, BUILT_HERE)
     for launcher in launchers:
