@@ -3,8 +3,10 @@
  * (older-glibc). Each object that is linked has its own, and shows it to nobody. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -43,6 +45,31 @@ uint32_t arc4random(void)
     while (getrandom(&drawn, sizeof drawn, 0) != (ssize_t)sizeof drawn) {
     }
     return drawn;
+}
+
+/* 2.38: as before, but for numbers that begin with 0b. A header of then calls them by the names of
+ * those before, and so does this file by words of its own. */
+#define AS_BEFORE(type, name)                                                              \
+    type before_##name(const char *restrict text, char **restrict end, int base) __asm__(#name); \
+    type __isoc23_##name(const char *restrict text, char **restrict end, int base);        \
+    type __isoc23_##name(const char *restrict text, char **restrict end, int base)         \
+    {                                                                                      \
+        return before_##name(text, end, base);                                             \
+    }
+AS_BEFORE(long, strtol)
+AS_BEFORE(long long, strtoll)
+AS_BEFORE(unsigned long, strtoul)
+AS_BEFORE(unsigned long long, strtoull)
+
+int __isoc99_vfscanf(FILE *, const char *, va_list);
+int __isoc23_fscanf(FILE *restrict file, const char *restrict format, ...);
+int __isoc23_fscanf(FILE *restrict file, const char *restrict format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int read = __isoc99_vfscanf(file, format, arguments);
+    va_end(arguments);
+    return read;
 }
 
 /* Until 2.34 a program's own start called its constructors; since then glibc does, where the
