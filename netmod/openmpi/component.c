@@ -120,32 +120,27 @@ static bool fits_this_open_mpi(void)
     return true;
 }
 
-/* What is so at all ranks, and so said by one of them. */
+/* What is so at all ranks is said by all of them: the first one that gives up ends the others. */
 static bool can_be_used_here(void)
 {
-    const bool speaks = ompi_proc_local()->super.proc_name.vpid == 0;
     char running[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     char *why = NULL;
     int length = 0;
     if (PML_FCI_FAULT_TOLERANT) {
-        if (speaks)
-            opal_output(0, "fci: FCI has no fault tolerance for programs, which mpirun was asked "
-                        "for (--with-ft). Leave that out, or add --mca pml ob1.");
+        opal_output(0, "fci: FCI has no fault tolerance for programs, which mpirun was asked for "
+                    "(--with-ft). Leave that out, or add --mca pml ob1.");
         return false;
     }
     if (!fits_this_open_mpi()) {
         (void) MPI_Get_library_version(running, &length);
         running[strcspn(running, ",")] = '\0';
-        if (speaks)
-            opal_output(0, "fci: FCI's component was built for Open MPI " OMPI_VERSION ", and this "
-                        "is %s, whose inside is another one. Build FCI again for it "
-                        "(--with-openmpi), or let it use libfabric: fci-run --mpi openmpi-ofi.",
-                        running);
+        opal_output(0, "fci: FCI's component was built for Open MPI " OMPI_VERSION ", and this is "
+                    "%s, whose inside is another one. Build FCI again for it (--with-openmpi), or "
+                    "let it use libfabric: fci-run --mpi openmpi-ofi.", running);
         return false;
     }
     if (fci_icl_check(&why) != FCI_ICL_OK) {
-        if (speaks)
-            opal_output(0, "fci: %s", why != NULL ? why : "it cannot be used, for no known reason");
+        opal_output(0, "fci: %s", why != NULL ? why : "it cannot be used, for no known reason");
         free(why);
         return false;
     }
