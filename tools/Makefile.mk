@@ -33,6 +33,8 @@ dist_wireshark_DATA = %D%/wireshark/fci.lua
 # Called by launchers that fci-run started.
 remoteshelldir = $(pkgdatadir)
 dist_remoteshell_SCRIPTS = %D%/remote-shell
+shelldir = $(pkgdatadir)/shell
+dist_shell_SCRIPTS = %D%/shell/ssh
 
 # Which MPI a program uses, and what that needs for FCI: known once, for all tools.
 noinst_LTLIBRARIES += libfci_launch.la

@@ -32,8 +32,11 @@ bool is_in_allocation() {
     return false;
 }
 
-/// A file of the user's says by what Open MPI reaches hosts.
-bool file_names_agent() {
+/// The user, or a file of the user's, says by what Open MPI reaches hosts.
+bool agent_is_set() {
+    for (const char* name : kAgents) {
+        if (!environment(name).empty()) return true;
+    }
     const std::string home = environment("HOME");
     for (const char* file : {"/.openmpi/mca-params.conf", "/.prte/mca-params.conf"}) {
         const std::string said = content_of(home + file);
@@ -73,26 +76,27 @@ sigset_t attended() {
 void Launch::watch(const Installation& here) {
     const std::string shell = here.shared("remote-shell");
     if (is_in_allocation() || !is_program(shell)) return;
-    const auto set = [&](const char* name, const std::string& before, const char* needs) {
-        set_variable(name, shell);
-        set_variable("REMOTE_SHELL_CALLS", before.empty() ? "ssh" : before);
-        set_variable("REMOTE_SHELL_NEEDS", needs);
-        set_variable("REMOTE_SHELL_TELLS", std::to_string(getpid()));
-        is_watched_ = true;
-    };
+    std::string calls, needs;
     if (mpi_ == Mpi::open_mpi) {
-        if (file_names_agent()) return;
-        for (const char* name : kAgents) {
-            const std::string before = environment(name);
-            if (before.find(':') != std::string::npos) return;  // several, of which it chooses
-            set(name, before, "Open MPI's daemon");
-        }
+        // Its daemons on other hosts are told the agent that the user has set, and look for it
+        // there.
+        calls = find_program("ssh");
+        if (calls.empty() || agent_is_set()) return;
+        needs = "Open MPI's daemon";
+        set_variable("PATH", here.shared("shell") + ":" + environment("PATH"));
     } else if (mpi_ == Mpi::fci || mpi_ == Mpi::mpich) {
         const std::string launcher = environment("HYDRA_LAUNCHER");
         if (!launcher.empty() && launcher != "ssh" && launcher != "rsh") return;
-        const std::string before = environment("HYDRA_LAUNCHER_EXEC");
-        set("HYDRA_LAUNCHER_EXEC", before.empty() ? launcher : before, "");
+        calls = environment("HYDRA_LAUNCHER_EXEC");
+        if (calls.empty()) calls = launcher.empty() ? "ssh" : launcher;
+        set_variable("HYDRA_LAUNCHER_EXEC", shell);
+    } else {
+        return;
     }
+    set_variable("REMOTE_SHELL_CALLS", calls);
+    set_variable("REMOTE_SHELL_NEEDS", needs);
+    set_variable("REMOTE_SHELL_TELLS", std::to_string(getpid()));
+    is_watched_ = true;
 }
 
 /// It ends without a word, which it does in another way for each.
