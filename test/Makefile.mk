@@ -367,6 +367,8 @@ test_conformance_LDADD = libfci_tap.la libfci_sim.la libfci_node.la libfci_shm.l
 
 unit_tests += test_api
 test_api_SOURCES = \
+	test/unit/api/asked.cc \
+	test/unit/api/asked.h \
 	test/unit/api/choose_driver_test.cc \
 	test/unit/api/close_test.cc \
 	test/unit/api/context.h \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The switch of each mutant that is written into a program (test/mutants/run). FCI_MUTANT, in the
-   environment, is the number of the one that is on; in the file FCI_MUTANTS_SEEN the byte of each
+/* The switch of each mutant that is written into a program (test/mutants/run). FCI_TEST_MUTANT, in the
+   environment, is the number of the one that is on; in the file FCI_TEST_MUTANTS_SEEN the byte of each
    that the program came to becomes 1. */
 #ifndef FCI_TEST_MUTANTS_SWITCH_H
 #define FCI_TEST_MUTANTS_SWITCH_H
@@ -19,8 +19,8 @@ static unsigned fci_mutant_on __attribute__((unused));
 static unsigned char* fci_mutants_seen __attribute__((unused));
 
 __attribute__((constructor(101))) static void fci_mutants_begin(void) {
-    const char* const on = getenv("FCI_MUTANT");
-    const char* const seen = getenv("FCI_MUTANTS_SEEN");
+    const char* const on = getenv("FCI_TEST_MUTANT");
+    const char* const seen = getenv("FCI_TEST_MUTANTS_SEEN");
     if (on != NULL) fci_mutant_on = (unsigned)atoi(on);
     if (seen == NULL) return;
     const int file = open(seen, O_RDWR | O_CLOEXEC);

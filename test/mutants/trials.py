@@ -51,7 +51,8 @@ class Trials:
 
     def run(self, trial, mutant=0, seen=None, seconds=120, patience=600):
         """(its exit code, or None where it was still there; processor time; time on the wall)"""
-        env = dict(self.env, FCI_MUTANT=str(mutant), **({"FCI_MUTANTS_SEEN": seen} if seen else {}))
+        env = dict(self.env, FCI_TEST_MUTANT=str(mutant),
+                   **({"FCI_TEST_MUTANTS_SEEN": seen} if seen else {}))
         words = [f"./{trial.words[0]}", *trial.words[1:]]
         if "gtest" in trial.words[1]:
             words += ["--gtest_fail_fast", "--gtest_brief=1"]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Decided: counts how often the condition of a rule (rules.txt) was true and how often false, where
 // test/simulation/decided has written that into a copy of the tree. The counts lie in the file that
-// FCI_DECIDED names in the environment, so that they outlive whoever counts.
+// FCI_TEST_DECIDED names in the environment, so that they outlive whoever counts.
 #pragma once
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ struct Counts {
 inline Counts* counts() noexcept {
     static Counts unseen[kRulesMost];
     static Counts* const all = [] {
-        const char* const path = std::getenv("FCI_DECIDED");
+        const char* const path = std::getenv("FCI_TEST_DECIDED");
         const int file = path != nullptr ? open(path, O_RDWR | O_CLOEXEC) : -1;
         if (file < 0) return unseen;
         void* const mapped =

@@ -270,8 +270,9 @@ bool Simulation::rest() {
     const unsigned most = network_ == Network::simulated ? kRoundsMost : 100 * kRoundsMost;
     for (unsigned round = 0; round < most && !failed(); ++round) {
         step();
+        const Moment died = died_;
         bury();
-        unsigned work = 0;
+        unsigned work = died_ != died ? 1 : 0;  // the others are still to hear of it
         bool drained = true;
         Nanoseconds due = tap::FaultInterface::kNever;
         for (unsigned at = 0; at < processes_; ++at) {

@@ -170,7 +170,7 @@ TEST(final_report, stats__a_line_that_names_the_rank) {
         open_context(kJob);
         const std::string said = testing::internal::GetCapturedStderr();
         for (const char* name : {"FCI_STATS", "PMI_RANK", "FCI_DRIVER"}) unsetenv(name);
-        EXPECT_EQ(said.find("fci: counters of " + named + ":"), 0u) << said;
+        EXPECT_NE(said.find("fci: counters of " + named + ":"), std::string::npos) << said;
     }
 }
 

@@ -3,7 +3,6 @@
 // face.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <malloc.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "fci_core/api/process.h"
+#include "test/unit/api/asked.h"
 #include "test/unit/api/context.h"
 #include "test/unit/api/host_context.h"
 #include "test/unit/limit.h"
@@ -213,19 +213,6 @@ TEST(TwoHosts, rows__the_way_to_each_and_what_passed) {
     }
 }
 
-constexpr bool has_own_heap() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return false;  // but the sanitizer's
-#else
-    return true;
-#endif
-}
-
-std::size_t heap() {
-    const struct mallinfo2 now = mallinfo2();
-    return now.uordblks + now.hblkhd;
-}
-
 std::ptrdiff_t descriptors() {
     const std::filesystem::directory_iterator all("/proc/self/fd");
     return std::distance(begin(all), end(all));
@@ -239,14 +226,13 @@ void meet(const Context& one, const Context& other) {
     }
 }
 
-// 64 hosts of 16 processes are known. By what the heap and the table of descriptors say, not by
+// 64 hosts of 16 processes are known. By what was asked for and the table of descriptors, not by
 // what the process says of itself; a request block is of neither.
 TEST(TwoHosts, memory__of_1024_that_are_known_and_of_one_that_is_met) {
     constexpr unsigned kKnown = 64 * 16;
-    if (!has_own_heap()) GTEST_SKIP() << "much of the heap is not the process's";
     const Context self = open_on(0), first = open_on(1), far = open_on(1);
     meet(far, first);  // what all others share is there
-    std::size_t heap_before = heap();
+    std::size_t asked_before = asked_bytes();
     std::ptrdiff_t open_before = descriptors();
     for (unsigned i = 0; i < kKnown - 3; ++i) {
         ddi::Card absent{};
@@ -260,13 +246,13 @@ TEST(TwoHosts, memory__of_1024_that_are_known_and_of_one_that_is_met) {
     }
     (void)add(self, first);
     (void)add(self, far);
-    EXPECT_LE((heap() - heap_before) / kKnown, 56u) << "of which 32 are the tcp driver's";
+    EXPECT_LE((asked_bytes() - asked_before) / kKnown, 56u) << "of which 32 are the tcp driver's";
     EXPECT_EQ(descriptors(), open_before) << "nobody was called";
     meet(self, first);
-    heap_before = heap();
+    asked_before = asked_bytes();
     open_before = descriptors();
     meet(self, far);
-    EXPECT_LE(heap() - heap_before, 2 * 8192u) << "both ends, beside their request blocks";
+    EXPECT_LE(asked_bytes() - asked_before, 2 * 8192u) << "both ends, beside their request blocks";
     EXPECT_EQ(descriptors(), open_before + 2) << "one socket at each end";
 }
 
