@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The switch of each mutant that is written into a program (test/mutants/run). FCI_TEST_MUTANT, in the
-   environment, is the number of the one that is on; in the file FCI_TEST_MUTANTS_SEEN the byte of each
-   that the program came to becomes 1. */
+/* The switch of each mutant that is written into a program (test/mutants/run). FCI_TEST_MUTANT, in
+   the environment, is the number of the one that is on; in the file FCI_TEST_MUTANTS_SEEN the byte
+   of each that the program came to becomes 1. */
 #ifndef FCI_TEST_MUTANTS_SWITCH_H
 #define FCI_TEST_MUTANTS_SWITCH_H
 
