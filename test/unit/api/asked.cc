@@ -5,6 +5,12 @@
 #include <cstdlib>
 #include <new>
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+
+std::optional<std::size_t> fci::asked_bytes() noexcept { return {}; }
+
+#else
+
 namespace fci {
 namespace {
 
@@ -39,7 +45,7 @@ void give_back(void* block, std::size_t alignment) noexcept {
 
 }  // namespace
 
-std::size_t asked_bytes() noexcept { return asked; }
+std::optional<std::size_t> asked_bytes() noexcept { return asked; }
 
 }  // namespace fci
 
@@ -48,6 +54,9 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
     return fci::get_or_throw(bytes, static_cast<std::size_t>(alignment));
 }
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return fci::get(bytes, 1); }
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+    return fci::get(bytes, static_cast<std::size_t>(alignment));
+}
 void operator delete(void* block) noexcept { fci::give_back(block, 1); }
 void operator delete(void* block, std::size_t) noexcept { fci::give_back(block, 1); }
 void operator delete(void* block, std::align_val_t alignment) noexcept {
@@ -56,3 +65,5 @@ void operator delete(void* block, std::align_val_t alignment) noexcept {
 void operator delete(void* block, std::size_t, std::align_val_t alignment) noexcept {
     fci::give_back(block, static_cast<std::size_t>(alignment));
 }
+
+#endif

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 namespace fci {
 
-std::size_t asked_bytes() noexcept;
+/// Nothing where operator new is a sanitizer's.
+std::optional<std::size_t> asked_bytes() noexcept;
 
 }  // namespace fci
