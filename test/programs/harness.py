@@ -200,10 +200,9 @@ class Settings:
             command += ["--mca", "pml", "ob1", "--mca", "btl", "ofi,self,vader"]
             command += ["--mca", "btl_ofi_provider_include", "fci"]
             command += ["--mca", "osc", "rdma", "--mca", "osc_rdma_btls", "ofi"]
-        else:  # Debian's configuration file switches mtl ofi off; --mca overrides it
-            name = "fci" if transport == "fci" else "tcp;ofi_rxm"
-            command += ["--mca", "pml", "cm", "--mca", "mtl", "ofi"]
-            command += ["--mca", "mtl_ofi_provider_include", name]
+        else:  # Debian's file switches mtl ofi off; 5.0 tells spawned ranks of no --mca
+            extra.update(OMPI_MCA_pml="cm", OMPI_MCA_mtl="ofi", OMPI_MCA_mtl_ofi_provider_include=(
+                "fci" if transport == "fci" else "tcp;ofi_rxm"))
         if transport in ("fci", "fci-windows"):
             command += ["-x", "FI_PROVIDER=fci", "-x", f"FI_PROVIDER_PATH={self.prefix}/lib/fci"]
         return command + list(options) + [str(word) for word in program], extra
