@@ -42,7 +42,7 @@ std::string host_name() {
     return gethostname(name, sizeof name - 1) == 0 ? plain(name) : "";
 }
 
-/// Names are words of FCI's own, so nothing needs to be escaped.
+/// All other texts are words of FCI's own, so nothing needs to be escaped.
 std::string json_of(const FinalReport& report, const Counters& counters,
                     const FinalReport::Names& names) {
     std::string text = "{\"pid\":" + std::to_string(getpid()) +

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <string_view>
 
 #include "fci_core/api/choose_driver.h"
@@ -176,24 +177,30 @@ ddi::Settings settings_for(const OpenOptions& options, const Parameters& paramet
     return settings;
 }
 
+/// Nothing where one cannot be used; *status and *error say why.
+std::optional<Parameters> usable_parameters(Status* status, std::string* error) {
+    FCI_ASSERT(status != nullptr && error != nullptr);
+    std::vector<std::string> complaints;
+    Parameters parameters = Parameters::from_environment(&complaints);
+    if (complaints.empty()) return parameters;
+    *status = Status::invalid;
+    *error = complaints.front();
+    return {};
+}
+
 }  // namespace
 
 bool check_environment(Status* status, std::string* error) {
-    FCI_ASSERT(status != nullptr && error != nullptr);
-    std::vector<std::string> complaints;
-    const Parameters parameters = Parameters::from_environment(&complaints);
-    if (!complaints.empty()) {
-        *status = Status::invalid;
-        *error = complaints.front();
-        return false;
-    }
-    return parameters.driver.empty() || find_driver(parameters.driver, status, error) != nullptr;
+    const std::optional<Parameters> parameters = usable_parameters(status, error);
+    if (!parameters) return false;
+    return parameters->driver.empty() || find_driver(parameters->driver, status, error) != nullptr;
 }
 
 std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status,
                                       std::string* error) {
-    if (!check_environment(status, error)) return nullptr;
-    const Parameters parameters = Parameters::from_environment(nullptr);
+    const std::optional<Parameters> usable = usable_parameters(status, error);
+    if (!usable) return nullptr;
+    const Parameters& parameters = *usable;
     const Ranks ranks = Ranks::of(own_variable, options.job_ranks);
     const Preference preference = prefer_drivers(ranks);
     const std::string& wanted = options.driver.empty() ? parameters.driver : options.driver;
@@ -226,7 +233,7 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
     process->set_linger(static_cast<Nanoseconds>(parameters.linger_ms) * 1'000'000);
     process->show(settings.job);
     const bool speaks = settings.rank <= 0;  // one process of a job, so that one line is one line
-    // An MPI may open several, which say the same.
+    // An MPI may open several processes in one of the system's, and the line is the same for each.
     log::hint_once(
         parameters.info == "on" && speaks,
         process->summary() + (options.user_agent.empty() ? "" : ", for " + options.user_agent));

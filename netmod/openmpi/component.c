@@ -100,8 +100,8 @@ static int register_parameters(void)
     return OMPI_SUCCESS;
 }
 
-/* Sizes of what this component reads of Open MPI's inside, which an upgrade may have changed: those
- * of its headers, and those of the library that runs. */
+/* An upgrade of Open MPI may have changed the types whose members this component reads. It compares
+ * their sizes in the headers that it was built with and in the library that runs. */
 static bool fits_this_open_mpi(void)
 {
     static const struct {
@@ -120,11 +120,10 @@ static bool fits_this_open_mpi(void)
     return true;
 }
 
-/* What is so at all ranks is said by all of them: the first one that gives up ends the others. */
+/* Each rank says why not: the first rank that gives up ends the others before they speak. */
 static bool can_be_used_here(void)
 {
     char running[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    char *why = NULL;
     int length = 0;
     if (PML_FCI_FAULT_TOLERANT) {
         opal_output(0, "fci: FCI has no fault tolerance for programs, which mpirun was asked for "
@@ -139,17 +138,13 @@ static bool can_be_used_here(void)
                     "let it use libfabric: fci-run --mpi openmpi-ofi.", running);
         return false;
     }
-    if (fci_icl_check(&why) != FCI_ICL_OK) {
-        opal_output(0, "fci: %s", why != NULL ? why : "it cannot be used, for no known reason");
-        free(why);
-        return false;
-    }
     return true;
 }
 
 static int open_context(bool threads)
 {
     char *why = NULL;
+    fci_icl_context *context = NULL;
     struct fci_icl_limits limits;
     const struct fci_icl_config config = {
         .version = FCI_ICL_VERSION,
@@ -159,11 +154,12 @@ static int open_context(bool threads)
         .job_ranks = (uint32_t) ompi_proc_world_size(),
         .user_agent = "Open MPI " OMPI_VERSION
     };
-    if (fci_icl_open(&config, &pml_fci.context, &why) != FCI_ICL_OK) {
+    if (fci_icl_open(&config, &context, &why) != FCI_ICL_OK) {
         opal_output(0, "fci: %s", why != NULL ? why : "no context, and no reason is known");
         free(why);
         return OMPI_ERROR;
     }
+    pml_fci.context = context;
     if (threads)
         fci_icl_share(pml_fci.context);
     fci_icl_limits(pml_fci.context, &limits);
