@@ -51,6 +51,8 @@ libfci_launch_la_SOURCES = \
 	%D%/launch/mpi.h \
 	%D%/launch/mpirun.cc \
 	%D%/launch/mpirun.h \
+	%D%/launch/open_mpi_files.cc \
+	%D%/launch/open_mpi_files.h \
 	%D%/launch/options.cc \
 	%D%/launch/options.h \
 	%D%/launch/program.cc \

@@ -62,7 +62,7 @@ const struct {
               {"--provider", Form::provider}};
 
 /// FI_PROVIDER and its path travel with -x; what Open MPI reads itself is an option.
-std::string as_options(const SettingList& settings, const std::vector<std::string>& assignments) {
+std::string as_options(const SettingList& settings) {
     std::string line, handed;
     for (const Setting& one : settings) {
         const std::size_t mark = one.name.find("_MCA_");
@@ -72,7 +72,6 @@ std::string as_options(const SettingList& settings, const std::vector<std::strin
             line += "--mca " + one.name.substr(mark + 5) + " " + one.value + " ";
         }
     }
-    for (const std::string& word : assignments) handed += "-x " + word + " ";
     return line + handed + "\n";
 }
 
@@ -103,34 +102,22 @@ std::string as_parameters(const SettingList& settings) {
 }
 
 std::string as_module(const SettingList& settings, const Installation& here) {
-    const std::string root = directory_of(here.program(""));
-    const std::string top = directory_of(root);
+    const std::string prefix = directory_of(here.programs());
     return std::string("#%Module1.0\n") + "module-whatis {FCI " + fci_icl_library_version() +
-           ", a network layer for MPI}\n" + "conflict fci\n" + "prepend-path PATH {" + root +
-           "}\nprepend-path MANPATH {" + top + "/share/man}\n" +
+           ", a network layer for MPI}\n" + "conflict fci\n" + "prepend-path PATH {" +
+           here.programs() + "}\nprepend-path MANPATH {" + prefix + "/share/man}\n" +
            as_lines(settings, "setenv ", " {", "}\n");
 }
 
-void add(SettingList* settings, const std::vector<std::string>& assignments) {
-    for (const std::string& word : assignments) {
-        const std::size_t equals = word.find('=');
-        settings->push_back({word.substr(0, equals), word.substr(equals + 1)});
-    }
-}
-
-std::string text_for(const Call& call) {
+std::string text_for(const Call& call, const SettingList& assigned) {
     const Installation here = Installation::find();
-    std::string network = environment("FCI_NET");
-    for (const std::string& word : call.assignments) {
-        if (word.starts_with("FCI_NET=")) network = word.substr(8);
-    }
-    if (call.form == Form::provider) network.clear();
-    const Way way = Way::find(here, call.way, network);
+    const Way way = Way::find(here, call.way);
     if (call.form == Form::provider) return here.plugs() + "\n";
     SettingList settings = environment_of(here, way);
-    if (call.form == Form::mca) return as_options(settings, call.assignments);
-    add(&settings, call.assignments);
+    settings.insert(settings.end(), assigned.begin(), assigned.end());
     switch (call.form) {
+        case Form::mca:
+            return as_options(settings);
         case Form::csh:
             return as_lines(settings, "setenv ", " '", "';\n");
         case Form::fish:
@@ -193,8 +180,7 @@ Call read(Options options) {
 
 int main(int argc, char** argv) try {
     const Call call = read(Options(argc, argv));
-    apply_assignments(call.assignments, false);
-    const std::string text = text_for(call);
+    const std::string text = text_for(call, apply_assignments(call.assignments, false));
     return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0;
 } catch (const Refusal& refusal) {
     std::fputs(refusal.text("fci-env").c_str(), stderr);

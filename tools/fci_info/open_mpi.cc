@@ -18,11 +18,6 @@ constexpr const char* kPathVariables[] = {"OMPI_MCA_opal_mca_base_component_path
                                           "OMPI_MCA_mca_base_component_path",
                                           "OMPI_MCA_mca_component_path"};
 
-/// "4.1" of "4.1.4".
-std::string release_of(const std::string& version) {
-    return version.substr(0, version.find('.', version.find('.') + 1));
-}
-
 /// The directory of the component for a release, in this installation, or nothing.
 std::string directory_for(const std::string& release) {
     for (const std::string& place : own_places()) {

@@ -7,14 +7,12 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "tools/launch/settings.h"
 #include "tools/launch/surroundings.h"
 
 namespace fci::tools::info {
 
 namespace {
-
-/// Beginnings of variables that are no options but belong to FCI's tests and benchmarks.
-constexpr std::string_view kOthers[] = {"FCI_TEST_", "FCI_BENCH_"};
 
 std::vector<std::string> unknown_variables(const std::vector<Option>& options) {
     std::vector<std::string> names;
@@ -25,8 +23,7 @@ std::vector<std::string> unknown_variables(const std::vector<Option>& options) {
         const bool known =
             std::any_of(options.begin(), options.end(),
                         [&](const Option& option) { return option.env == name; }) ||
-            std::any_of(std::begin(kOthers), std::end(kOthers),
-                        [&](std::string_view prefix) { return name.starts_with(prefix); });
+            is_of_others(std::string(name));
         if (!known) names.emplace_back(name);
     }
     std::sort(names.begin(), names.end());

@@ -114,7 +114,7 @@ Choice choice_of_intel() {
 }
 
 std::string subject(const Launcher& launcher) {
-    const std::string name = launcher.path.substr(launcher.path.rfind('/') + 1);
+    const std::string name = base_name(launcher.path);
     return (launcher.in_job ? "This job" : name) +
            (launcher.title.empty() ? "" : " (" + launcher.title + ")");
 }

@@ -3,19 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/launch/surroundings.h"
-
 namespace fci::tools::info {
 
 Which which(const std::vector<std::string>& words) {
     const Installation here = Installation::find();
     insist_on_program(words.front());
-    Which found;
-    found.choice = choose(here, {words, is_launcher_name(words.front()), "", false});
-    if (found.choice.way.empty()) return found;
-    found.settings =
-        environment_of(here, Way::find(here, found.choice.way, environment("FCI_NET")));
-    return found;
+    const Choice choice = choose(here, {words, is_launcher_name(words.front()), "", false});
+    return {choice, settings_for(here, choice)};
 }
 
 std::string which_text(const Which& which) {
@@ -36,14 +30,11 @@ std::string which_json(const Which& which) {
     const Choice& choice = which.choice;
     nlohmann::ordered_json set = nlohmann::ordered_json::object();
     for (const Setting& one : which.settings) set[one.name] = one.value;
-    const nlohmann::ordered_json all = {{"program", choice.program},
-                                        {"mpi", word_of(choice.mpi)},
-                                        {"title", choice.title()},
-                                        {"library", choice.library},
-                                        {"note", choice.note},
-                                        {"launcher", choice.launcher.path},
-                                        {"fci", choice.plug},
-                                        {"set", set}};
+    const nlohmann::ordered_json all = {
+        {"program", choice.program}, {"mpi", word_of(choice.mpi)},
+        {"title", choice.title()},   {"library", choice.library},
+        {"note", choice.note},       {"launcher", choice.launcher.path},
+        {"fci", choice.plug},        {"set", set}};
     return all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/fci_run/launch.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -78,8 +77,8 @@ void Launch::watch(const Installation& here) {
     if (is_in_allocation() || !is_program(shell)) return;
     std::string calls, needs;
     if (mpi_ == Mpi::open_mpi) {
-        // Its daemons on other hosts are told the agent that the user has set, and look for it
-        // there.
+        // Open MPI's daemons look on their own hosts for the agent that a variable names. By the
+        // name ssh they find theirs, where FCI may be missing.
         calls = find_program("ssh");
         if (calls.empty() || agent_is_set()) return;
         needs = "Open MPI's daemon";
@@ -99,7 +98,7 @@ void Launch::watch(const Installation& here) {
     is_watched_ = true;
 }
 
-/// It ends without a word, which it does in another way for each.
+/// Each launcher prints nothing at another signal.
 void Launch::end(int child) const {
     const sigset_t set = attended();
     const std::string name = content_of("/proc/" + std::to_string(child) + "/comm");

@@ -15,11 +15,11 @@ class Launch {
 public:
     Launch(Mpi mpi, std::string launcher) : mpi_(mpi), launcher_(std::move(launcher)) {}
 
-    /// It starts ranks on other hosts. What it calls ssh by is watched, unless the cluster has its
-    /// own way, or the user said another one in a file.
+    /// For a launcher that starts ranks on other hosts: it calls remote-shell instead of ssh,
+    /// unless a batch system starts its daemons, or the user has named another command than ssh.
     void watch(const Installation& here);
-    /// Does not return where it is started in this process's place; else the exit code. Throws
-    /// Refusal.
+    /// Starts the launcher. Returns its exit code where watch() has found something to watch;
+    /// otherwise the launcher takes the place of this process. Throws Refusal.
     [[nodiscard]] int run(const std::vector<std::string>& words) const;
 
 private:

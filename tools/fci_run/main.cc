@@ -47,7 +47,7 @@ std::string plug_file(const Installation& here, const Choice& choice) {
         return "";
     }
     if (choice.way == "openmpi-ofi" || choice.mpi != Mpi::open_mpi) return here.provider_file();
-    return here.component_for(choice.way.substr(choice.way.find('-') + 1)) + "/mca_pml_fci.so";
+    return here.component_for(release_in(choice.way)) + "/mca_pml_fci.so";
 }
 
 bool is_variable_name(const std::string& name) {
@@ -56,9 +56,9 @@ bool is_variable_name(const std::string& name) {
            std::string::npos;
 }
 
-/// A launcher of Open MPI hands on its own variables only, and those that -x names. Of a call that
-/// names some itself these stay.
-Words handed_on(const Call& call, const SettingList& settings) {
+/// A launcher of Open MPI hands on its own variables only, and those that -x names. What a call
+/// names itself stays as it is there. `has_new_path`: LD_LIBRARY_PATH was changed for the program.
+Words handed_on(const Call& call, bool has_new_path) {
     Words names = call.handed_on;
     if (environment("OMPI_MCA_mca_base_env_list").empty()) {  // an error beside -x
         for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -66,9 +66,7 @@ Words handed_on(const Call& call, const SettingList& settings) {
             const bool is_own = name.starts_with("FCI_") || name.starts_with("FI_");
             if (is_own && is_variable_name(name)) names.push_back(name);
         }
-        for (const Setting& one : settings) {
-            if (one.name == "LD_LIBRARY_PATH") names.push_back(one.name);
-        }
+        if (has_new_path) names.emplace_back("LD_LIBRARY_PATH");
     }
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -101,13 +99,10 @@ Words interface_of_slurm(const Choice& choice, const Call& call) {
             choice.program};
 }
 
+/// `settings`: of the MPI, and the call's own.
 std::string said_of(const Choice& choice, const Call& call, const SettingList& settings) {
     std::string set;
     for (const Setting& one : settings) set += one.name + "='" + one.value + "' ";
-    for (const std::string& word : call.assignments) {
-        const std::size_t equals = word.find('=');
-        set += word.substr(0, equals) + "='" + word.substr(equals + 1) + "' ";
-    }
     if (set.empty()) set = "nothing ";
     set.pop_back();
     return "fci-run: " + choice.title() +
@@ -118,11 +113,6 @@ std::string said_of(const Choice& choice, const Call& call, const SettingList& s
             : choice.mpi == Mpi::fci ? ""
                                      : ", through " + choice.plug) +
            "; set: " + set + "\n";
-}
-
-SettingList settings_for(const Installation& here, const Choice& choice) {
-    if (choice.way.empty()) return {};
-    return environment_of(here, Way::find(here, choice.way, environment("FCI_NET")));
 }
 
 /// The launcher's words, by which it starts the program.
@@ -147,16 +137,18 @@ int run(const Call& call) {
         throw Refusal{call.assignments.front() + " is an option of FCI",
                       "with --plain the program does not use it", "leave one of them out"};
     }
-    if (!call.plain) apply_assignments(call.assignments, call.hosts.empty() && !call.has_launcher);
+    SettingList assigned;
+    if (!call.plain) {
+        const bool is_for_this_host = call.hosts.empty() && !call.has_launcher;
+        assigned = apply_assignments(call.assignments, is_for_this_host);
+    }
     const std::string path = environment("LD_LIBRARY_PATH");
     const Choice choice = choose(here, {call.words, call.has_launcher, call.way, call.plain});
     SettingList settings = settings_for(here, choice);
     for (const Setting& one : settings) set_variable(one.name, one.value);
+    settings.insert(settings.end(), assigned.begin(), assigned.end());
     if (call.verbose || !choice.note.empty()) {
         std::fputs(said_of(choice, call, settings).c_str(), stderr);
-    }
-    if (environment("LD_LIBRARY_PATH") != path) {
-        settings.push_back({"LD_LIBRARY_PATH", environment("LD_LIBRARY_PATH")});
     }
     Launch launch(choice.mpi, choice.launcher.path);
     if (!call.hosts.empty()) {
@@ -174,7 +166,7 @@ int run(const Call& call) {
     if (is_slurm(choice.launcher)) {
         handed = interface_of_slurm(choice, call);
     } else if (choice.mpi == Mpi::open_mpi) {
-        handed = handed_on(call, settings);
+        handed = handed_on(call, environment("LD_LIBRARY_PATH") != path);
     }
     return launch.run(words_for(here, call, choice, handed, ranks));
 }

@@ -34,12 +34,10 @@ public:
     [[nodiscard]] std::string version() const;
     /// All of it, code as well.
     [[nodiscard]] std::string_view bytes() const { return bytes_; }
-    /// The parts that are looked through.
-    [[nodiscard]] const std::vector<std::string_view>& parts() const { return parts_; }
 
 private:
     std::string_view bytes_{};
-    std::vector<std::string_view> parts_;
+    std::vector<std::string_view> parts_;  // that are looked through
 };
 
 }  // namespace fci::tools

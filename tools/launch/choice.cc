@@ -2,8 +2,8 @@
 #include "tools/launch/choice.h"
 
 #include "tools/launch/binary.h"
+#include "tools/launch/open_mpi_files.h"
 #include "tools/launch/refusal.h"
-#include "tools/launch/settings.h"
 #include "tools/launch/surroundings.h"
 
 namespace fci::tools {
@@ -14,8 +14,7 @@ constexpr const char* kComponent = "FCI's component";
 constexpr const char* kProvider = "the libfabric provider";
 
 Launcher given_launcher(const std::string& name) {
-    const Launcher given =
-        launcher_at(name.find('/') != std::string::npos ? name : find_program(name));
+    const Launcher given = launcher_at(file_of(name));
     if (given.mpi != Mpi::other || is_slurm(given)) return given;
     throw Refusal{given.path + " is of no MPI that is known here",
                   "its --version names neither Open MPI, MPICH (Hydra) nor Intel MPI",
@@ -31,6 +30,7 @@ void find_library(const Program& seen, const std::string& launcher, Choice* choi
                       "set LD_LIBRARY_PATH to the directory of " + program.lacking +
                           ", or source the MPI's setup script"};
     }
+    choice->file = program.file;
     choice->library = program.library;
 }
 
@@ -49,8 +49,7 @@ void look_behind(const std::vector<std::string>& words, const std::string& launc
 /// The programs of an MPICH that has libfabric, and whose library can stand in for the one of that
 /// name; or nothing.
 std::string programs_of_mpich(const Installation& here, const std::string& name) {
-    std::vector<std::string> places = {environment("VIRTUAL_ENV") + "/bin",
-                                       directory_of(here.program(""))};
+    std::vector<std::string> places = {environment("VIRTUAL_ENV") + "/bin", here.programs()};
     for (const std::string& place : split(environment("PATH"), ":")) places.push_back(place);
     for (const std::string& place : places) {
         const std::string lib = place + "/../lib";
@@ -67,7 +66,7 @@ std::string programs_of_mpich(const Installation& here, const std::string& name)
 /// programs run on the one that fci-mpich-build made, or on another one that has libfabric.
 void replace_mpich(const Installation& here, Choice* choice) {
     const std::string before = choice->library;
-    const std::string name = before.substr(before.rfind('/') + 1);
+    const std::string name = base_name(before);
     std::string programs = here.own_mpich();
     const bool is_own = !programs.empty();
     programs = is_own ? programs + "/bin" : programs_of_mpich(here, name);
@@ -79,7 +78,6 @@ void replace_mpich(const Installation& here, Choice* choice) {
             "with FCI as its device, once: fci-mpich-build; then call fci-run again"};
     }
     const std::string lib = real_path(programs + "/../lib");
-    const std::string file = look_at(choice->program).file;
     const bool has_name = is_file(lib + "/" + name);
     put_in_front("LD_LIBRARY_PATH", lib);
     if (!has_name) put_in_front("LD_LIBRARY_PATH", here.mpich_names());
@@ -87,7 +85,7 @@ void replace_mpich(const Installation& here, Choice* choice) {
     choice->library = lib + "/" + (has_name ? name : "libmpi.so.12");
     choice->launcher = launcher_at(programs + (is_own ? "/mpiexec.hydra" : "/mpiexec"));
     choice->note = "in the place of " + before + ", which has no libfabric";
-    for (const Needed& one : libraries_of(file)) {
+    for (const Needed& one : libraries_of(choice->file)) {
         if (!one.path.empty()) continue;
         throw Refusal{choice->program + " needs " + one.name + ", which " + lib + " does not have",
                       "that MPICH is without Fortran or C++",
@@ -108,8 +106,8 @@ void examine_mpich(const Choice& choice) {
                   "called"};
 }
 
-void examine_open_mpi(const Choice& choice) {
-    if (has_libfabric(choice.library, choice.launcher.path)) return;
+void examine_open_mpi(const Choice& choice, const OpenMpiFiles& files) {
+    if (files.has_libfabric()) return;
     throw Refusal{choice.program + " uses " +
                       (choice.library.empty() ? "Open MPI" : choice.library) +
                       ", which was built without libfabric",
@@ -165,14 +163,14 @@ void choose_way(const Installation& here, const Question& question, Choice* choi
         choice->plug = "FCI as its device";
         return;
     }
-    if (choice->way == "openmpi") {
-        const std::string release = open_mpi_release(choice->library, choice->launcher.path);
+    if (choice->mpi == Mpi::open_mpi && release_in(choice->way).empty()) {
+        const OpenMpiFiles files(choice->library, choice->launcher);
+        const std::string release = choice->way == "openmpi" ? files.release() : "";
         const bool has_one = !here.component_for(release).empty();
         choice->way = has_one ? "openmpi-" + release : "openmpi-ofi";
+        if (!has_one) examine_open_mpi(*choice, files);
     }
-    const bool is_native = choice->way.starts_with("openmpi-") && choice->way != "openmpi-ofi";
-    choice->plug = is_native ? kComponent : kProvider;
-    if (choice->way == "openmpi-ofi") examine_open_mpi(*choice);
+    choice->plug = release_in(choice->way).empty() ? kProvider : kComponent;
     if (is_slurm(choice->launcher)) return;
     if (choice->mpi == Mpi::mpich && choice->library.empty()) examine_mpich(*choice);
 }
@@ -183,7 +181,7 @@ std::string Choice::title() const {
     if (mpi == Mpi::fci) return launcher.title + " with FCI as its device";
     if (launcher.mpi == launcher_of(mpi)) return launcher.title;
     const std::string version = library.empty() ? "" : Binary(library).version();
-    return std::string(name_of(mpi)) + (version.empty() ? "" : " " + version);
+    return name_of(mpi) + (version.empty() ? "" : " " + version);
 }
 
 Choice choose(const Installation& here, const Question& question) {
@@ -210,6 +208,11 @@ Choice choose(const Installation& here, const Question& question) {
     }
     if (!question.plain) choose_way(here, question, &choice);
     return choice;
+}
+
+SettingList settings_for(const Installation& here, const Choice& choice) {
+    if (choice.way.empty()) return {};
+    return environment_of(here, Way::find(here, choice.way));
 }
 
 }  // namespace fci::tools

@@ -9,12 +9,14 @@
 #include "tools/launch/installation.h"
 #include "tools/launch/mpirun.h"
 #include "tools/launch/program.h"
+#include "tools/launch/settings.h"
 
 namespace fci::tools {
 
 struct Choice {
     Mpi mpi = Mpi::none;
     std::string program;  // as it was called
+    std::string file;     // where it lies
     std::string library;  // its libmpi; empty: only the launcher is known
     Launcher launcher;
     std::string way;   // for fci-env's settings: "openmpi-4.1", "mpich"; empty: nothing is set
@@ -34,5 +36,7 @@ struct Question {
 
 /// May set LD_LIBRARY_PATH, PATH and I_MPI_ROOT for what is chosen. Throws Refusal.
 Choice choose(const Installation& here, const Question& question);
+/// What is to be in the environment of what was chosen.
+SettingList settings_for(const Installation& here, const Choice& choice);
 
 }  // namespace fci::tools

@@ -64,10 +64,6 @@ std::string Installation::shared(const std::string& name) const {
     return directory_of(bin_) + "/share/fci/" + name;
 }
 
-std::string Installation::program(const std::string& name) const {
-    return bin_ + "/" + name;
-}
-
 std::string Installation::version_text(const char* tool) const {
     const std::vector<std::string> commit = split(content_of(shared("commit")), " \n");
     return std::string(tool) + " " + fci_icl_library_version() + " (" +

@@ -13,7 +13,7 @@ class Installation {
 public:
     static Installation find();
 
-    /// With libfci-fi.so; a path also where it is missing.
+    /// The directory of libfci-fi.so and of the components, also where they are missing.
     [[nodiscard]] const std::string& plugs() const { return plugs_; }
     [[nodiscard]] std::string provider_file() const { return plugs_ + "/libfci-fi.so"; }
     [[nodiscard]] bool has_provider() const;
@@ -27,8 +27,8 @@ public:
     [[nodiscard]] std::string own_mpich() const;
     /// A file below share/fci.
     [[nodiscard]] std::string shared(const std::string& name) const;
-    /// Another program of it.
-    [[nodiscard]] std::string program(const std::string& name) const;
+    /// Where its programs lie.
+    [[nodiscard]] const std::string& programs() const { return bin_; }
 
     /// "fci-run 0.2.0 (a1b2c3)" and a line's end.
     [[nodiscard]] std::string version_text(const char* tool) const;

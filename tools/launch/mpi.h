@@ -21,16 +21,13 @@ Mpi mpi_of(const std::string& library);
 /// As --mpi has it: "openmpi", "mpich" or "intel".
 const char* word_of(Mpi mpi);
 /// "Open MPI", "MPICH".
-const char* name_of(Mpi mpi);
-/// Of what its launcher is: all MPICHs have Hydra.
+std::string name_of(Mpi mpi);
+/// The MPI that names the launcher: all MPICHs have Hydra.
 Mpi launcher_of(Mpi mpi);
 /// Programs of the one are started by the launcher of the other.
 bool are_related(Mpi one, Mpi other);
 
-/// The release ("4.1") of an Open MPI's library; or, where that is empty, of its launcher. Empty:
-/// it loads no components, as that of the wheel.
-std::string open_mpi_release(const std::string& library, const std::string& launcher);
-/// Its parts include the one for libfabric, as far as files tell.
-bool has_libfabric(const std::string& library, const std::string& launcher);
+/// "4.1" of "4.1.4".
+std::string release_of(const std::string& version);
 
 }  // namespace fci::tools

@@ -49,17 +49,18 @@ void identify(Launcher* launcher) {
     const struct {
         const char* word;
         Mpi mpi;
-        const char* name;
-    } known[] = {{"Intel(R) MPI", Mpi::intel, "Intel MPI"},
-                 {"Open MPI", Mpi::open_mpi, "Open MPI"},
-                 {"OpenRTE", Mpi::open_mpi, "Open MPI"},
-                 {"PRRTE", Mpi::open_mpi, ""},  // has a version of its own
-                 {"HYDRA", Mpi::mpich, "MPICH"}};
+        bool has_its_version;
+    } known[] = {{"Intel(R) MPI", Mpi::intel, true},
+                 {"Open MPI", Mpi::open_mpi, true},
+                 {"OpenRTE", Mpi::open_mpi, true},
+                 {"PRRTE", Mpi::open_mpi, false},
+                 {"HYDRA", Mpi::mpich, true}};
     launcher->mpi = Mpi::other;
     for (const auto& one : known) {
         if (!holds(said, one.word)) continue;
         launcher->mpi = one.mpi;
-        launcher->title = *one.name == '\0' ? "Open MPI" : std::string(one.name) + " " + version;
+        if (one.has_its_version) launcher->version = version;
+        launcher->title = name_of(one.mpi) + (one.has_its_version ? " " + version : "");
         return;
     }
 }
@@ -84,7 +85,7 @@ std::string launcher_above() {
     pid_t process = getppid();
     for (int above = 0; above < kAncestors && process > 1; ++above) {
         const std::string path = program_of(process);
-        const std::string name = path.substr(path.rfind('/') + 1);
+        const std::string name = base_name(path);
         for (const char* of_open_mpi : {"orterun", "orted", "prterun", "prte", "prted", "mpirun"}) {
             if (name != of_open_mpi) continue;
             const std::string mpirun = directory_of(path) + "/mpirun";
@@ -118,7 +119,7 @@ Launcher launcher_at(const std::string& path) {
 }
 
 bool is_launcher_name(const std::string& word) {
-    const std::string name = word.substr(word.rfind('/') + 1);
+    const std::string name = base_name(word);
     for (const char* known : {"mpirun", "mpiexec", "prterun", "orterun"}) {
         if (name.starts_with(known)) return true;
     }
@@ -126,7 +127,7 @@ bool is_launcher_name(const std::string& word) {
 }
 
 bool is_slurm(const Launcher& launcher) {
-    return launcher.path.substr(launcher.path.rfind('/') + 1) == "srun";
+    return base_name(launcher.path) == "srun";
 }
 
 Launcher launcher_for(Mpi mpi, const std::string& library) {

@@ -12,7 +12,8 @@ namespace fci::tools {
 struct Launcher {
     std::string path;  // empty: there is none
     Mpi mpi = Mpi::none;
-    std::string title;  // "MPICH 4.0.2"; empty: it does not say
+    std::string title;    // "MPICH 4.0.2"; empty: it does not say
+    std::string version;  // of its MPI: "4.0.2"; empty: likewise
     bool in_job = false;
 };
 

@@ -26,7 +26,8 @@ public:
 
     /// The next word is one of these; it is taken.
     bool has(std::initializer_list<const char*> names);
-    /// So does this, with the value behind it, or in the same word; empty where that is missing.
+    /// The value of an option, if the next word is one of these: it stands in the word behind, or
+    /// in the same word. Both are taken. Empty where the value is missing.
     std::optional<std::string> value(std::initializer_list<const char*> names);
 
 private:

@@ -32,14 +32,9 @@ bool is_mpi_library(const std::string& name) {
 }
 
 bool is_python(const std::string& path) {
-    const std::string name = path.substr(path.rfind('/') + 1);
+    const std::string name = base_name(path);
     if (!name.starts_with("python")) return false;
     return name.find_first_not_of("0123456789.", 6) == std::string::npos;
-}
-
-/// A program that the shell would find.
-std::string file_of(const std::string& name) {
-    return name.find('/') != std::string::npos ? name : find_program(name);
 }
 
 /// The interpreter of a Python program, or nothing.

@@ -21,7 +21,7 @@ Program look_at(const std::string& name);
 /// whether.
 bool find_lacking(Program* program, const std::string& launcher);
 
-/// Why it cannot be started at all, as Refusal; returns where it can.
+/// Throws Refusal where there is no program of that name, or nobody may run it.
 void insist_on_program(const std::string& name);
 
 }  // namespace fci::tools

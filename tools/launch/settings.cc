@@ -7,6 +7,7 @@
 #include "fci_core/api/icl.h"
 #include "tools/launch/mpi.h"
 #include "tools/launch/mpirun.h"
+#include "tools/launch/open_mpi_files.h"
 #include "tools/launch/options.h"
 #include "tools/launch/refusal.h"
 #include "tools/launch/surroundings.h"
@@ -47,8 +48,7 @@ bool was_told(const std::string& variable) {
 /// Debian's file leaves out the only way of 4.1's that carries windows between hosts, and the user
 /// has said nothing of it. The file's other wish stays; within a host other ways win.
 bool lacks_far_windows(const Way& way) {
-    const std::string release = way.component.substr(way.component.rfind('-') + 1);
-    const bool is_later = way.is_native() && release.front() >= '5';
+    const bool is_later = way.is_native() && way.release.front() >= '5';
     if (is_later || !environment("OMPI_MCA_osc").empty()) return false;
     if (file_sets(environment("HOME") + "/.openmpi/mca-params.conf", "osc")) return false;
     const std::string debians = content_of("/etc/openmpi/openmpi-mca-params.conf");
@@ -104,9 +104,9 @@ SettingList settings_of_open_mpi(const Way& way) {
 /// subnet stays what it is; a pattern or an address becomes the address and prefix of the interface
 /// that FCI takes here, of which Open MPI heeds the prefix only. Nothing where FCI takes none,
 /// which each rank says, or one that leads nowhere else.
-std::string network_for(const std::string& wanted) {
+std::string own_network() {
+    const std::string wanted = environment("FCI_NET");
     if (wanted.empty()) return "";
-    set_variable("FCI_NET", wanted);
     std::string taken;
     struct fci_icl_interface interface {};
     for (unsigned i = 0; fci_icl_interface(i, &interface) == FCI_ICL_OK; ++i) {
@@ -125,19 +125,47 @@ bool is_plain(const std::string& word) {
                "_=.,:/@+*?-") == std::string::npos;
 }
 
-/// An option's name, or that of a test or a benchmark.
 void insist_on_option(const std::string& name, const std::string& word) {
-    if (name.starts_with("FCI_TEST_") || name.starts_with("FCI_BENCH_")) return;
-    std::string near;
+    if (is_of_others(name)) return;
     struct fci_icl_option option {};
     std::vector<std::string> names;
     for (unsigned i = 0; fci_icl_option(i, &option) == FCI_ICL_OK; ++i) {
         if (name == option.env) return;
         names.emplace_back(std::string(option.env).substr(4));
     }
-    near = nearest(name.substr(4), names);
+    const std::string near = nearest(name.substr(4), names);
     throw Refusal{word + ": there is no option " + name, "fci_info -c lists all of them",
                   near.empty() ? "leave it out" : "FCI_" + near + " may be what was meant"};
+}
+
+/// Of one MPI, without the provider.
+SettingList settings_of(const std::string& mpi, const Way& way) {
+    if (mpi.starts_with("openmpi")) return settings_of_open_mpi(way);
+    if (mpi == "intel") return {{"I_MPI_FABRICS", "ofi"}, {"I_MPI_OFI_PROVIDER", "fci"}};
+    return {{"MPIR_CVAR_CH4_NETMOD", "ofi"}, {"MPIR_CVAR_NOLOCAL", "1"}};
+}
+
+/// FI_PROVIDER_PATH with the provider's directory in front; empty: libfabric looks there by itself.
+/// It looks only there once that is set, so its own place stays in view.
+std::string provider_path(const Installation& here) {
+    std::string rest = environment("FI_PROVIDER_PATH");
+    if (rest.empty()) {
+        for (const char* pattern :
+             {"/usr/lib/*/libfabric", "/usr/lib64/libfabric", "/usr/lib/libfabric"}) {
+            for (const std::string& folder : paths_like(pattern)) {
+                if (real_path(folder) == real_path(here.plugs())) return "";
+                rest += (rest.empty() ? "" : ":") + folder;
+            }
+        }
+    }
+    if (has_part(rest, here.plugs())) return rest;
+    return here.plugs() + (rest.empty() ? "" : ":" + rest);
+}
+
+/// Of the first launcher of Open MPI in PATH.
+std::string release_in_path() {
+    const Launcher launcher = launcher_for(Mpi::open_mpi, "");
+    return launcher.path.empty() ? "" : OpenMpiFiles("", launcher).release();
 }
 
 }  // namespace
@@ -152,25 +180,26 @@ bool is_way(const std::string& name) {
            name.find_first_not_of("0123456789.", kRelease.size()) == std::string::npos;
 }
 
-std::string release_in_path() {
-    const Launcher launcher = launcher_for(Mpi::open_mpi, "");
-    return launcher.path.empty() ? "" : open_mpi_release("", launcher.path);
+std::string release_in(const std::string& way) {
+    const bool has_one = way.starts_with("openmpi-") && way != "openmpi-ofi";
+    return has_one ? way.substr(way.find('-') + 1) : "";
 }
 
-Way Way::find(const Installation& here, const std::string& name, const std::string& network) {
-    Way way{name, "", network_for(network)};
-    if (name.empty() || name == "openmpi") {
-        way.component = here.component_for(release_in_path());
-    } else if (name.starts_with("openmpi-") && name != "openmpi-ofi") {
-        const std::string release = name.substr(name.find('-') + 1);
-        way.component = here.component_for(release);
-        if (way.component.empty()) {
-            throw Refusal{"FCI was not built for Open MPI " + release,
-                          "there is no " + here.plugs() + "/" + name + "/mca_pml_fci.so",
-                          "build FCI with --with-openmpi=MPICC, that release's mpicc, or let it "
-                          "use libfabric: --mpi openmpi-ofi",
-                          1};
-        }
+bool is_of_others(const std::string& variable) {
+    return variable.starts_with("FCI_TEST_") || variable.starts_with("FCI_BENCH_");
+}
+
+Way Way::find(const Installation& here, const std::string& name) {
+    Way way{name, release_in(name), "", own_network()};
+    const bool is_named = !way.release.empty();
+    if (name.empty() || name == "openmpi") way.release = release_in_path();
+    way.component = here.component_for(way.release);
+    if (is_named && way.component.empty()) {
+        throw Refusal{"FCI was not built for Open MPI " + way.release,
+                      "there is no " + here.plugs() + "/" + name + "/mca_pml_fci.so",
+                      "build FCI with --with-openmpi=MPICC, that release's mpicc, or let it use "
+                      "libfabric: --mpi openmpi-ofi",
+                      1};
     }
     if (!way.is_native() && !here.has_provider()) {
         throw Refusal{here.provider_file() + " is missing",
@@ -180,28 +209,6 @@ Way Way::find(const Installation& here, const std::string& name, const std::stri
                       1};
     }
     return way;
-}
-
-SettingList settings_of(const std::string& mpi, const Way& way) {
-    if (mpi.starts_with("openmpi")) return settings_of_open_mpi(way);
-    if (mpi == "intel") return {{"I_MPI_FABRICS", "ofi"}, {"I_MPI_OFI_PROVIDER", "fci"}};
-    return {{"MPIR_CVAR_CH4_NETMOD", "ofi"}, {"MPIR_CVAR_NOLOCAL", "1"}};
-}
-
-/// libfabric looks only there once it is set; its own place stays in view.
-std::string provider_path(const Installation& here) {
-    std::string rest = environment("FI_PROVIDER_PATH");
-    if (rest.empty()) {
-        for (const char* pattern :
-             {"/usr/lib/*/libfabric", "/usr/lib64/libfabric", "/usr/lib/libfabric"}) {
-            for (const std::string& folder : paths_like(pattern)) {
-                if (real_path(folder) == real_path(here.plugs())) return "";
-                rest += (rest.empty() ? "" : ":") + folder;
-            }
-        }
-    }
-    if (has_part(rest, here.plugs())) return rest;
-    return here.plugs() + (rest.empty() ? "" : ":" + rest);
 }
 
 SettingList environment_of(const Installation& here, const Way& way) {
@@ -220,7 +227,8 @@ SettingList environment_of(const Installation& here, const Way& way) {
     return list;
 }
 
-void apply_assignments(const std::vector<std::string>& words, bool checks_network) {
+SettingList apply_assignments(const std::vector<std::string>& words, bool checks_network) {
+    SettingList list;
     bool has_net = false;
     for (const std::string& word : words) {
         const std::size_t equals = word.find('=');
@@ -230,10 +238,11 @@ void apply_assignments(const std::vector<std::string>& words, bool checks_networ
         if (!word.starts_with("FCI_") || equals == std::string::npos) {
             throw Refusal{"'" + word + "' is not FCI_NAME=VALUE", "", ""};
         }
-        const std::string name = word.substr(0, equals);
-        insist_on_option(name, word);
-        set_variable(name, word.substr(equals + 1));
-        has_net = has_net || name == "FCI_NET";
+        list.push_back({word.substr(0, equals), word.substr(equals + 1)});
+        const Setting& one = list.back();
+        insist_on_option(one.name, word);
+        set_variable(one.name, one.value);
+        has_net = has_net || one.name == "FCI_NET";
     }
     char* error = nullptr;
     if (fci_icl_check(&error) != FCI_ICL_OK) {
@@ -245,6 +254,7 @@ void apply_assignments(const std::vector<std::string>& words, bool checks_networ
     if (has_net && checks_network && fci_icl_network(&line) != FCI_ICL_OK) {
         throw Refusal{line, "", ""};
     }
+    return list;
 }
 
 }  // namespace fci::tools

@@ -22,28 +22,28 @@ bool is_way(const std::string& name);
 /// The way of an MPI that is asked for, as it can be taken here.
 struct Way {
     std::string name;       // "openmpi", "openmpi-ofi", "openmpi-4.1", "mpich", "intel"; empty: all
-    std::string component;  // for Open MPI: the directory of FCI's; empty: by libfabric
+    std::string release;    // of Open MPI, where FCI's component is meant: "4.1"
+    std::string component;  // its directory; empty: there is none, and libfabric carries Open MPI
     std::string network;    // where Open MPI's own layers shall be; empty: they choose
 
     [[nodiscard]] bool is_native() const {
         return name.starts_with("openmpi") && !component.empty();
     }
-    /// `network`: what FCI_NET says. Throws Refusal where the way cannot be taken.
-    static Way find(const Installation& here, const std::string& name, const std::string& network);
+    /// Throws Refusal where the way cannot be taken.
+    static Way find(const Installation& here, const std::string& name);
 };
 
-/// For a component found in PATH's Open MPI, as fci-run finds it for a program.
-std::string release_in_path();
+/// "4.1" of "openmpi-4.1"; empty for every other way.
+std::string release_in(const std::string& way);
 
-/// Of one MPI ("openmpi...", "mpich", "intel"), without the provider.
-SettingList settings_of(const std::string& mpi, const Way& way);
 /// All that is to be in the environment.
 SettingList environment_of(const Installation& here, const Way& way);
-/// FI_PROVIDER_PATH with the provider's directory in front; empty: libfabric looks there by itself.
-std::string provider_path(const Installation& here);
 
-/// FCI_NAME=VALUE: the names are FCI's, and the values can be used. `checks_network`: also where
-/// FCI_NET leads on this host. Sets them in the environment; throws Refusal.
-void apply_assignments(const std::vector<std::string>& words, bool checks_network);
+/// A variable that begins as FCI's do, but belongs to the tests or to bench/.
+bool is_of_others(const std::string& variable);
+
+/// Words FCI_NAME=VALUE: their names are FCI's, and the values can be used. `checks_network`: also
+/// where FCI_NET leads on this host. They are in the environment then. Throws Refusal.
+SettingList apply_assignments(const std::vector<std::string>& words, bool checks_network);
 
 }  // namespace fci::tools

@@ -90,6 +90,14 @@ std::string find_program(const std::string& name) {
     return "";
 }
 
+std::string file_of(const std::string& name) {
+    return name.find('/') != std::string::npos ? name : find_program(name);
+}
+
+std::string base_name(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
 std::string directory_of(const std::string& path) {
     const std::size_t slash = path.rfind('/');
     return slash == std::string::npos ? "." : path.substr(0, slash);

@@ -13,7 +13,11 @@ bool is_file(const std::string& path);
 bool is_program(const std::string& path);
 /// The first one in PATH, or nothing.
 std::string find_program(const std::string& name);
+/// Where a shell would look for a program of this name; empty: it is not in PATH.
+std::string file_of(const std::string& name);
 std::string directory_of(const std::string& path);
+/// Behind the last slash.
+std::string base_name(const std::string& path);
 /// Without links; the path as it is where it leads nowhere.
 std::string real_path(const std::string& path);
 /// Where this program lies, without links.
