@@ -303,41 +303,41 @@ test_mp_LDADD = libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la $(G
 
 unit_tests += test_group
 test_group_SOURCES = \
-	test/unit/group/any_group_test.cc \
-	test/unit/group/board_test.cc \
-	test/unit/group/bulk.h \
-	test/unit/group/bulk_member.h \
-	test/unit/group/bulk_member_lost_test.cc \
-	test/unit/group/bulk_member_test.cc \
-	test/unit/group/bulk_root.h \
-	test/unit/group/bulk_root_late_test.cc \
-	test/unit/group/bulk_root_test.cc \
-	test/unit/group/early_test.cc \
-	test/unit/group/early_wait_test.cc \
-	test/unit/group/exchange_hints_test.cc \
-	test/unit/group/exchange_test.cc \
-	test/unit/group/exchanges.h \
-	test/unit/group/flag_table_test.cc \
 	test/unit/group/gathering_test.cc \
-	test/unit/group/group_broadcast_test.cc \
-	test/unit/group/group_deaths_test.cc \
 	test/unit/group/group_test.cc \
-	test/unit/group/group_throng_test.cc \
-	test/unit/group/group_wait_test.cc \
 	test/unit/group/groups_hostile_test.cc \
 	test/unit/group/groups_test.cc \
-	test/unit/group/handover_test.cc \
-	test/unit/group/hinting_test.cc \
 	test/unit/group/levels_neighbours_test.cc \
 	test/unit/group/levels_test.cc \
-	test/unit/group/long_broadcast_test.cc \
 	test/unit/group/members.h \
-	test/unit/group/offers_test.cc \
 	test/unit/group/outstanding_test.cc \
-	test/unit/group/parts_test.cc \
-	test/unit/group/pieces_test.cc \
 	test/unit/group/results.h \
-	test/unit/group/steps_test.cc \
+	test/unit/group/hints/bulk.h \
+	test/unit/group/hints/bulk_member.h \
+	test/unit/group/hints/bulk_member_lost_test.cc \
+	test/unit/group/hints/bulk_member_test.cc \
+	test/unit/group/hints/bulk_root.h \
+	test/unit/group/hints/bulk_root_late_test.cc \
+	test/unit/group/hints/bulk_root_test.cc \
+	test/unit/group/hints/early_test.cc \
+	test/unit/group/hints/early_wait_test.cc \
+	test/unit/group/hints/exchange_hints_test.cc \
+	test/unit/group/hints/hinting_test.cc \
+	test/unit/group/hints/long_broadcast_test.cc \
+	test/unit/group/hints/pieces_test.cc \
+	test/unit/group/hosts/exchange_test.cc \
+	test/unit/group/hosts/exchanges.h \
+	test/unit/group/hosts/handover_test.cc \
+	test/unit/group/hosts/parts_test.cc \
+	test/unit/group/hosts/steps_test.cc \
+	test/unit/group/table/board_test.cc \
+	test/unit/group/table/flag_table_test.cc \
+	test/unit/group/table/offers_test.cc \
+	test/unit/group/table/table_group_broadcast_test.cc \
+	test/unit/group/table/table_group_deaths_test.cc \
+	test/unit/group/table/table_group_test.cc \
+	test/unit/group/table/table_group_throng_test.cc \
+	test/unit/group/table/table_group_wait_test.cc \
 	test/unit/mp/shortage.cc \
 	test/unit/mp/shortage.h
 test_group_LDADD = libfci_group.la libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la \

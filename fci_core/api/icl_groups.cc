@@ -7,8 +7,8 @@
 using fci::api::guarded;
 using fci::api::Process;
 using fci::api::process_of;
-using fci::group::AnyGroup;
 using fci::group::Group;
+using fci::group::TableGroup;
 using fci::progress::Step;
 using fci::progress::Wait;
 
@@ -17,11 +17,11 @@ namespace {
 static_assert(FCI_ICL_GROUP_MEMBERS == fci::group::kMembersMost);
 static_assert(FCI_ICL_GROUP_HOSTS == fci::group::kHostsMost);
 static_assert(FCI_ICL_GROUP_KEY_BITS + fci::group::kNumberBits == 64);
-static_assert(FCI_ICL_GROUP_ALL == Group::kAll);
+static_assert(FCI_ICL_GROUP_ALL == TableGroup::kAll);
 
-AnyGroup& group_of(fci_icl_group* group) noexcept { return *reinterpret_cast<AnyGroup*>(group); }
-const AnyGroup& group_of(const fci_icl_group* group) noexcept {
-    return *reinterpret_cast<const AnyGroup*>(group);
+Group& group_of(fci_icl_group* group) noexcept { return *reinterpret_cast<Group*>(group); }
+const Group& group_of(const fci_icl_group* group) noexcept {
+    return *reinterpret_cast<const Group*>(group);
 }
 
 /// Of one that need not wait: others may want to speak to a process that does nothing else.
@@ -31,7 +31,7 @@ constexpr std::uint64_t kTurnEvery = 256;
 }
 
 /// A step of the wait for what is not here yet.
-Step wait_on(Process& process, AnyGroup& group, Wait* waiting) noexcept {
+Step wait_on(Process& process, Group& group, Wait* waiting) noexcept {
     group.was_waited_for = true;
     group.sleep_only_over(waiting);
     if (waiting == nullptr) return process.progress() > 0 ? Step::over : Step::turn;
@@ -42,7 +42,7 @@ int not_yet(Step step) noexcept { return step == Step::turn ? FCI_ICL_EAGAIN : F
 
 /// Such a step, and the next call where that is over.
 template <class Call>
-[[gnu::noinline]] int go_on(Process& process, AnyGroup& group, Wait* waiting,
+[[gnu::noinline]] int go_on(Process& process, Group& group, Wait* waiting,
                             const Call& call) noexcept {
     const Step step = wait_on(process, group, waiting);
     if (step != Step::over) return not_yet(step);
@@ -52,7 +52,7 @@ template <class Call>
 
 /// call(), and while that is not through a step of the wait for it. waiting(): for what.
 template <class Call, class Waiting>
-int collective(Process& process, AnyGroup& group, const Call& call,
+int collective(Process& process, Group& group, const Call& call,
                const Waiting& waiting) noexcept {
     const int answer = call();
     if (answer == FCI_ICL_EAGAIN) [[unlikely]] return go_on(process, group, waiting(), call);
@@ -78,13 +78,13 @@ int fci_icl_group_form(fci_icl_context* context, const fci_icl_peer* members, ui
     if (process.in_fork_child()) return FCI_ICL_EUNREACHABLE;
     if (*group == nullptr) {
         const int begun = guarded([&] {
-            AnyGroup& it = process.groups().begin({{members, members + count}, self, key, most});
+            Group& it = process.groups().begin({{members, members + count}, self, key, most});
             *group = reinterpret_cast<fci_icl_group*>(&it);
             return FCI_ICL_OK;
         });
         if (begun != FCI_ICL_OK) return begun;
     }
-    AnyGroup& it = group_of(*group);
+    Group& it = group_of(*group);
     return collective(
         process, it,
         [&] {
@@ -107,7 +107,7 @@ void fci_icl_group_limits(const fci_icl_group* group, struct fci_icl_group_limit
 int fci_icl_group_call(fci_icl_context* context, fci_icl_group* group,
                        fci_icl_collective* it) {
     Process& process = process_of(context);
-    AnyGroup& any = group_of(group);
+    Group& any = group_of(group);
     if (process.in_fork_child()) [[unlikely]] return FCI_ICL_EUNREACHABLE;
     if (any.first != nullptr) [[unlikely]] {  // what was begun before comes first
         (void)process.groups().outstanding().advance(0);
@@ -123,7 +123,7 @@ int fci_icl_group_start(fci_icl_context* context, fci_icl_group* group,
                         fci_icl_collective* it) {
     Process& process = process_of(context);
     if (process.in_fork_child()) [[unlikely]] return FCI_ICL_EUNREACHABLE;
-    AnyGroup& any = group_of(group);
+    Group& any = group_of(group);
     const int answer = process.groups().outstanding().start(any, *it);
     if (answer == FCI_ICL_OK) process.look_at_each_turn();
     return answer;

@@ -2,39 +2,39 @@
 # group: collectives by flag tables, section 2.6.11.
 noinst_LTLIBRARIES += libfci_group.la
 libfci_group_la_SOURCES = \
-	%D%/any_group.cc \
-	%D%/any_group.h \
-	%D%/board.cc \
-	%D%/board.h \
-	%D%/bulk_member.cc \
-	%D%/bulk_member.h \
-	%D%/bulk_root.cc \
-	%D%/bulk_root.h \
-	%D%/early.h \
-	%D%/early_wait.h \
-	%D%/exchange.cc \
-	%D%/exchange.h \
-	%D%/flag_table.h \
 	%D%/gathering.cc \
 	%D%/gathering.h \
 	%D%/group.cc \
 	%D%/group.h \
 	%D%/groups.cc \
 	%D%/groups.h \
-	%D%/handover.cc \
-	%D%/handover.h \
-	%D%/hinting.cc \
-	%D%/hinting.h \
 	%D%/levels.cc \
 	%D%/levels.h \
-	%D%/long_broadcast.cc \
-	%D%/long_broadcast.h \
-	%D%/match.h \
-	%D%/note.h \
-	%D%/offers.h \
 	%D%/outstanding.cc \
 	%D%/outstanding.h \
-	%D%/parts.h \
-	%D%/pieces.h \
-	%D%/reduction.h \
-	%D%/steps.h
+	%D%/hints/bulk_member.cc \
+	%D%/hints/bulk_member.h \
+	%D%/hints/bulk_root.cc \
+	%D%/hints/bulk_root.h \
+	%D%/hints/early.h \
+	%D%/hints/early_wait.h \
+	%D%/hints/hinting.cc \
+	%D%/hints/hinting.h \
+	%D%/hints/long_broadcast.cc \
+	%D%/hints/long_broadcast.h \
+	%D%/hints/pieces.h \
+	%D%/hosts/exchange.cc \
+	%D%/hosts/exchange.h \
+	%D%/hosts/handover.cc \
+	%D%/hosts/handover.h \
+	%D%/hosts/match.h \
+	%D%/hosts/note.h \
+	%D%/hosts/parts.h \
+	%D%/hosts/steps.h \
+	%D%/table/board.cc \
+	%D%/table/board.h \
+	%D%/table/flag_table.h \
+	%D%/table/offers.h \
+	%D%/table/reduction.h \
+	%D%/table/table_group.cc \
+	%D%/table/table_group.h

@@ -5,9 +5,9 @@
 
 #include <cstddef>
 
-#include "fci_core/group/flag_table.h"
+#include "fci_core/group/table/flag_table.h"
 #include "fci_core/group/levels.h"
-#include "fci_core/group/reduction.h"
+#include "fci_core/group/table/reduction.h"
 
 namespace fci::group {
 

@@ -1,399 +1,163 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fci_core/group/group.h"
 
-#include <algorithm>
 #include <new>
-#include <utility>
+#include <span>
+#include <type_traits>
 
 #include "fci_core/base/assert.h"
-#include "fci_core/base/flag.h"
-#include "fci_core/base/result.h"
-#include "fci_core/gcs/line.h"
 
 namespace fci::group {
 
 namespace {
 
-// A death is heard within a tenth of a second; and nobody meets another for a short wait.
-constexpr Nanoseconds kPatience = 50'000'000;
-constexpr unsigned kPastEvery = kSlots / 2;  // a root that has no room waits for half of them
+template <class Part>
+int call_in(Part& part, const Members& members, std::size_t longest, Collective& it,
+            unsigned looks) noexcept {
+    const bool has_root = it.root < members.size();
+    const bool has_length = it.bytes <= longest;
+    switch (it.kind) {
+        case FCI_ICL_BARRIER: return part.barrier(looks);
+        case FCI_ICL_BROADCAST:
+            if (!has_root || (!has_length && it.root == members.self)) return FCI_ICL_EINVAL;
+            return part.broadcast(it.root, it.data, &it.bytes, looks);
+        case FCI_ICL_GATHER:
+        case FCI_ICL_REDUCE: break;
+        default: return FCI_ICL_EINVAL;
+    }
+    if (!has_length || (!has_root && it.root != TableGroup::kAll)) return FCI_ICL_EINVAL;
+    if (it.kind == FCI_ICL_REDUCE) {
+        return part.reduce(it.root, it.own, it.data, &it.bytes, it.reduction, looks);
+    }
+    if constexpr (std::is_same_v<Part, TableGroup>) {
+        return part.gather(it.root, it.own, it.data, &it.bytes, looks);
+    }
+    return FCI_ICL_EUNSUPPORTED;
+}
 
 }  // namespace
 
-Group::Group(mp::Engine& engine, mp::Meetings& meetings, const Offers& offers, Members members)
-    : engine_(engine), meetings_(meetings), offers_(offers), members_(std::move(members)) {
-    FCI_ASSERT(members_.size() != 0 && members_.size() <= kMembersMost);
-    FCI_ASSERT(members_.self < members_.size() && members_.peers[members_.self] == nhi::kSelf);
+std::size_t Group::longest() const noexcept {
+    return table != nullptr ? table->table().longest() : levels->longest();
 }
 
-// --- telling ---
+std::size_t Group::longest_gather() const noexcept {
+    return table != nullptr ? longest() : Gathering::longest(*levels);
+}
 
-/// Who sleeps has said so and looked once more since; whoever calls this has stored something, or
-/// seen that somebody has. One that this process never met is woken by the owner, which has met all
-/// of them, or by its own timeout.
-void Group::wake_sleepers() noexcept {
-    if (fences_) [[unlikely]] {
-        flag::full_fence();
-        fences_ = table_.head().fenced != 0 ||
-                  engine_.network.ordering() != nhi::Ordering::by_sleeper;
+/// Over hosts.
+int Group::gather(Collective& it, unsigned looks) noexcept {
+    const bool has_root = it.root < members.size() || it.root == TableGroup::kAll;
+    if (!has_root || it.bytes > longest_gather()) return FCI_ICL_EINVAL;
+    return gathering.call(*levels, members.self, it, looks);
+}
+
+/// What all members end together, where there are levels; what one member begins or ends only
+/// where there is no table of all.
+inline bool Group::goes_by_levels(const Collective& it) const noexcept {
+    if (!levels) return false;
+    const bool is_for_all = it.kind == FCI_ICL_BARRIER ||
+                            (it.kind == FCI_ICL_REDUCE && it.root == TableGroup::kAll);
+    return table == nullptr || is_for_all;
+}
+
+int Group::call(Collective& it, unsigned looks) noexcept {
+    FCI_ASSERT((table != nullptr || levels) && !is_left);
+    if (is_long(it)) [[unlikely]] return broadcast_long(it, looks);
+    const bool by_levels = goes_by_levels(it);
+    const std::size_t asked = it.bytes;
+    const int answer = !by_levels ? call_in(*table, members, longest(), it, looks)
+                       : it.kind == FCI_ICL_GATHER
+                           ? gather(it, looks)
+                           : call_in(*levels, members, longest(), it, looks);
+    if (answer == FCI_ICL_EPEER) [[unlikely]] {
+        const unsigned lost = by_levels ? levels->lost() : table->lost();
+        it.lost = lost < members.size() ? lost : FCI_ICL_NO_RANK;  // another one may have said it
     }
-    flag::compiler_fence();
-    const std::uint64_t asleep = flag::load_relaxed(table_.head().asleep);
-    if (asleep != 0) [[unlikely]] wake(asleep);
+    const bool is_over = answer == FCI_ICL_DONE || answer == FCI_ICL_ETRUNC;
+    const bool is_other = is_over && it.bytes != asked;
+    if (!is_other || it.kind != FCI_ICL_BROADCAST || !long_broadcast) [[likely]] return answer;
+    if (it.bytes != sizeof(LongBroadcast::Announcement)) return FCI_ICL_ETRUNC;
+    // It may have been the announcement of a long one, whose root waits for all.
+    long_broadcast->refuse(it.root, levels->ended(), FCI_ICL_ETRUNC, FCI_ICL_NO_RANK);
+    return broadcast_long(it, looks);
 }
 
-[[gnu::noinline]] void Group::wake(std::uint64_t asleep) noexcept {
-    for (unsigned rank = 0; rank < members_.size(); ++rank) {
-        if (rank == members_.self || (asleep >> rank & 1) == 0) continue;
-        nhi::Transfer transfer(members_.peers[rank]);
-        (void)engine_.network.initiate_transfer(transfer.raise(gcs::kWakeEvent));
-    }
+progress::Wait* Group::waiting(const Collective& it) const noexcept {
+    if (long_broadcast && long_broadcast->goes_on()) return long_broadcast->waiting();
+    return goes_by_levels(it) ? levels->waiting() : table;
 }
 
-// --- waiting ---
+// --- long broadcasts ---
 
-inline void Group::want(Wanted wanted, std::uint64_t number) noexcept {
-    FCI_ASSERT(wanted_ == Wanted::nothing || wanted == Wanted::meeting);
-    wanted_ = wanted;
-    number_ = number;
-    next_ = 0;
-    begin(0);
+void Group::begin_long() {
+    if (!levels || !levels->hinting().works() || long_broadcast) return;
+    long_broadcast = levels->hinting().make_long(levels->parts(), members);
 }
 
-inline bool Group::lacks(unsigned rank) const noexcept {
-    const nhi::PeerId peer = members_.peers[rank];
-    switch (wanted_) {
-        case Wanted::nothing: return false;
-        case Wanted::room:  // who has gone reads nothing any more
-            return flag::load_acquire(table_.past(rank)) < number_ && !engine_.peers.is_lost(peer);
-        case Wanted::said: return rank == broadcast_.root;
-        case Wanted::offer: return rank == members_.owner();
-        case Wanted::result:  // a member that has gone may be the one to reduce
-            if (engine_.peers.is_lost(peer)) return true;
-            break;
-        case Wanted::meeting: break;
-    }
-    return table_.entry(rank, number_).number() < number_;
-}
-
-/// Whether what is wanted is here, or comes within so many looks.
-inline bool Group::look(unsigned looks) noexcept {
-    if (wanted_ == Wanted::said || wanted_ == Wanted::result) {
-        const Entry& entry =
-            wanted_ == Wanted::said ? table_.said(broadcast_.slot) : table_.result();
-        // Of two members the one that hears speaks next, more often than not, and in this line.
-        const bool is_next = members_.size() == 2;
-        for (;;) {
-            if (is_next) flag::prefetch_to_write(entry.word);
-            if (entry.number() == number_) return true;
-            if (--looks == 0) return false;
-            flag::pause();
-        }
-    }
-    if (wanted_ == Wanted::offer) [[unlikely]] {
-        return offers_.has(members_.peers[members_.owner()], members_.key);
-    }
-    for (; next_ < members_.size(); ++next_) {
-        if (next_ == members_.self) continue;
-        while (lacks(next_)) {
-            if (--looks == 0) return false;
-            flag::pause();
-        }
-    }
-    return true;
-}
-
-/// One that is waited for; or, of a group that is only forming, the owner: then some may never hear
-/// of its table. FCI_ICL_NO_RANK: all of them are there.
-unsigned Group::who_is_gone() const noexcept {
-    for (unsigned rank = 0; rank < members_.size(); ++rank) {
-        const bool is_needed = lacks(rank) || (meeting_ == 1 && rank == members_.owner());
-        if (rank != members_.self && is_needed && engine_.peers.is_lost(members_.peers[rank])) {
-            return rank;
-        }
-    }
-    return FCI_ICL_NO_RANK;
-}
-
-/// Only who has met a process hears of its death, and is woken by it.
-void Group::meet_those_that_lack() noexcept try {
-    met_those_ = true;
-    for (unsigned rank = 0; rank < members_.size(); ++rank) {
-        if (rank != members_.self && lacks(rank)) (void)meetings_.connected(members_.peers[rank]);
-    }
-} catch (const std::bad_alloc&) {
-    met_those_ = false;
-}
-
-/// It is not here. Who has just begun to wait asks no more than that.
-int Group::not_yet() noexcept {
-    const Nanoseconds now = engine_.device.now();
-    if (since() == 0) {
-        met_those_ = false;
-        begin(now);
-        return FCI_ICL_EAGAIN;
-    }
-    if (!met_those_ && (asleep_ || now - since() > kPatience)) meet_those_that_lack();
-    const unsigned gone = who_is_gone();
-    // Whoever is gone may have come first.
-    if (gone == FCI_ICL_NO_RANK || look(1)) return FCI_ICL_EAGAIN;
-    if (wanted_ == Wanted::result) {  // once all have come each reduces what they brought
-        want(Wanted::meeting, number_);
-        return FCI_ICL_EAGAIN;
-    }
-    lost_ = gone;
-    // A root that waits for room must not wait for this member, which is through with that one.
-    if (wanted_ == Wanted::said || wanted_ == Wanted::room) {
-        flag::store_release(table_.past(members_.self), broadcast_.number);
-        wake_sleepers();
-    }
-    wanted_ = Wanted::nothing;
-    return FCI_ICL_EPEER;
-}
-
-/// Who sleeps asks for the dead as well: a death is no flag.
-bool Group::is_over() noexcept {
-    if (wanted_ == Wanted::nothing || look(1)) return true;
-    if (table_.is_there() && table_.is_refused()) return true;
-    return asleep_ && who_is_gone() != FCI_ICL_NO_RANK;
-}
-
-bool Group::needs(unsigned core) noexcept {
-    if (!table_.is_there()) return true;  // it is not known where the others are
-    TableHead& head = table_.head();
-    const auto here = static_cast<std::uint8_t>(core + 1);
-    std::uint8_t& own = head.core[members_.self];
-    if (flag::load_relaxed(own) != here) flag::store_relaxed(own, here);
-    for (unsigned rank = next_; rank < members_.size(); ++rank) {
-        const std::uint8_t its = flag::load_relaxed(head.core[rank]);
-        if (rank != members_.self && (its == here || its == 0) && lacks(rank)) return true;
-    }
-    return false;
-}
-
-void Group::want_wake(bool wanted) noexcept {
-    FCI_ASSERT(asleep_ != wanted);
-    asleep_ = wanted;
-    if (!table_.is_there()) return;  // a message wakes by itself
-    const std::uint64_t own = std::uint64_t{1} << members_.self;
-    if (wanted) {
-        flag::set_bits(table_.head().asleep, own);
-    } else {
-        flag::clear_bits(table_.head().asleep, own);
-    }
-}
-
-bool Group::may_be_woken() const noexcept {
-    for (unsigned rank = 0; rank < members_.size(); ++rank) {
-        const bool is_stranger = !engine_.peers.find(members_.peers[rank]).attached;
-        if (rank != members_.self && is_stranger && lacks(rank)) return false;
-    }
-    return true;
-}
-
-// --- forming ---
-
-int Group::hear_offer() noexcept {
-    if (wanted_ == Wanted::nothing) want(Wanted::offer, 0);
-    if (!look(1)) return not_yet();
-    wanted_ = Wanted::nothing;
-    return FCI_ICL_DONE;
-}
-
-// --- meetings ---
-
-/// Says that this process has come, once all have come to the meeting before: only then all have
-/// read what its entry holds. FCI_ICL_OK: that was done before.
-inline int Group::come(const void* own, std::size_t bytes, unsigned looks) noexcept {
-    if (wanted_ == Wanted::nothing) {
-        want(Wanted::meeting, meeting_++);
-        if (met_ == number_) next_ = members_.size();
-    } else if (number_ == meeting_) {
-        return FCI_ICL_OK;
-    }
-    if (!look(looks)) [[unlikely]] return not_yet();
-    met_ = number_;
-    table_.entry(members_.self, meeting_).say(meeting_, own, bytes);
-    want(Wanted::meeting, meeting_);
-    return FCI_ICL_DONE;
-}
-
-inline void Group::have_met() noexcept {
-    met_ = meeting_;
-    ++engine_.counters.table_collectives;
-    broadcast_.all_past = broadcast_.number;  // who comes here has heard them
-    wanted_ = Wanted::nothing;
-    wake_sleepers();
-}
-
-/// Who is not the root goes on as soon as it has come.
-inline int Group::meet(unsigned root, const void* own, std::size_t bytes,
-                       unsigned looks) noexcept {
-    FCI_ASSERT(bytes <= table_.longest() || bytes >= Entry::kNobody);
-    const int came = come(own, bytes, looks);
-    if (came != FCI_ICL_DONE && came != FCI_ICL_OK) return came;
-    if (root != kAll && root != members_.self) {
-        wanted_ = Wanted::nothing;
-        ++engine_.counters.table_collectives;
-        wake_sleepers();
-        return FCI_ICL_DONE;
-    }
-    if (!look(looks)) [[unlikely]] return not_yet();
-    have_met();
-    return FCI_ICL_DONE;
-}
-
-int Group::barrier(unsigned looks) noexcept { return meet(kAll, nullptr, 0, looks); }
-
-/// *bytes: that which is not like it.
-inline bool Group::has_other_length(std::size_t* bytes) noexcept {
-    for (unsigned rank = 0; rank < members_.size(); ++rank) {
-        if (rank == members_.self) continue;  // that line is another one's by now
-        const Entry& entry = table_.entry(rank, meeting_);
-        const std::size_t length = entry.length();
-        if (length == *bytes) continue;
-        if (length == Entry::kNobody) lost_ = entry.who_is_gone();
-        *bytes = length;
-        return true;
-    }
-    return false;
-}
-
-int Group::gather(unsigned root, const void* own, void* all, std::size_t* bytes,
-                  unsigned looks) noexcept {
-    const int answer = meet(root, own, *bytes, looks);
-    if (answer != FCI_ICL_DONE || (root != kAll && root != members_.self)) return answer;
-    if (has_other_length(bytes)) return FCI_ICL_ETRUNC;
-    for (unsigned rank = 0; rank < members_.size(); ++rank) {
-        std::byte* const to = static_cast<std::byte*>(all) + rank * *bytes;
-        if (rank != members_.self) {
-            copy_data(to, table_.entry(rank, meeting_).data(*bytes), *bytes);
-        } else if (to != own) {
-            copy_data(to, own, *bytes);
-        }
-    }
-    return FCI_ICL_DONE;
-}
-
-/// In the order of ranks, from the last one down, and the same way everywhere. The own share is
-/// taken from where it came from: the line in which it was said is another one's by now.
-void Group::fold(const void* own, void* result, std::size_t bytes,
-                 const Reduction& reduction) const noexcept {
-    alignas(64) std::byte kept[Entry::kLong];
-    const unsigned last = members_.size() - 1;
-    if (own == result && members_.self != last) {
-        copy_data(kept, own, bytes);
-        own = kept;
-    }
-    const auto share = [&](unsigned rank) {
-        return rank == members_.self ? own : table_.entry(rank, meeting_).data(bytes);
-    };
-    if (share(last) != result) copy_data(result, share(last), bytes);
-    for (unsigned rank = last; rank-- > 0;) reduction.apply(reduction.user, share(rank), result);
-}
-
-int Group::reduce(unsigned root, const void* own, void* result, std::size_t* bytes,
-                  const Reduction& reduction, unsigned looks) noexcept {
-    const bool is_forsaken = wanted_ == Wanted::meeting && number_ == meeting_;
-    if (root == kAll && table_.head().throng != 0 && !is_forsaken) {
-        return reduce_in_throng(own, result, bytes, reduction, looks);
-    }
-    const int answer = meet(root, own, *bytes, looks);
-    if (answer != FCI_ICL_DONE || (root != kAll && root != members_.self)) return answer;
-    if (has_other_length(bytes) || *bytes > table_.longest()) return FCI_ICL_ETRUNC;
-    fold(own, result, *bytes, reduction);
-    return FCI_ICL_DONE;
-}
-
-/// For many members on few cores: the last one to come reduces for all, so that each reads one
-/// entry. There is one result, since who comes to the next meeting has read that of the last.
-int Group::reduce_in_throng(const void* own, void* result, std::size_t* bytes,
-                            const Reduction& reduction, unsigned looks) noexcept {
-    Entry& told = table_.result();
-    if (wanted_ != Wanted::result) {
-        const int came = come(own, *bytes, looks);
-        if (came != FCI_ICL_DONE) return came;
-        wanted_ = Wanted::nothing;
-        want(Wanted::result, meeting_);
-        const std::uint64_t mine = flag::fetch_add(table_.head().gathered, std::uint64_t{1}) + 1;
-        if (mine == ++throngs_ * members_.size()) {
-            std::size_t length = *bytes;
-            if (has_other_length(&length) || length > table_.longest()) {
-                length = Entry::kNoLength;
-            } else {
-                fold(own, told.data(length), length, reduction);
+/// FCI_ICL_EUNSUPPORTED, at all: it is to go another way.
+int Group::broadcast_long(Collective& it, unsigned looks) noexcept try {
+    if (it.root >= members.size() || it.bytes > UINT32_MAX) return FCI_ICL_EINVAL;
+    LongBroadcast& own = *long_broadcast;
+    const std::span<std::byte> room(static_cast<std::byte*>(it.data), it.bytes);
+    if (!own.goes_on()) {
+        LongBroadcast::Announcement& announcement = own.announcement();
+        if (const std::uint64_t ended = levels->ended(); ended != 0) {
+            if (it.root == members.self) {
+                const std::size_t window = levels->hinting().window(it.bytes);
+                announcement = {it.bytes, window != 0, static_cast<std::uint32_t>(window)};
             }
-            told.publish(meeting_, length);
+            own.expect(it.root, ended + 1, room);
+        }
+        std::size_t length = sizeof announcement;
+        int answer = levels->broadcast(it.root, &announcement, &length, looks);
+        if (answer == FCI_ICL_EAGAIN) return answer;
+        // What another one says may be anything; nothing is allocated, or waited for, that is not
+        // what the caller said, too.
+        if (answer == FCI_ICL_DONE && length != sizeof announcement) {  // a short one
+            own.withdraw();
+            it.bytes = length;
+            return FCI_ICL_ETRUNC;
+        }
+        const bool differs = answer == FCI_ICL_DONE && announcement.bytes != it.bytes;
+        if (answer == FCI_ICL_DONE && announcement.by_hints == 0) {
+            own.withdraw();
+            return differs ? FCI_ICL_ETRUNC : FCI_ICL_EUNSUPPORTED;
+        }
+        if (differs) answer = FCI_ICL_ETRUNC;
+        if (answer != FCI_ICL_DONE) {
+            own.refuse(it.root, levels->ended(), answer, levels->lost());
+        } else {
+            own.begin(it.root, levels->ended(), room);
         }
     }
-    if (!look(looks)) [[unlikely]] return not_yet();
-    have_met();
-    if (told.length() != *bytes) {
-        (void)has_other_length(bytes);
-        return FCI_ICL_ETRUNC;
+    const int answer = own.advance();
+    if (answer == FCI_ICL_DONE && own.is_lossy()) {
+        levels->hinting().tell_lossy(members.peers[it.root]);
     }
-    copy_data(result, told.data(*bytes), *bytes);
-    return FCI_ICL_DONE;
+    if (answer == FCI_ICL_EPEER) it.lost = own.lost();
+    return answer;
+} catch (const std::bad_alloc&) {  // there may be memory again
+    return FCI_ICL_EAGAIN;
 }
 
-// --- broadcasts ---
-
-/// The slots are gone round in. Where two members take turns the new root speaks where it has just
-/// heard: that line is here, and the other one looks at it already.
-inline void Group::begin_broadcast(unsigned root) noexcept {
-    auto& broadcast = broadcast_;
-    ++broadcast.number;
-    const bool answers = members_.size() == 2 && root != broadcast.root && broadcast.is_short;
-    if (!answers) broadcast.slot = (broadcast.slot + 1) % kSlots;
-    broadcast.root = root;
-    if (root != members_.self) {
-        want(Wanted::said, broadcast.number);
-    } else if (broadcast.number > broadcast.all_past + kSlots) {
-        want(Wanted::room, broadcast.number - kSlots);
-    } else {
-        want(Wanted::room, 0);
-        next_ = members_.size();
-    }
+void Group::give_up() const noexcept {
+    levels->exchange().give_up();
+    if (long_broadcast) long_broadcast->give_up();
 }
 
-inline void Group::end_broadcast(bool is_short) noexcept {
-    auto& broadcast = broadcast_;
-    if (wanted_ == Wanted::room && number_ != 0) {
-        std::uint64_t least = broadcast.number;
-        for (unsigned rank = 0; rank < members_.size(); ++rank) {
-            if (rank == members_.self) continue;
-            least = std::min(least, flag::load_relaxed(table_.past(rank)));
-        }
-        broadcast.all_past = least;
-    }
-    broadcast.is_short = is_short;
-    ++engine_.counters.table_collectives;
-    wanted_ = Wanted::nothing;
-    const bool is_due = broadcast.number % kPastEvery == 0;
-    if (is_due) flag::store_release(table_.past(members_.self), broadcast.number);
-    const bool wakes = broadcast.root == members_.self || members_.owner() == members_.self;
-    if (is_due || wakes) wake_sleepers();
+void Group::hear(mp::MessagePassing& messages, nhi::PeerId source, const Note& note) const {
+    if (note.said.number == 0) return levels->hinting().hear(source, note);
+    if (long_broadcast) return long_broadcast->hear(source, note.said);
+    // Nobody could have the group here, and another one waits for what this one would send.
+    if (note.said.wanted == 0) return;
+    send_nothing(messages, source, match_of(members.key, note.said.number, true));
 }
 
-int Group::broadcast(unsigned root, void* data, std::size_t* bytes, unsigned looks) noexcept {
-    FCI_ASSERT(root < members_.size());
-    if (wanted_ == Wanted::nothing) begin_broadcast(root);
-    FCI_ASSERT(root == broadcast_.root);
-    if (!look(looks)) [[unlikely]] return not_yet();
-    Entry& said = table_.said(broadcast_.slot);
-    if (root == members_.self) {
-        FCI_ASSERT(*bytes <= table_.longest() || *bytes >= Entry::kNobody);
-        said.say(broadcast_.number, data, *bytes);
-        end_broadcast(*bytes <= Entry::kShort);
-        return FCI_ICL_DONE;
-    }
-    const std::size_t came = said.length();
-    // Another member has written it.
-    if (came <= *bytes && came <= table_.longest()) copy_data(data, said.data(came), came);
-    if (came == Entry::kNobody) [[unlikely]] lost_ = said.who_is_gone();
-    *bytes = came;
-    end_broadcast(came <= Entry::kShort);
-    return FCI_ICL_DONE;
+progress::Wait* Group::waiting_to_form() const noexcept {
+    FCI_ASSERT(table != nullptr || levels);
+    if (forming != nullptr) return forming;
+    return table != nullptr ? table : levels->waiting();
 }
 
 }  // namespace fci::group

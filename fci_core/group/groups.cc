@@ -9,8 +9,8 @@
 #include "fci_core/base/assert.h"
 #include "fci_core/base/flag.h"
 #include "fci_core/base/result.h"
-#include "fci_core/group/match.h"
-#include "fci_core/group/note.h"
+#include "fci_core/group/hosts/match.h"
+#include "fci_core/group/hosts/note.h"
 
 namespace fci::group {
 
@@ -84,14 +84,14 @@ void Groups::hear(nhi::PeerId source, const Note& note) {
     clear_away();
 }
 
-Group& Groups::add(Members members) {
-    groups_.push_back(std::make_unique<Group>(engine_, messages_.meetings(), offers_,
+TableGroup& Groups::add(Members members) {
+    groups_.push_back(std::make_unique<TableGroup>(engine_, messages_.meetings(), offers_,
                                               std::move(members)));
     return *groups_.back();
 }
 
 /// A group of these members, if there is more than one; nullptr where this process is not of them.
-Group* Groups::add_part(const Members& members, const std::vector<unsigned>& ranks) {
+TableGroup* Groups::add_part(const Members& members, const std::vector<unsigned>& ranks) {
     const auto own = std::find(ranks.begin(), ranks.end(), members.self);
     if (ranks.size() == 1 || own == ranks.end()) return nullptr;
     Members part{{}, static_cast<unsigned>(own - ranks.begin()), members.key, members.most};
@@ -99,7 +99,7 @@ Group* Groups::add_part(const Members& members, const std::vector<unsigned>& ran
     return &add(std::move(part));
 }
 
-AnyGroup& Groups::begin(Members members) {
+Group& Groups::begin(Members members) {
     std::vector<std::uint32_t> addresses, eights;
     for (const nhi::PeerId peer : members.peers) {
         const ddi::Card* const card = engine_.device.card_of(peer);
@@ -108,14 +108,14 @@ AnyGroup& Groups::begin(Members members) {
     }
     Parts parts(addresses);
     const auto is_too_large = [](const auto& ranks) { return ranks.size() > kMembersMost; };
-    all_.push_back(std::make_unique<AnyGroup>(members));
-    AnyGroup& any = *all_.back();
+    all_.push_back(std::make_unique<Group>(members));
+    Group& any = *all_.back();
     if (parts.count() > kHostsMost ||
         std::any_of(parts.ranks.begin(), parts.ranks.end(), is_too_large)) {
         return any;
     }
     const bool is_on_one_host = parts.count() == 1;
-    Group* between = nullptr;
+    TableGroup* between = nullptr;
     if (is_on_one_host) {
         any.forming = any.table = &add(members);
         if (members.size() < kThrong) return any;
@@ -124,7 +124,7 @@ AnyGroup& Groups::begin(Members members) {
         for (const auto& ranks : parts.ranks) first.push_back(ranks.front());
         between = add_part(members, first);
     }
-    Group* const here = add_part(members, parts.ranks[parts.of[members.self]]);
+    TableGroup* const here = add_part(members, parts.ranks[parts.of[members.self]]);
     if (!is_on_one_host) any.forming = here;
     nhi::Hints* const hints = is_on_one_host ? nullptr : engine_.network.hints();
     std::vector<std::uint32_t> hosts;
@@ -137,12 +137,12 @@ AnyGroup& Groups::begin(Members members) {
 
 // --- forming ---
 
-int Groups::form(AnyGroup& group, bool crowded, unsigned looks) noexcept {
+int Groups::form(Group& group, bool crowded, unsigned looks) noexcept {
     if (group.table != nullptr) return form_on_host(group, crowded, looks);
     return group.levels ? form_over_hosts(group, crowded, looks) : FCI_ICL_EUNREACHABLE;
 }
 
-int Groups::form_over_hosts(AnyGroup& group, bool crowded, unsigned looks) {
+int Groups::form_over_hosts(Group& group, bool crowded, unsigned looks) {
     if (group.forming != nullptr) {
         group.formed = form_table(*group.forming, crowded, looks);
         if (group.formed == FCI_ICL_EAGAIN) return group.formed;
@@ -157,7 +157,7 @@ int Groups::form_over_hosts(AnyGroup& group, bool crowded, unsigned looks) {
 
 /// First the table of all. Where they have a core each, parts of many get theirs: or none does, and
 /// the table of all has to do.
-int Groups::form_on_host(AnyGroup& group, bool crowded, unsigned looks) {
+int Groups::form_on_host(Group& group, bool crowded, unsigned looks) {
     if (group.forming == group.table) {
         group.formed = form_table(*group.table, crowded, looks);
         // Without one who has gone there is no group, and whoever speaks to him hears who it was.
@@ -174,18 +174,18 @@ int Groups::form_on_host(AnyGroup& group, bool crowded, unsigned looks) {
         const bool is_short = formed == FCI_ICL_DONE &&
                               group.forming->table().longest() < group.table->table().longest();
         if (formed != FCI_ICL_DONE || is_short) group.formed = FCI_ICL_EUNREACHABLE;
-        Group* const between = group.levels->between();
+        TableGroup* const between = group.levels->between();
         group.forming = group.forming == between ? nullptr : between;
     }
     std::uint64_t is_formed = group.formed == FCI_ICL_DONE;
     std::size_t bytes = sizeof is_formed;
-    const int answer = group.table->reduce(Group::kAll, &is_formed, &is_formed, &bytes, kLeast,
+    const int answer = group.table->reduce(TableGroup::kAll, &is_formed, &is_formed, &bytes, kLeast,
                                            looks);
     if (answer == FCI_ICL_DONE && is_formed == 0) leave_levels(group);
     return answer == FCI_ICL_EPEER ? FCI_ICL_EUNREACHABLE : answer;
 }
 
-int Groups::form_table(Group& group, bool crowded, unsigned looks) noexcept try {
+int Groups::form_table(TableGroup& group, bool crowded, unsigned looks) noexcept try {
     if (!group.table().is_there()) {
         const int found = find(group, crowded);
         if (found != FCI_ICL_DONE) return found;
@@ -208,7 +208,7 @@ int Groups::form_table(Group& group, bool crowded, unsigned looks) noexcept try 
 
 /// Those whom a barrier by messages would meet: who has met a process hears of its death, also
 /// while it waits for anybody, and can say who it was.
-void Groups::meet_some(const Group& group) noexcept try {
+void Groups::meet_some(const TableGroup& group) noexcept try {
     const Members& members = group.members();
     for (unsigned apart = 1; apart < members.size(); apart <<= 1) {
         const unsigned rank = (members.self + apart) % members.size();
@@ -218,7 +218,7 @@ void Groups::meet_some(const Group& group) noexcept try {
 }
 
 /// The table, at its owner; elsewhere where the owner has said that it is.
-int Groups::find(Group& group, bool crowded) {
+int Groups::find(TableGroup& group, bool crowded) {
     const nhi::PeerId owner = group.members().peers[group.members().owner()];
     if (owner == nhi::kSelf) {
         const Table table = offer(group, crowded);
@@ -239,7 +239,7 @@ int Groups::find(Group& group, bool crowded) {
     return FCI_ICL_EUNREACHABLE;
 }
 
-Table Groups::offer(const Group& group, bool crowded) noexcept try {
+Table Groups::offer(const TableGroup& group, bool crowded) noexcept try {
     clear_away();
     const unsigned members = group.members().size();
     places_.reserve(places_.size() + 1);
@@ -276,7 +276,7 @@ std::byte* Groups::map(nhi::PeerId owner, const Table& table, std::size_t bytes)
 }
 
 /// What another process says of its table is checked against what is there.
-bool Groups::join(Group& group, const Table& table) noexcept {
+bool Groups::join(TableGroup& group, const Table& table) noexcept {
     const nhi::PeerId owner = group.members().peers[group.members().owner()];
     std::byte* memory = map(owner, table, sizeof(TableHead));
     if (memory == nullptr) return false;
@@ -320,7 +320,7 @@ void Groups::clear_away() noexcept {
     });
 }
 
-void Groups::leave(AnyGroup& group) noexcept {
+void Groups::leave(Group& group) noexcept {
     outstanding_.drop(group);
     leave_levels(group);
     if (group.table != nullptr) leave_table(*group.table);
@@ -328,7 +328,7 @@ void Groups::leave(AnyGroup& group) noexcept {
     clear_away();
 }
 
-void Groups::leave_levels(AnyGroup& group) noexcept {
+void Groups::leave_levels(Group& group) noexcept {
     if (!group.levels) return;
     group.sleep_only_over(nullptr);
     if (group.levels->between() != nullptr) leave_table(*group.levels->between());
@@ -340,7 +340,7 @@ void Groups::leave_levels(AnyGroup& group) noexcept {
     group.levels.reset();
 }
 
-void Groups::leave_table(Group& group) noexcept {
+void Groups::leave_table(TableGroup& group) noexcept {
     const auto at = std::find_if(groups_.begin(), groups_.end(),
                                  [&](const auto& one) { return one.get() == &group; });
     FCI_ASSERT(at != groups_.end());

@@ -10,11 +10,11 @@
 #include <span>
 #include <vector>
 
-#include "fci_core/group/any_group.h"
-#include "fci_core/group/board.h"
-#include "fci_core/group/flag_table.h"
 #include "fci_core/group/group.h"
-#include "fci_core/group/offers.h"
+#include "fci_core/group/table/board.h"
+#include "fci_core/group/table/flag_table.h"
+#include "fci_core/group/table/table_group.h"
+#include "fci_core/group/table/offers.h"
 #include "fci_core/group/outstanding.h"
 #include "fci_core/mp/message_passing.h"
 
@@ -27,13 +27,13 @@ public:
     explicit Groups(mp::MessagePassing& messages);
 
     /// A group that all members begin. Valid until leave(). May throw bad_alloc.
-    [[nodiscard]] AnyGroup& begin(Members members);
+    [[nodiscard]] Group& begin(Members members);
     /// The first that all members call, like a collective. `crowded`: they are more than the cores
     /// that they share. FCI_ICL_EUNREACHABLE, at all: those of a host have no memory in common.
     /// FCI_ICL_EPEER: one on another host has gone before all could tell, and all collectives fail.
-    [[nodiscard]] int form(AnyGroup& group, bool crowded, unsigned looks) noexcept;
+    [[nodiscard]] int form(Group& group, bool crowded, unsigned looks) noexcept;
     /// Nothing of it is touched any more.
-    void leave(AnyGroup& group) noexcept;
+    void leave(Group& group) noexcept;
     /// The memory of what all have left goes back.
     void clear_away() noexcept;
     [[nodiscard]] Outstanding& outstanding() noexcept { return outstanding_; }
@@ -47,18 +47,18 @@ private:
         bool taken;              // this process has not left
     };
 
-    [[nodiscard]] Group& add(Members members);
-    [[nodiscard]] int form_on_host(AnyGroup& group, bool crowded, unsigned looks);
-    [[nodiscard]] int form_over_hosts(AnyGroup& group, bool crowded, unsigned looks);
-    [[nodiscard]] int form_table(Group& group, bool crowded, unsigned looks) noexcept;
-    [[nodiscard]] Group* add_part(const Members& members, const std::vector<unsigned>& ranks);
-    void meet_some(const Group& group) noexcept;
-    void leave_levels(AnyGroup& group) noexcept;
-    void leave_table(Group& group) noexcept;
+    [[nodiscard]] TableGroup& add(Members members);
+    [[nodiscard]] int form_on_host(Group& group, bool crowded, unsigned looks);
+    [[nodiscard]] int form_over_hosts(Group& group, bool crowded, unsigned looks);
+    [[nodiscard]] int form_table(TableGroup& group, bool crowded, unsigned looks) noexcept;
+    [[nodiscard]] TableGroup* add_part(const Members& members, const std::vector<unsigned>& ranks);
+    void meet_some(const TableGroup& group) noexcept;
+    void leave_levels(Group& group) noexcept;
+    void leave_table(TableGroup& group) noexcept;
     void hear(nhi::PeerId source, const Note& note);
-    [[nodiscard]] Table offer(const Group& group, bool crowded) noexcept;
-    [[nodiscard]] int find(Group& group, bool crowded);
-    [[nodiscard]] bool join(Group& group, const Table& table) noexcept;
+    [[nodiscard]] Table offer(const TableGroup& group, bool crowded) noexcept;
+    [[nodiscard]] int find(TableGroup& group, bool crowded);
+    [[nodiscard]] bool join(TableGroup& group, const Table& table) noexcept;
     [[nodiscard]] std::byte* map(nhi::PeerId owner, const Table& table,
                                  std::size_t bytes) noexcept;
     [[nodiscard]] bool is_free(const Place& place) const noexcept;
@@ -69,8 +69,8 @@ private:
     Offers offers_;
     std::uint64_t names_ = 0;    // of tables so far
     std::vector<Place> places_;  // of this process's tables
-    std::vector<std::unique_ptr<Group>> groups_;  // with tables
-    std::vector<std::unique_ptr<AnyGroup>> all_;  // one that was left until its messages have ended
+    std::vector<std::unique_ptr<TableGroup>> groups_;  // with tables
+    std::vector<std::unique_ptr<Group>> all_;  // one that was left until its messages have ended
     Outstanding outstanding_;  // of these
 };
 

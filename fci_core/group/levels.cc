@@ -40,7 +40,7 @@ std::vector<unsigned> leaders_of(const Parts& parts) {
 }  // namespace
 
 Levels::Levels(mp::MessagePassing& messages, const Members& members, Parts parts,
-               bool by_messages, Group* here, Group* between, Hinting hinting)
+               bool by_messages, TableGroup* here, TableGroup* between, Hinting hinting)
     : messages_(messages),
       parts_(std::move(parts)),
       self_(members.self),
@@ -61,11 +61,11 @@ Levels::Levels(mp::MessagePassing& messages, const Members& members, Parts parts
 
 /// `root` speaks for its part, or, where there is none, the first of each.
 void Levels::begin(unsigned root) noexcept {
-    FCI_ASSERT(phase_ == Phase::none && (root == Group::kAll || root < parts_.of.size()));
+    FCI_ASSERT(phase_ == Phase::none && (root == TableGroup::kAll || root < parts_.of.size()));
     ++number_;
     speaker_ = 0;
     speakers_[root_part_] = leaders_[root_part_];
-    if (root == Group::kAll) return;
+    if (root == TableGroup::kAll) return;
     root_part_ = parts_.of[root];
     speakers_[root_part_] = root;
     if (root_part_ == part_) speaker_ = parts_.place[root];
@@ -80,7 +80,7 @@ int Levels::end(int answer) noexcept {
 }
 
 /// Of who has this place in that table.
-unsigned Levels::rank_of(const Group& part, unsigned place) const noexcept {
+unsigned Levels::rank_of(const TableGroup& part, unsigned place) const noexcept {
     FCI_ASSERT(&part == here_ || &part == between_);
     if (place >= part.members().size()) return FCI_ICL_NO_RANK;
     return &part == between_ ? leaders_[place] : parts_.ranks[part_][place];
@@ -124,7 +124,7 @@ bool Levels::meet_between(const Reduction& reduction, unsigned looks) noexcept {
     unsigned gone = exchange_.lost();
     void* const share = length == Entry::kNobody ? static_cast<void*>(&gone) : exchange_.data();
     const int answer =
-        between_->reduce(Group::kAll, share, exchange_.data(), &length, reduction, looks);
+        between_->reduce(TableGroup::kAll, share, exchange_.data(), &length, reduction, looks);
     if (answer == FCI_ICL_EAGAIN) return false;
     if (answer == FCI_ICL_EPEER) {
         exchange_.fail(answer, rank_of(*between_, between_->lost()));
@@ -179,7 +179,7 @@ int Levels::hear(void* data, std::size_t* bytes, unsigned looks) noexcept {
 
 int Levels::form(int formed, unsigned looks) noexcept {
     if (phase_ == Phase::none) {
-        begin(Group::kAll);
+        begin(TableGroup::kAll);
         is_lost_ = formed == FCI_ICL_EPEER;
         if (is_lost_) lost_ = rank_of(*here_, here_->lost());
         const bool has_table = here_ != nullptr && formed == FCI_ICL_DONE;
@@ -218,12 +218,12 @@ int Levels::form(int formed, unsigned looks) noexcept {
 
 int Levels::barrier(unsigned looks) noexcept {
     std::size_t none = 0;
-    return reduce(Group::kAll, nullptr, nullptr, &none, kNothing, looks);
+    return reduce(TableGroup::kAll, nullptr, nullptr, &none, kNothing, looks);
 }
 
 int Levels::reduce(unsigned root, const void* own, void* result, std::size_t* bytes,
                    const Reduction& reduction, unsigned looks) noexcept {
-    const bool is_for_all = root == Group::kAll;
+    const bool is_for_all = root == TableGroup::kAll;
     if (phase_ == Phase::none) {
         begin(root);
         phase_ = Phase::up;

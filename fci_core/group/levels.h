@@ -4,18 +4,18 @@
 // other hosts, else in a table of those who speak. So a collective goes up in each part, across
 // between them, and down again.
 //
-// The calls are those of Group. Who speaks is the first of a part, or the root. Where broadcasts
-// have hints it is the first always, who knows which broadcasts there were.
+// The calls are those of TableGroup. The first of a part speaks for it, or the root. Where
+// broadcasts have hints it is the first always, who knows which broadcasts there were.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "fci_core/group/exchange.h"
-#include "fci_core/group/group.h"
-#include "fci_core/group/hinting.h"
-#include "fci_core/group/parts.h"
+#include "fci_core/group/hosts/exchange.h"
+#include "fci_core/group/table/table_group.h"
+#include "fci_core/group/hints/hinting.h"
+#include "fci_core/group/hosts/parts.h"
 
 namespace fci::group {
 
@@ -24,7 +24,7 @@ public:
     /// `here`: the members of this part; nullptr where there is one only. `between`: the first of
     /// each part, for these, and where no messages go between parts.
     Levels(mp::MessagePassing& messages, const Members& members, Parts parts, bool by_messages,
-           Group* here, Group* between, Hinting hinting);
+           TableGroup* here, TableGroup* between, Hinting hinting);
 
     /// The first collective over messages: `formed` is how `here` was. FCI_ICL_EUNREACHABLE, at
     /// all: there is none. FCI_ICL_EPEER: one has gone before all could tell that they have it;
@@ -39,8 +39,8 @@ public:
                              const Reduction& reduction, unsigned looks) noexcept;
 
     [[nodiscard]] const Parts& parts() const noexcept { return parts_; }
-    [[nodiscard]] Group* here() const noexcept { return here_; }
-    [[nodiscard]] Group* between() const noexcept { return between_; }
+    [[nodiscard]] TableGroup* here() const noexcept { return here_; }
+    [[nodiscard]] TableGroup* between() const noexcept { return between_; }
     /// After FCI_ICL_EPEER: the rank of who has gone.
     [[nodiscard]] unsigned lost() const noexcept { return lost_; }
     /// Of data, in all parts alike.
@@ -74,7 +74,7 @@ private:
     [[nodiscard]] int bring(const void* own, std::size_t* bytes, const Reduction& reduction,
                             unsigned looks) noexcept;
     void begin_across(const Steps& steps, std::size_t bytes, int code, bool deaf = false) noexcept;
-    [[nodiscard]] unsigned rank_of(const Group& part, unsigned place) const noexcept;
+    [[nodiscard]] unsigned rank_of(const TableGroup& part, unsigned place) const noexcept;
     [[nodiscard]] int lose(unsigned rank) noexcept;
     [[nodiscard]] bool go_across(const Reduction& reduction, unsigned looks) noexcept;
     [[nodiscard]] bool meet_between(const Reduction& reduction, unsigned looks) noexcept;
@@ -87,7 +87,7 @@ private:
     const unsigned self_, part_;
     const bool leads_;        // the first of its part
     const bool by_messages_;  // between parts
-    Group *const here_, *const between_;
+    TableGroup *const here_, *const between_;
     const std::vector<unsigned> leaders_;   // by part: the rank of its first
     const std::vector<nhi::PeerId> peers_;  // by rank
     std::vector<unsigned> speakers_;        // by part, in this collective

@@ -18,7 +18,7 @@ void tell(const Collective& it, int answer) noexcept {
 
 }  // namespace
 
-int Outstanding::start(AnyGroup& group, Collective& it) noexcept {
+int Outstanding::start(Group& group, Collective& it) noexcept {
     it.next = nullptr;
     FCI_ASSERT(group.first == nullptr || group.linked());
     if (group.first == nullptr) {
@@ -37,9 +37,9 @@ int Outstanding::start(AnyGroup& group, Collective& it) noexcept {
 /// Who is told may leave the group, or start another one.
 int Outstanding::advance(int work) noexcept {
     int ended = 0;
-    IntrusiveList<AnyGroup> later;
+    IntrusiveList<Group> later;
     is_due_ = false;
-    while (AnyGroup* const group = groups_.pop_front()) {
+    while (Group* const group = groups_.pop_front()) {
         FCI_ASSERT(group->first != nullptr && !group->is_left);
         Collective& it = *group->first;
         const int answer = group->call(it, 1);
@@ -53,13 +53,13 @@ int Outstanding::advance(int work) noexcept {
         ++ended;
         tell(it, answer);
     }
-    while (AnyGroup* const group = later.pop_front()) groups_.push_back(*group);
+    while (Group* const group = later.pop_front()) groups_.push_back(*group);
     return work < 0 ? work : work + ended;
 }
 
-void Outstanding::drop(AnyGroup& group) noexcept {
+void Outstanding::drop(Group& group) noexcept {
     group.first = nullptr;
-    if (group.linked()) IntrusiveList<AnyGroup>::remove(group);
+    if (group.linked()) IntrusiveList<Group>::remove(group);
 }
 
 }  // namespace fci::group

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A long broadcast (fci_core/group/bulk_root.h, bulk_member.h): pieces by hints, which may be lost,
+/* A long broadcast (fci_core/group/hints/bulk_root.h, bulk_member.h): pieces by hints, which may be lost,
  * and what is lacking by messages that are asked for.
  *
  * All members have all pieces, whatever is lost, also those that hear nothing, and that begin before

@@ -156,10 +156,10 @@ public:
         return answers[0];
     }
     void join() { ASSERT_EQ(form_all(key_++), FCI_ICL_DONE); }
-    const group::AnyGroup& any_of(unsigned rank) const {
-        return *reinterpret_cast<const group::AnyGroup*>(members[rank].group);
+    const group::Group& any_of(unsigned rank) const {
+        return *reinterpret_cast<const group::Group*>(members[rank].group);
     }
-    const group::Group& group_of(unsigned rank) const { return *any_of(rank).table; }
+    const group::TableGroup& group_of(unsigned rank) const { return *any_of(rank).table; }
     void leave() {
         for (Member& one : members) {
             if (one.context) fci_icl_group_leave(one.context.get(), one.group);

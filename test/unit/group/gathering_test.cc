@@ -37,7 +37,7 @@ protected:
             its[rank].bytes = lengths[rank];
         }
         return group.run([&](unsigned rank) {
-            AnyGroup& one = group[rank];
+            Group& one = group[rank];
             const std::size_t asked = its[rank].bytes;
             const int answer = one.gathering.call(*one.levels, rank, its[rank], 1);
             if (answer == FCI_ICL_EAGAIN) {

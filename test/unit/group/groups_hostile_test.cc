@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "fci_core/group/note.h"
+#include "fci_core/group/hosts/note.h"
 #include "test/unit/group/members.h"
 
 namespace fci::group::test {
@@ -17,7 +17,7 @@ constexpr int kNone = FCI_ICL_EUNREACHABLE;
 
 using Answers = std::vector<int>;
 
-const TableHead& head_of(const AnyGroup& group) {
+const TableHead& head_of(const Group& group) {
     return group.table->table().head();
 }
 

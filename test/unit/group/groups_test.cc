@@ -16,7 +16,7 @@ constexpr int kNone = FCI_ICL_EUNREACHABLE;
 
 using Answers = std::vector<int>;
 
-const TableHead& head_of(const AnyGroup& group) {
+const TableHead& head_of(const Group& group) {
     return group.table->table().head();
 }
 
@@ -44,7 +44,7 @@ TEST(Groups, begin__of_as_many_of_a_host_as_a_table_has_room_for) {
             members.peers.push_back(peer);
         }
         Groups groups(*all[0].messages);
-        AnyGroup& one = groups.begin(members);
+        Group& one = groups.begin(members);
         const bool fits = size <= kMembersMost;
         EXPECT_EQ(one.table != nullptr, fits);
         EXPECT_EQ(one.levels != nullptr, fits);

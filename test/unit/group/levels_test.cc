@@ -238,7 +238,7 @@ TEST(Levels, broadcast__of_a_root_that_has_gone) {
 TEST(Levels, form__the_least_that_any_host_has_room_for) {
     Processes all(6, {.per_host = 2, .mapped = true});
     all.meet_all();
-    std::vector<AnyGroup*> groups;
+    std::vector<Group*> groups;
     for (unsigned rank = 0; rank < 6; ++rank) {
         all[rank].groups = std::make_unique<Groups>(*all[rank].messages);
         const std::size_t most = rank / 2 == 1 ? Entry::kShort : Entry::kLong;
@@ -252,7 +252,7 @@ TEST(Levels, form__the_least_that_any_host_has_room_for) {
         }
     }
     EXPECT_EQ(answers, Answers(6, kDone));
-    for (const AnyGroup* const one : groups) EXPECT_EQ(one->longest(), Entry::kShort);
+    for (const Group* const one : groups) EXPECT_EQ(one->longest(), Entry::kShort);
 }
 
 TEST(Levels, form__where_one_host_has_no_table_for_its_members_there_is_none) {

@@ -15,7 +15,7 @@
 #include "drivers/sim/ideal/world.h"
 #include "fci_core/gcs/layout.h"
 #include "fci_core/gcs/line.h"
-#include "fci_core/group/group.h"
+#include "fci_core/group/table/table_group.h"
 #include "fci_core/group/groups.h"
 #include "fci_core/mp/message_passing.h"
 #include "test/unit/group/results.h"
@@ -161,13 +161,13 @@ public:
         : memory_(new Entry[FlagTable::bytes(all.size(), longest) / sizeof(Entry)]{}),
           table(reinterpret_cast<std::byte*>(memory_.get()), all.size(), longest) {
         for (unsigned rank = 0; rank < all.size(); ++rank) {
-            groups_.push_back(std::make_unique<Group>(all[rank].engine(),
+            groups_.push_back(std::make_unique<TableGroup>(all[rank].engine(),
                                                       all[rank].messages->meetings(), offers_,
                                                       all.members(rank, key, longest)));
             groups_.back()->open(table);
         }
     }
-    [[nodiscard]] Group& operator[](unsigned rank) { return *groups_.at(rank); }
+    [[nodiscard]] TableGroup& operator[](unsigned rank) { return *groups_.at(rank); }
     [[nodiscard]] progress::Wait& wait(unsigned rank) { return *groups_.at(rank); }
     [[nodiscard]] int barrier(unsigned rank) { return groups_.at(rank)->barrier(1); }
     /// Of a word.
@@ -183,7 +183,7 @@ public:
 private:
     std::unique_ptr<Entry[]> memory_;
     Offers offers_;
-    std::vector<std::unique_ptr<Group>> groups_;
+    std::vector<std::unique_ptr<TableGroup>> groups_;
 
 public:
     FlagTable table;
@@ -200,7 +200,7 @@ public:
             groups_.push_back(&one.groups->begin(all.members(rank, key, most)));
         }
     }
-    [[nodiscard]] AnyGroup& operator[](unsigned rank) { return *groups_.at(rank); }
+    [[nodiscard]] Group& operator[](unsigned rank) { return *groups_.at(rank); }
     [[nodiscard]] Levels& levels(unsigned rank) { return *groups_.at(rank)->levels; }
     [[nodiscard]] int form(unsigned rank, bool crowded = false) {
         return all[rank].groups->form(*groups_[rank], crowded, 1);
@@ -233,7 +233,7 @@ public:
     Processes& all;
 
 private:
-    std::vector<AnyGroup*> groups_;
+    std::vector<Group*> groups_;
 };
 
 /// A group of some processes, by rank; one after the other may begin it.
@@ -251,7 +251,7 @@ public:
             groups_[ranks_[at]] = &one.groups->begin(std::move(members));
         }
     }
-    [[nodiscard]] AnyGroup& operator[](unsigned rank) { return *groups_[rank]; }
+    [[nodiscard]] Group& operator[](unsigned rank) { return *groups_[rank]; }
     [[nodiscard]] int form(unsigned rank) {
         return all_[rank].groups->form(*groups_[rank], false, 1);
     }
@@ -275,7 +275,7 @@ public:
 private:
     Processes& all_;
     std::vector<unsigned> ranks_;
-    std::vector<AnyGroup*> groups_;
+    std::vector<Group*> groups_;
 };
 
 }  // namespace fci::group::test

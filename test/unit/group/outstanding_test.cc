@@ -51,7 +51,7 @@ protected:
         it.next = &it;  // anything
         return it;
     }
-    static int barrier(AnyGroup& group) {
+    static int barrier(Group& group) {
         Collective it{};
         it.kind = FCI_ICL_BARRIER;
         return group.call(it, 1);
@@ -166,7 +166,7 @@ TEST_F(OutstandingTest, advance__who_is_told_may_begin_another_one) {
 }
 
 TEST_F(OutstandingTest, advance__who_is_told_may_drop_a_group) {
-    for (AnyGroup* const dropped : {&one[0], &other[0]}) {
+    for (Group* const dropped : {&one[0], &other[0]}) {
         told.clear();
         EXPECT_EQ(outstanding().start(one[0], next()), kGoesOn);
         EXPECT_EQ(outstanding().start(one[0], next()), kGoesOn);

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "fci_core/base/result.h"
-#include "fci_core/group/group.h"
+#include "fci_core/group/table/table_group.h"
 
 namespace fci::group::test {
 
 inline constexpr int kWaits = FCI_ICL_EAGAIN, kDone = FCI_ICL_DONE;
-inline constexpr unsigned kAll = Group::kAll;
+inline constexpr unsigned kAll = TableGroup::kAll;
 
 using Words = std::vector<std::uint64_t>;
 

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// BulkRoot: a long broadcast at the host from which it goes to all others (§2.6.11): by hints,
+// straight from the memory of the caller, no more of them than those who are late have room for.
+// What is lost is asked for, and goes by messages; so does all to a host that hears no hints, or
+// is so late that the others would wait for it.
+//
+// A member here is the one that speaks for its host.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fci_core/base/result.h"
+#include "fci_core/group/hosts/note.h"
+#include "fci_core/mp/message_passing.h"
+#include "fci_core/nhi/hints.h"
+#include "fci_core/progress/wait.h"
+
+namespace fci::group {
+
+class BulkRoot final : public progress::Wait {
+public:
+    /// `name`: of the group of hints. `members`: by host, of which this is `self`.
+    BulkRoot(mp::MessagePassing& messages, nhi::Hints& hints, std::uint64_t name,
+             std::span<const nhi::PeerId> members, unsigned self)
+        : messages_(messages), hints_(hints), name_(name), self_(self) {
+        for (const nhi::PeerId peer : members) members_.push_back({peer});
+    }
+
+    /// Broadcast `number` of them; `match`: of its messages. `data` is borrowed until the end.
+    void begin(std::uint64_t number, std::uint64_t match, std::span<const std::byte> data);
+    /// FCI_ICL_EAGAIN: not yet. FCI_ICL_DONE: all have all. FCI_ICL_EPEER: all that are left. May
+    /// throw bad_alloc, and goes on from there when it is called again.
+    [[nodiscard]] int advance();
+    /// After FCI_ICL_EPEER: the host that has gone.
+    [[nodiscard]] unsigned lost() const noexcept { return lost_; }
+    /// After the end: of the last ones so much was lost that a tree of messages is better.
+    [[nodiscard]] bool is_lossy() const noexcept { return std::popcount(losses_.lossy & 0xf) > 2; }
+    /// There will be nothing of that broadcast: members that have asked for it hear so. May throw
+    /// bad_alloc, and goes on from there when it is called again.
+    void refuse(std::uint64_t number, std::uint64_t match);
+    /// What a member says. May throw bad_alloc.
+    void hear(nhi::PeerId source, const Said& said);
+    [[nodiscard]] bool is_busy() const noexcept { return sending_ != 0; }
+
+    [[nodiscard]] bool is_over() noexcept override {
+        return has_news_ || may_send() ||
+               messages_.engine().arrived.find({mp::kAnySource, mp::kGroupSpace, match_, 0});
+    }
+    [[nodiscard]] bool needs(unsigned) noexcept override { return true; }
+    void want_wake(bool) noexcept override {}  // a message wakes by itself
+    [[nodiscard]] bool may_be_woken() const noexcept override { return true; }
+    [[nodiscard]] bool is_for_network() const noexcept override { return true; }
+
+private:
+    static constexpr std::uint64_t kBehindFor = 64;        // broadcasts
+    static constexpr Nanoseconds kUnheardMost = 1'000'000;  // then a hint does not come any more
+    static constexpr Nanoseconds kShutMost = 20'000'000;   // the window, for one that is late
+
+    struct Member {
+        nhi::PeerId peer;
+        std::uint32_t had = 0;
+        bool is_over = false;             // it has all, or has gone
+        unsigned unheard = 0;             // it has said so often in a row that it hears nothing
+        std::uint64_t behind_until = 0;   // up to that broadcast no hint waits for it
+    };
+    struct Wanted {
+        std::uint64_t number;  // of the broadcast; a member may begin before its root
+        unsigned host;
+        std::uint32_t at, bytes;
+    };
+
+    [[nodiscard]] bool is_behind(const Member& member) const noexcept {
+        return member.behind_until >= number_;
+    }
+    void judge() noexcept;
+    void look_for_lost();
+    [[nodiscard]] bool refuses(const Member& member);
+    void answer();
+    void answer(const Wanted& one);
+    [[nodiscard]] std::vector<Wanted>::iterator next_wanted(std::uint64_t number) noexcept;
+    void leave_behind() noexcept;
+    [[nodiscard]] std::size_t window_end() const noexcept;
+    [[nodiscard]] bool may_send() const noexcept {
+        return sent_ < data_.size() && sent_ < window_end() && !has_no_room_;
+    }
+    void send_hints();
+
+    mp::MessagePassing& messages_;
+    nhi::Hints& hints_;
+    const std::uint64_t name_;
+    const unsigned self_;
+    std::vector<Member> members_;  // by host
+    std::uint64_t number_ = 0, match_ = 0;
+    std::span<const std::byte> data_{};
+    std::size_t window_ = 0, sent_ = 0;  // by hints
+    std::vector<Wanted> wanted_{};
+    struct {
+        std::uint64_t unheard = 0;  // by all that have all, and were not late
+        unsigned lossy = 0;         // the last broadcasts, a bit for each, the last one lowest
+    } losses_;
+    unsigned sending_ = 0;  // messages that are under way in `data_`
+    struct {
+        Nanoseconds first = 0, last = 0;
+    } sent_at_;  // hints
+    bool has_news_ = false, has_no_room_ = false, was_sent_ = false, was_shut_ = false;
+    int code_ = FCI_ICL_DONE;
+    unsigned lost_ = 0;
+};
+
+}  // namespace fci::group

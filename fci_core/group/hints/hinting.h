@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hinting: whether the broadcasts of a group between hosts have hints (§2.6.11), and which way they
+// go: with a hint, and from one host to the next; or, while nobody hears any, down a tree. The root
+// of a broadcast says which way the next ones go, so all members know that before these begin.
+//
+// Most often the hint is all that anybody waits for. The message that is sent behind it to the next
+// member lingers on its way, and costs no packet of its own; who lacks the hint asks for it.
+//
+// A member here is the one that speaks for its host.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "fci_core/base/status.h"
+#include "fci_core/group/hints/early.h"
+#include "fci_core/group/hints/early_wait.h"
+#include "fci_core/group/hosts/exchange.h"
+#include "fci_core/group/table/table_group.h"
+#include "fci_core/group/hints/long_broadcast.h"
+#include "fci_core/group/hosts/note.h"
+
+namespace fci::group {
+
+/// What a member brings to the forming of a group. Of all that bring some, the one whose `brief`
+/// has the greatest name is taken, so that one who can have no hints decides.
+struct HintOffer {
+    static constexpr std::uint64_t kNothing = 0, kImpossible = ~std::uint64_t{0};  // as a name
+
+    nhi::HintGroup brief;  // for what a table takes
+    nhi::HintGroup bulk;   // for long broadcasts
+};
+
+class Hinting {
+public:
+    /// `hints`: of the network; nullptr: it has none. `hosts`: the members' addresses. `key`: of
+    /// the group.
+    Hinting(mp::MessagePassing& messages, std::uint64_t key, nhi::Hints* hints,
+            std::vector<std::uint32_t> hosts) noexcept
+        : messages_(messages), key_(key), hints_(hints), hosts_(std::move(hosts)) {}
+
+    [[nodiscard]] HintOffer offer(bool is_first) const noexcept;
+    /// `taken` is what came of it. `member`: its number, where it speaks for its host.
+    void open(const HintOffer& taken, bool speaks, unsigned member);
+    void close() noexcept { early_.reset(); }
+    /// All members know the same of it.
+    [[nodiscard]] bool works() const noexcept { return works_; }
+
+    // --- of one that speaks, in each broadcast ---
+    void begin() noexcept;
+    [[nodiscard]] bool by_tree() const noexcept { return by_tree_; }
+    /// Somebody has gone, so one of them did not get here, nor what its root said of the way of the
+    /// next ones. Whoever waits for this one, by either way, is to hear that there is nothing.
+    [[nodiscard]] bool is_unsure() const noexcept { return is_unsure_; }
+    [[nodiscard]] EarlyWait wait() const noexcept;
+    /// At the root, which has its data in `exchange`.
+    void tell(Exchange& exchange) noexcept;
+    /// `before`: who sends the message.
+    void ask_if_late(EarlyWait& wait, nhi::PeerId before) noexcept;
+    /// `root`: at the last of a chain.
+    void end(Exchange& exchange, nhi::PeerId root) noexcept;
+
+    /// For long broadcasts; works().
+    [[nodiscard]] std::unique_ptr<LongBroadcast> make_long(const Parts& parts,
+                                                           const Members& members) const;
+    /// To the one that speaks for the root's host: this one takes no part, if it is a long one.
+    void refuse_long(nhi::PeerId speaker, std::uint64_t number) const {
+        send_nothing(messages_, speaker, match_of(key_, number, true));
+    }
+    /// So much of a long one of so many bytes may be under way by hints. 0: it goes another way.
+    [[nodiscard]] std::size_t window(std::uint64_t bytes) const noexcept;
+    /// Too much is lost of what `root` sends, which is this process, or of its host.
+    void tell_lossy(nhi::PeerId root) noexcept;
+
+    /// What another member says.
+    void hear(nhi::PeerId source, const Note& note) noexcept;
+
+private:
+    static constexpr unsigned kHostsLeast = 3;  // with two, a message is a hint
+    static constexpr Nanoseconds kOff = 10'000'000'000;
+    static constexpr std::uint64_t kPlain = 64;  // broadcasts
+    static constexpr unsigned kOwnMost = 16;
+
+    [[nodiscard]] Nanoseconds now() const noexcept { return messages_.engine().device.now(); }
+    void hear_unheard(const Note& note) noexcept;
+    void hear_lossy() noexcept;
+
+    mp::MessagePassing& messages_;
+    const std::uint64_t key_;
+    nhi::Hints* const hints_;
+    const std::vector<std::uint32_t> hosts_;  // by member
+    bool works_ = false, by_tree_ = false, is_unsure_ = false;
+    nhi::HintMember bulk_{};          // of this process, where it speaks
+    std::uint64_t number_ = 0;        // of the broadcast
+    std::uint64_t joined_by_ = 0;     // behind that one all are known to have joined. 0: not known
+    std::unique_ptr<Early> early_{};
+    Nanoseconds off_until_ = 0, long_off_until_ = 0;
+    unsigned unheard_ = 0, own_ = 0;  // of the last hints of this process
+};
+
+}  // namespace fci::group

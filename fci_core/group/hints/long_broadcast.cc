@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fci_core/group/hints/long_broadcast.h"
+
+#include <new>
+#include <utility>
+
+#include "fci_core/base/assert.h"
+#include "fci_core/group/hosts/match.h"
+
+namespace fci::group {
+
+LongBroadcast::LongBroadcast(mp::MessagePassing& messages, nhi::Hints& hints,
+                             const nhi::HintMember& member, std::uint64_t key, const Parts& parts,
+                             const Members& members)
+    : parts_(parts),
+      peers_(members.peers),
+      self_(members.self),
+      part_(parts.of[members.self]),
+      messages_(messages),
+      key_(key),
+      here_(messages) {
+    if (!speaks()) return;
+    std::vector<nhi::PeerId> speakers;
+    for (unsigned part = 0; part < parts.count(); ++part) {
+        speakers.push_back(peers_[speaker_of(part)]);
+    }
+    out_ = std::make_unique<BulkRoot>(messages, hints, member.group.name, speakers, part_);
+    in_ = std::make_unique<BulkMember>(messages, hints, member, key);
+}
+
+void LongBroadcast::expect(unsigned root, std::uint64_t number,
+                           std::span<std::byte> room) noexcept try {
+    if (!speaks() || parts_.of[root] == part_) return;
+    in_->begin(peers_[speaker_of(parts_.of[root])], number, match_of(key_, number, true), room);
+} catch (const std::bad_alloc&) {  // it is tried again in its turn
+}
+
+void LongBroadcast::withdraw() noexcept {
+    if (in_) in_->end();
+}
+
+void LongBroadcast::set_out(unsigned root, std::uint64_t number, int code) noexcept {
+    FCI_ASSERT(!is_busy() && !goes_on() && number > number_);
+    root_ = root;
+    number_ = number;
+    handed_ = 0;
+    code_ = code;
+    lost_ = FCI_ICL_NO_RANK;
+    here_.begin(match_of(key_, number, true));
+}
+
+void LongBroadcast::begin(unsigned root, std::uint64_t number, std::span<std::byte> room) noexcept {
+    FCI_ASSERT(announcement_.bytes == room.size());
+    set_out(root, number, FCI_ICL_DONE);
+    is_here_ = self_ == root;
+    data_ = room;
+    phase_ = Phase::begun;
+}
+
+void LongBroadcast::refuse(unsigned root, std::uint64_t number, int code, unsigned lost) noexcept {
+    set_out(root, number, code);
+    withdraw();
+    is_here_ = false;
+    lost_ = lost;
+    refused_ = number;
+    phase_ = Phase::refused;
+}
+
+/// To those who may wait for this one: its host, where it speaks for it or is the root; and to
+/// where the root is.
+void LongBroadcast::say_refused() {
+    const nhi::PeerId source = peers_[speaker_of(parts_.of[root_])];
+    if (!speaks() && self_ == root_) {
+        send_nothing(messages_, peers_[speaker_of(part_)], match_of(key_, number_, true));
+    } else if (!speaks()) {
+        here_.discard(peers_[speaker_of(part_)]);
+    } else if (!is_roots_part()) {
+        send_nothing(messages_, source, match_of(key_, number_, true));
+    } else if (self_ != root_) {
+        here_.discard(peers_[root_]);
+    }
+    phase_ = Phase::down;
+}
+
+int LongBroadcast::advance() {
+    FCI_ASSERT(goes_on());
+    if (phase_ == Phase::begun) begin_first();
+    if (phase_ == Phase::refused) say_refused();
+    if (phase_ == Phase::to_speaker) {
+        if (here_.is_busy()) return FCI_ICL_EAGAIN;
+        if (self_ == root_) return end();
+        is_here_ = !here_.has_failed();
+        if (is_here_) {
+            begin_between();
+        } else {
+            fail(root_);
+            refused_ = number_;
+            phase_ = Phase::down;
+        }
+    }
+    if (phase_ == Phase::between) {
+        const int answer = is_roots_part() ? out_->advance() : in_->advance();
+        if (answer == FCI_ICL_EAGAIN) return answer;
+        is_here_ = is_here_ || answer == FCI_ICL_DONE;
+        if (answer != FCI_ICL_DONE) {
+            fail(speaker_of(is_roots_part() ? out_->lost() : parts_.of[root_]));
+        }
+        phase_ = Phase::down;
+    }
+    if (speaks()) begin_down();
+    if (here_.is_busy()) return FCI_ICL_EAGAIN;
+    if (!speaks() && here_.has_failed()) fail(speaker_of(part_));
+    return end();
+}
+
+void LongBroadcast::fail(unsigned lost) noexcept {
+    FCI_ASSERT(code_ != FCI_ICL_EPEER);
+    code_ = FCI_ICL_EPEER;
+    lost_ = lost;
+}
+
+int LongBroadcast::end() noexcept {
+    phase_ = Phase::none;
+    data_ = {};
+    return code_;
+}
+
+void LongBroadcast::begin_first() {
+    const bool is_by_speaker = is_roots_part() && speaker_of(part_) != root_;
+    if (self_ == root_ && is_by_speaker) {
+        here_.send(peers_[speaker_of(part_)], data_);
+        phase_ = Phase::to_speaker;
+    } else if (speaks() && is_by_speaker) {
+        here_.receive(peers_[root_], data_);
+        phase_ = Phase::to_speaker;
+    } else if (speaks()) {
+        begin_between();
+    } else {
+        here_.receive(peers_[speaker_of(part_)], data_);
+        phase_ = Phase::down;
+    }
+}
+
+void LongBroadcast::begin_between() {
+    if (is_roots_part()) {
+        out_->begin(number_, match_of(key_, number_, true), data_);
+    } else {
+        if (!in_->is_for(number_, data_)) {
+            in_->begin(peers_[speaker_of(parts_.of[root_])], number_,
+                       match_of(key_, number_, true), data_);
+        }
+        in_->be_patient(announcement_.window);
+    }
+    phase_ = Phase::between;
+}
+
+/// To the others of this host, or word that there is nothing. Other hosts may have asked for that
+/// already. Nobody waits for that word to be taken: members that know that it goes another way do
+/// not ask for it.
+void LongBroadcast::begin_down() {
+    if (!is_here_ && is_roots_part()) out_->refuse(number_, match_of(key_, number_, true));
+    const auto& ranks = parts_.ranks[part_];
+    for (; handed_ < ranks.size(); ++handed_) {
+        const unsigned rank = ranks[handed_];
+        if (rank == self_ || rank == root_) continue;
+        if (is_here_) {
+            here_.send(peers_[rank], data_);
+        } else {
+            send_nothing(messages_, peers_[rank], match_of(key_, number_, true));
+        }
+    }
+}
+
+bool LongBroadcast::is_lossy() const noexcept {
+    return speaks() && is_roots_part() && out_->is_lossy();
+}
+
+void LongBroadcast::hear(nhi::PeerId source, const Said& said) {
+    if (!out_) return;
+    if (said.wanted == 0 || said.number > refused_) return out_->hear(source, said);
+    send_nothing(messages_, source, match_of(key_, said.number, true));
+}
+
+progress::Wait* LongBroadcast::waiting() noexcept {
+    if (phase_ != Phase::between) return nullptr;
+    if (is_roots_part()) return out_.get();
+    return in_.get();
+}
+
+bool LongBroadcast::is_busy() const noexcept {
+    return here_.is_busy() || (out_ && out_->is_busy()) || (in_ && in_->is_busy());
+}
+
+void LongBroadcast::give_up() noexcept {
+    here_.give_up();
+    if (in_) in_->give_up();
+}
+
+}  // namespace fci::group
