@@ -307,11 +307,11 @@ test_group_SOURCES = \
 	test/unit/group/group_test.cc \
 	test/unit/group/groups_hostile_test.cc \
 	test/unit/group/groups_test.cc \
-	test/unit/group/levels_neighbours_test.cc \
-	test/unit/group/levels_test.cc \
 	test/unit/group/members.h \
 	test/unit/group/outstanding_test.cc \
 	test/unit/group/results.h \
+	test/unit/group/run_neighbours_test.cc \
+	test/unit/group/run_test.cc \
 	test/unit/group/hints/bulk.h \
 	test/unit/group/hints/bulk_member.h \
 	test/unit/group/hints/bulk_member_lost_test.cc \
@@ -319,9 +319,8 @@ test_group_SOURCES = \
 	test/unit/group/hints/bulk_root.h \
 	test/unit/group/hints/bulk_root_late_test.cc \
 	test/unit/group/hints/bulk_root_test.cc \
-	test/unit/group/hints/early_test.cc \
-	test/unit/group/hints/early_wait_test.cc \
-	test/unit/group/hints/exchange_hints_test.cc \
+	test/unit/group/hints/chain_test.cc \
+	test/unit/group/hints/hint_slots_test.cc \
 	test/unit/group/hints/hinting_test.cc \
 	test/unit/group/hints/long_broadcast_test.cc \
 	test/unit/group/hints/pieces_test.cc \

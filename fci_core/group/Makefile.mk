@@ -8,16 +8,20 @@ libfci_group_la_SOURCES = \
 	%D%/group.h \
 	%D%/groups.cc \
 	%D%/groups.h \
-	%D%/levels.cc \
 	%D%/levels.h \
 	%D%/outstanding.cc \
 	%D%/outstanding.h \
+	%D%/plan.cc \
+	%D%/plan.h \
+	%D%/run.cc \
+	%D%/run.h \
 	%D%/hints/bulk_member.cc \
 	%D%/hints/bulk_member.h \
 	%D%/hints/bulk_root.cc \
 	%D%/hints/bulk_root.h \
-	%D%/hints/early.h \
-	%D%/hints/early_wait.h \
+	%D%/hints/chain.cc \
+	%D%/hints/chain.h \
+	%D%/hints/hint_slots.h \
 	%D%/hints/hinting.cc \
 	%D%/hints/hinting.h \
 	%D%/hints/long_broadcast.cc \
@@ -28,8 +32,11 @@ libfci_group_la_SOURCES = \
 	%D%/hosts/handover.cc \
 	%D%/hosts/handover.h \
 	%D%/hosts/match.h \
+	%D%/hosts/messenger.cc \
+	%D%/hosts/messenger.h \
 	%D%/hosts/note.h \
 	%D%/hosts/parts.h \
+	%D%/hosts/share.h \
 	%D%/hosts/steps.h \
 	%D%/table/board.cc \
 	%D%/table/board.h \

@@ -18,21 +18,29 @@ void unite(void* bytes, const void* in, void* inout) {
 
 }  // namespace
 
-std::size_t Gathering::longest(const Levels& levels) noexcept {
-    const std::size_t members = levels.parts().of.size();
-    return levels.parts().count() == members ? 0 : levels.longest() / members;
+std::size_t Gathering::longest(const Run& run) noexcept {
+    const Parts& parts = run.levels().parts;
+    const std::size_t members = parts.of.size();
+    return parts.count() == members ? 0 : run.longest() / members;
 }
 
-int Gathering::call(Levels& levels, unsigned self, Collective& it, unsigned looks) noexcept {
-    FCI_ASSERT(it.bytes <= longest(levels));
-    const std::size_t members = levels.parts().of.size();
-    std::size_t all = it.bytes * members, united = all;
-    if (levels.ended() != 0 && all != 0) {
-        std::memset(blocks_, 0, all);
-        std::memcpy(blocks_ + self * it.bytes, it.own, it.bytes);
+int Gathering::call(Run& run, Collective& it, unsigned looks) noexcept {
+    FCI_ASSERT(it.bytes <= longest(run));
+    const std::size_t members = run.levels().parts.of.size();
+    std::size_t united = it.bytes * members;
+    if (run.ended() != 0 && united != 0) {
+        std::memset(blocks_, 0, united);
+        std::memcpy(blocks_ + run.levels().self * it.bytes, it.own, it.bytes);
     }
-    const int answer = levels.reduce(it.root, blocks_, it.data, &all, {unite, &united}, looks);
-    it.bytes = all / members;
+    Collective all{};
+    all.kind = FCI_ICL_REDUCE;
+    all.root = it.root;
+    all.own = blocks_;
+    all.data = it.data;
+    all.bytes = united;
+    all.reduction = {unite, &united};
+    const int answer = run.call(all, looks);
+    it.bytes = all.bytes / members;
     return answer;
 }
 

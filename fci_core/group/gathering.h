@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "fci_core/group/table/flag_table.h"
-#include "fci_core/group/levels.h"
+#include "fci_core/group/run.h"
 #include "fci_core/group/table/reduction.h"
 
 namespace fci::group {
@@ -15,10 +15,10 @@ class Gathering {
 public:
     /// Of what each brings. 0: where each is alone on its host, messages of the MPI above are as
     /// fast to all, and faster to one.
-    [[nodiscard]] static std::size_t longest(const Levels& levels) noexcept;
+    [[nodiscard]] static std::size_t longest(const Run& run) noexcept;
 
-    /// A collective of these levels, called as all of them are. The lengths at most longest().
-    [[nodiscard]] int call(Levels& levels, unsigned self, Collective& it, unsigned looks) noexcept;
+    /// A collective of this run, called as all of them are. The lengths are longest() at most.
+    [[nodiscard]] int call(Run& run, Collective& it, unsigned looks) noexcept;
 
 private:
     alignas(64) std::byte blocks_[Entry::kLong]{};  // in the collective that is under way

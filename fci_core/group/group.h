@@ -10,10 +10,10 @@
 #include "fci_core/base/intrusive_list.h"
 #include "fci_core/base/result.h"
 #include "fci_core/group/gathering.h"
-#include "fci_core/group/table/table_group.h"
-#include "fci_core/group/levels.h"
 #include "fci_core/group/hints/long_broadcast.h"
+#include "fci_core/group/run.h"
 #include "fci_core/group/table/reduction.h"
+#include "fci_core/group/table/table_group.h"
 #include "fci_core/progress/wait.h"
 
 namespace fci::group {
@@ -21,12 +21,12 @@ namespace fci::group {
 /// Neither table nor levels: there are too many members on a host.
 struct Group : ListLink {
     Members members;
-    TableGroup* table = nullptr;            // of all, where they share a host
-    std::unique_ptr<Levels> levels{};  // over hosts; or beside a table of many with a core each
-    Gathering gathering;               // in these
+    TableGroup* table = nullptr;  // of all, where they share a host
+    std::unique_ptr<Run> run{};   // over hosts; or beside a table of many with a core each
+    Gathering gathering;          // in these levels
     std::unique_ptr<LongBroadcast> long_broadcast{};  // by these levels, where there are hints
-    TableGroup* forming = nullptr;          // what of it is being formed; nullptr: all are
-    int formed = FCI_ICL_OK;           // the members of this part
+    TableGroup* forming = nullptr;  // the table that is being formed; nullptr: all are
+    int formed = FCI_ICL_OK;        // how the table of this part was formed
     bool is_left = false;
     bool was_waited_for = false;  // since a collective ended here last: a wait may be slept over
     std::uint64_t ended = 0;      // collectives that were called until they ended
@@ -34,17 +34,22 @@ struct Group : ListLink {
 
     explicit Group(Members its) : members(std::move(its)) {}
 
-    [[nodiscard]] std::size_t longest() const noexcept;
-    /// Of what each brings to a gathering.
-    [[nodiscard]] std::size_t longest_gather() const noexcept;
-    /// Of a broadcast.
+    /// Bytes of data in a barrier, broadcast or reduction,
+    [[nodiscard]] std::size_t longest() const noexcept {
+        return table != nullptr ? table->table().longest() : run->longest();
+    }
+    /// of each member's data in a gathering,
+    [[nodiscard]] std::size_t longest_gather() const noexcept {
+        return table != nullptr ? longest() : Gathering::longest(*run);
+    }
+    /// and in a broadcast.
     [[nodiscard]] std::size_t longest_broadcast() const noexcept {
         return long_broadcast ? UINT32_MAX : longest();
     }
     /// It has been formed.
     void begin_long();
-    /// One that all members call, again and again (TableGroup). FCI_ICL_EINVAL,
-    /// FCI_ICL_EUNSUPPORTED: it is none of this group.
+    /// One that all members call, again and again (TableGroup). FCI_ICL_EINVAL: it is none of this
+    /// group.
     [[nodiscard]] int call(Collective& it, unsigned looks) noexcept;
     /// What that collective waits for; nullptr: for one message, like a receive.
     [[nodiscard]] progress::Wait* waiting(const Collective& it) const noexcept;
@@ -52,13 +57,7 @@ struct Group : ListLink {
     [[nodiscard]] progress::Wait* waiting_to_form() const noexcept;
 
     /// All that its collectives wait for.
-    [[nodiscard]] std::array<progress::Wait*, 6> waits() const noexcept {
-        if (!levels) return {table};
-        const auto of_long = long_broadcast ? long_broadcast->waits()
-                                            : std::array<progress::Wait*, 2>{};
-        return {table,      levels->here(), levels->between(), &levels->exchange(),
-                of_long[0], of_long[1]};
-    }
+    [[nodiscard]] std::array<progress::Wait*, 7> waits() const noexcept;
     /// No wait is slept over any more, but that one.
     void sleep_only_over(const progress::Wait* waiting) const noexcept {
         for (progress::Wait* const one : waits()) {
@@ -68,8 +67,7 @@ struct Group : ListLink {
 
     /// A message is under way in memory of this object, or of a caller.
     [[nodiscard]] bool is_busy() const noexcept {
-        return levels && (levels->exchange().is_busy() ||
-                          (long_broadcast && long_broadcast->is_busy()));
+        return run && (run->is_busy() || (long_broadcast && long_broadcast->is_busy()));
     }
     /// What is under way is asked back.
     void give_up() const noexcept;
@@ -77,11 +75,13 @@ struct Group : ListLink {
     void hear(mp::MessagePassing& messages, nhi::PeerId source, const Note& note) const;
 
 private:
+    [[nodiscard]] bool is_valid(const Collective& it) const noexcept;
     [[nodiscard]] bool is_long(const Collective& it) const noexcept {
         return it.kind == FCI_ICL_BROADCAST && long_broadcast &&
                (it.bytes > longest() || long_broadcast->goes_on());
     }
-    [[nodiscard]] int gather(Collective& it, unsigned looks) noexcept;
+    [[nodiscard]] int call_table(Collective& it, unsigned looks) const noexcept;
+    [[nodiscard]] int call_levels(Collective& it, unsigned looks) noexcept;
     [[nodiscard]] int broadcast_long(Collective& it, unsigned looks) noexcept;
     [[nodiscard]] bool goes_by_levels(const Collective& it) const noexcept;
 };

@@ -56,7 +56,7 @@ void Groups::hear(nhi::PeerId source, const Note& note) {
     if (note.unheard + note.lacked + note.said.number + note.is_lossy != 0) {
         bool is_here = false;
         for (const auto& group : all_) {
-            if (group->members.key != note.key || !group->levels) continue;
+            if (group->members.key != note.key || !group->run) continue;
             group->hear(messages_, source, note);
             is_here = true;
         }
@@ -129,9 +129,9 @@ Group& Groups::begin(Members members) {
     nhi::Hints* const hints = is_on_one_host ? nullptr : engine_.network.hints();
     std::vector<std::uint32_t> hosts;
     for (const auto& ranks : parts.ranks) hosts.push_back(addresses[ranks.front()]);
-    any.levels =
-        std::make_unique<Levels>(messages_, members, std::move(parts), !is_on_one_host, here,
-                                 between, Hinting(messages_, members.key, hints, std::move(hosts)));
+    any.run = std::make_unique<Run>(
+        messages_, members.key, Levels(members, std::move(parts), !is_on_one_host, here, between),
+        Hinting(messages_, members.key, hints, std::move(hosts)));
     return any;
 }
 
@@ -139,7 +139,7 @@ Group& Groups::begin(Members members) {
 
 int Groups::form(Group& group, bool crowded, unsigned looks) noexcept {
     if (group.table != nullptr) return form_on_host(group, crowded, looks);
-    return group.levels ? form_over_hosts(group, crowded, looks) : FCI_ICL_EUNREACHABLE;
+    return group.run ? form_over_hosts(group, crowded, looks) : FCI_ICL_EUNREACHABLE;
 }
 
 int Groups::form_over_hosts(Group& group, bool crowded, unsigned looks) {
@@ -147,10 +147,10 @@ int Groups::form_over_hosts(Group& group, bool crowded, unsigned looks) {
         group.formed = form_table(*group.forming, crowded, looks);
         if (group.formed == FCI_ICL_EAGAIN) return group.formed;
         group.forming = nullptr;
-    } else if (group.levels->here() == nullptr) {
+    } else if (group.run->levels().here == nullptr) {
         group.formed = FCI_ICL_DONE;
     }
-    const int answer = group.levels->form(group.formed, looks);
+    const int answer = group.run->form(group.formed, looks);
     if (answer == FCI_ICL_DONE) group.begin_long();
     return answer;
 }
@@ -164,9 +164,9 @@ int Groups::form_on_host(Group& group, bool crowded, unsigned looks) {
         if (group.formed == FCI_ICL_EPEER) group.formed = FCI_ICL_EUNREACHABLE;
         if (group.formed != FCI_ICL_DONE) return group.formed;
         if (group.table->table().head().throng != 0) leave_levels(group);
-        if (!group.levels) return group.formed;
-        group.forming = group.levels->here();
-        if (group.forming == nullptr) group.forming = group.levels->between();
+        if (!group.run) return group.formed;
+        group.forming = group.run->levels().here;
+        if (group.forming == nullptr) group.forming = group.run->levels().between;
     }
     while (group.forming != nullptr) {
         const int formed = form_table(*group.forming, crowded, looks);
@@ -174,7 +174,7 @@ int Groups::form_on_host(Group& group, bool crowded, unsigned looks) {
         const bool is_short = formed == FCI_ICL_DONE &&
                               group.forming->table().longest() < group.table->table().longest();
         if (formed != FCI_ICL_DONE || is_short) group.formed = FCI_ICL_EUNREACHABLE;
-        TableGroup* const between = group.levels->between();
+        TableGroup* const between = group.run->levels().between;
         group.forming = group.forming == between ? nullptr : between;
     }
     std::uint64_t is_formed = group.formed == FCI_ICL_DONE;
@@ -329,15 +329,15 @@ void Groups::leave(Group& group) noexcept {
 }
 
 void Groups::leave_levels(Group& group) noexcept {
-    if (!group.levels) return;
+    if (!group.run) return;
     group.sleep_only_over(nullptr);
-    if (group.levels->between() != nullptr) leave_table(*group.levels->between());
-    if (group.levels->here() != nullptr) leave_table(*group.levels->here());
-    group.levels->hinting().close();
+    if (group.run->levels().between != nullptr) leave_table(*group.run->levels().between);
+    if (group.run->levels().here != nullptr) leave_table(*group.run->levels().here);
+    group.run->hinting().close();
     if (!engine_.peers.severed()) group.give_up();
     if (group.is_busy()) return;
     group.long_broadcast.reset();
-    group.levels.reset();
+    group.run.reset();
 }
 
 void Groups::leave_table(TableGroup& group) noexcept {

@@ -31,20 +31,20 @@ void BulkMember::be_patient(std::size_t window) noexcept {
     Wait::begin(news_at_);
 }
 
-int BulkMember::advance() {
+bool BulkMember::advance() {
     has_news_ = false;
     // Only who has met a process hears of its death.
     was_lost_ = was_lost_ || messages_.meetings().connected(root_) == nullptr ||
                 messages_.engine().peers.is_lost(root_);
     for (Ask& one : asks_) tell_of(one);
     if (was_lost_ || pieces_.left() == 0) {
-        if (is_busy()) return FCI_ICL_EAGAIN;
+        if (is_busy()) return false;
         if (!was_lost_) tell(data_.size(), 0);
         deaf_.unheard = pieces_.has_heard() ? 0 : deaf_.unheard + 1;
         if (deaf_.unheard == 0) deaf_.until = 0;
         if (deaf_.unheard > 1 && deaf_.until < number_) deaf_.until = number_ + kDeafFor;
         end();
-        return pieces_.left() == 0 ? FCI_ICL_DONE : FCI_ICL_EPEER;
+        return true;
     }
     ask_for_gaps();
     // Only while the root may have to wait for it.
@@ -54,7 +54,7 @@ int BulkMember::advance() {
         told_ = here;
     }
     ask_for_rest();
-    return FCI_ICL_EAGAIN;
+    return false;
 }
 
 void BulkMember::end() noexcept {

@@ -39,9 +39,10 @@ public:
     void be_patient(std::size_t window) noexcept;
     /// Nothing is written any more; no message is under way.
     void end() noexcept;
-    /// FCI_ICL_EAGAIN: not yet. FCI_ICL_DONE: it is here. FCI_ICL_EPEER: the root has gone. May
-    /// throw bad_alloc, and goes on from there when it is called again.
-    [[nodiscard]] int advance();
+    /// False: not yet. May throw bad_alloc, and goes on from there when it is called again.
+    [[nodiscard]] bool advance();
+    /// After the end: the root has gone, or sends nothing, before all was here.
+    [[nodiscard]] bool has_lost() const noexcept { return pieces_.left() != 0; }
     /// A message is under way into `data`.
     [[nodiscard]] bool is_busy() const noexcept { return asked_ != 0; }
     /// What is under way is asked back.

@@ -16,7 +16,7 @@ void BulkRoot::begin(std::uint64_t number, std::uint64_t match, std::span<const 
     sent_ = losses_.unheard = 0;
     was_sent_ = was_shut_ = false;
     std::erase_if(wanted_, [&](const Wanted& one) { return one.number != number_; });
-    code_ = FCI_ICL_DONE;
+    has_lost_ = false;
     for (Member& member : members_) {
         member.had = 0;
         member.is_over = &member == &members_[self_];
@@ -25,7 +25,7 @@ void BulkRoot::begin(std::uint64_t number, std::uint64_t match, std::span<const 
     Wait::begin(messages_.engine().device.now());
 }
 
-int BulkRoot::advance() {
+bool BulkRoot::advance() {
     has_news_ = has_no_room_ = false;
     look_for_lost();
     answer();
@@ -33,10 +33,10 @@ int BulkRoot::advance() {
     send_hints();
     const bool is_over =
         std::all_of(members_.begin(), members_.end(), [](const Member& it) { return it.is_over; });
-    if (!is_over || is_busy()) return FCI_ICL_EAGAIN;
+    if (!is_over || is_busy()) return false;
     judge();
     data_ = {};
-    return code_;
+    return true;
 }
 
 /// Down a tree of 8 hosts the root sends the data three times; what is unheard it sends again.
@@ -60,8 +60,7 @@ void BulkRoot::look_for_lost() {
             continue;
         }
         member.is_over = true;
-        if (code_ != FCI_ICL_DONE) continue;
-        code_ = FCI_ICL_EPEER;
+        if (std::exchange(has_lost_, true)) continue;
         lost_ = static_cast<unsigned>(&member - members_.data());
     }
 }

@@ -32,10 +32,11 @@ public:
 
     /// Broadcast `number` of them; `match`: of its messages. `data` is borrowed until the end.
     void begin(std::uint64_t number, std::uint64_t match, std::span<const std::byte> data);
-    /// FCI_ICL_EAGAIN: not yet. FCI_ICL_DONE: all have all. FCI_ICL_EPEER: all that are left. May
-    /// throw bad_alloc, and goes on from there when it is called again.
-    [[nodiscard]] int advance();
-    /// After FCI_ICL_EPEER: the host that has gone.
+    /// False: not yet. True: all members that are left have all. May throw bad_alloc, and goes on
+    /// from there when it is called again.
+    [[nodiscard]] bool advance();
+    /// A member has gone: the first one of them was of host lost().
+    [[nodiscard]] bool has_lost() const noexcept { return has_lost_; }
     [[nodiscard]] unsigned lost() const noexcept { return lost_; }
     /// After the end: of the last ones so much was lost that a tree of messages is better.
     [[nodiscard]] bool is_lossy() const noexcept { return std::popcount(losses_.lossy & 0xf) > 2; }
@@ -107,7 +108,7 @@ private:
         Nanoseconds first = 0, last = 0;
     } sent_at_;  // hints
     bool has_news_ = false, has_no_room_ = false, was_sent_ = false, was_shut_ = false;
-    int code_ = FCI_ICL_DONE;
+    bool has_lost_ = false;
     unsigned lost_ = 0;
 };
 

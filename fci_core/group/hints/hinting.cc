@@ -2,6 +2,7 @@
 #include "fci_core/group/hints/hinting.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -26,41 +27,36 @@ void Hinting::open(const HintOffer& taken, bool speaks, unsigned member) {
     if (!works_ || !speaks) return;
     FCI_ASSERT(hints_ != nullptr && member < hosts_.size());
     const auto rank = static_cast<std::uint16_t>(member);
-    early_ = std::make_unique<Early>(*hints_, nhi::HintMember{taken.brief, rank, hosts_});
+    slots_ = std::make_unique<HintSlots>(*hints_, nhi::HintMember{taken.brief, rank, hosts_});
     bulk_ = {taken.bulk, rank, hosts_};
 }
 
 // --- a broadcast ---
 
 void Hinting::begin() noexcept {
-    FCI_ASSERT(works_ && early_ != nullptr);
+    FCI_ASSERT(works_ && slots_ != nullptr);
     ++number_;
 }
 
-EarlyWait Hinting::wait() const noexcept {
-    return {*early_, number_, !by_tree_};
-}
-
-void Hinting::tell(Exchange& exchange) noexcept {
-    exchange.set_trailer({0, Hears::never, now() < off_until_});
+void Hinting::send(Share& share) noexcept {
+    const Trailer trailer{0, Hears::never, now() < off_until_};
+    std::memcpy(share.data() + share.length(), &trailer, sizeof trailer);
+    share.set_length(share.length() + sizeof trailer);
     if (by_tree_) return;
-    early_->tell(number_, {exchange.data(), exchange.length() + sizeof(Trailer)});
+    slots_->tell(number_, {share.data(), share.length()});
     if (unheard_ != 0 && ++own_ > kOwnMost) unheard_ = own_ = 0;
 }
 
-void Hinting::ask_if_late(EarlyWait& wait, nhi::PeerId before) noexcept try {
-    if (by_tree_ || !wait.waits() || !wait.must_ask(now())) return;
-    ++messages_.engine().counters.hints_asked;
-    group::tell(messages_, before, {key_, {}, 0, 0, number_, {}, 0, {}, {}});
-} catch (const std::bad_alloc&) {  // later
-}
-
-/// The last one of a chain knows whether nobody had a hint.
-void Hinting::end(Exchange& exchange, nhi::PeerId root) noexcept try {
-    early_->pass(number_);
-    is_unsure_ = is_unsure_ || exchange.code() == FCI_ICL_EPEER;
-    if (exchange.code() != FCI_ICL_DONE) return;
-    const Trailer trailer = exchange.trailer();
+void Hinting::end(Share& share, nhi::PeerId root) noexcept try {
+    slots_->pass(number_);
+    if (share.is_good() && share.length() < sizeof(Trailer)) {
+        share.fail(FCI_ICL_ETRUNC, share.length());
+    }
+    is_unsure_ = is_unsure_ || share.code() == FCI_ICL_EPEER;
+    if (!share.is_good()) return;
+    Trailer trailer;
+    share.set_length(share.length() - sizeof trailer);
+    std::memcpy(&trailer, share.data() + share.length(), sizeof trailer);
     const bool was_chain = !by_tree_;
     by_tree_ = trailer.by_tree != 0;
     if (was_chain && by_tree_) off_until_ = now() + kOff;  // at all members about then
@@ -94,9 +90,9 @@ void Hinting::tell_lossy(nhi::PeerId root) noexcept try {
 void Hinting::hear(nhi::PeerId source, const Note& note) noexcept try {
     if (note.is_lossy != 0) return hear_lossy();
     if (note.lacked == 0) return hear_unheard(note);
-    if (early_ == nullptr) return;
+    if (slots_ == nullptr) return;
     if (note.unheard != 0) return;  // the answer to what this process lacked
-    early_->be_plain(number_ + kPlain);
+    slots_->be_plain(number_ + kPlain);
     // Whatever goes there pushes what lingers.
     group::tell(messages_, source, {key_, {}, 0, note.lacked, note.lacked, {}, 0, {}, {}});
 } catch (const std::bad_alloc&) {  // it asks again

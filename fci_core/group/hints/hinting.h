@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "fci_core/base/status.h"
-#include "fci_core/group/hints/early.h"
-#include "fci_core/group/hints/early_wait.h"
-#include "fci_core/group/hosts/exchange.h"
+#include "fci_core/group/hints/hint_slots.h"
 #include "fci_core/group/table/table_group.h"
 #include "fci_core/group/hints/long_broadcast.h"
+#include "fci_core/group/hosts/match.h"
 #include "fci_core/group/hosts/note.h"
+#include "fci_core/group/hosts/share.h"
 
 namespace fci::group {
 
@@ -44,23 +44,25 @@ public:
     [[nodiscard]] HintOffer offer(bool is_first) const noexcept;
     /// `taken` is what came of it. `member`: its number, where it speaks for its host.
     void open(const HintOffer& taken, bool speaks, unsigned member);
-    void close() noexcept { early_.reset(); }
+    void close() noexcept { slots_.reset(); }
     /// All members know the same of it.
     [[nodiscard]] bool works() const noexcept { return works_; }
 
-    // --- of one that speaks, in each broadcast ---
+    // --- of a leader, in each broadcast ---
     void begin() noexcept;
+    /// Of the broadcast: that of its hint.
+    [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+    [[nodiscard]] HintSlots& slots() noexcept { return *slots_; }
+    /// It goes down a tree, without hints.
     [[nodiscard]] bool by_tree() const noexcept { return by_tree_; }
-    /// Somebody has gone, so one of them did not get here, nor what its root said of the way of the
-    /// next ones. Whoever waits for this one, by either way, is to hear that there is nothing.
+    /// A member died and a broadcast was lost with it, so this process does not know which way the
+    /// next ones go. All that may wait for it, by either way, are to learn that nothing comes.
     [[nodiscard]] bool is_unsure() const noexcept { return is_unsure_; }
-    [[nodiscard]] EarlyWait wait() const noexcept;
-    /// At the root, which has its data in `exchange`.
-    void tell(Exchange& exchange) noexcept;
-    /// `before`: who sends the message.
-    void ask_if_late(EarlyWait& wait, nhi::PeerId before) noexcept;
-    /// `root`: at the last of a chain.
-    void end(Exchange& exchange, nhi::PeerId root) noexcept;
+    /// At the root: puts the trailer behind the data, and sends the hint.
+    void send(Share& share) noexcept;
+    /// Takes the trailer off the data that have come. `root`: at the last host of a chain, which
+    /// knows whether no host had a hint.
+    void end(Share& share, nhi::PeerId root) noexcept;
 
     /// For long broadcasts; works().
     [[nodiscard]] std::unique_ptr<LongBroadcast> make_long(const Parts& parts,
@@ -95,7 +97,7 @@ private:
     nhi::HintMember bulk_{};          // of this process, where it speaks
     std::uint64_t number_ = 0;        // of the broadcast
     std::uint64_t joined_by_ = 0;     // behind that one all are known to have joined. 0: not known
-    std::unique_ptr<Early> early_{};
+    std::unique_ptr<HintSlots> slots_{};
     Nanoseconds off_until_ = 0, long_off_until_ = 0;
     unsigned unheard_ = 0, own_ = 0;  // of the last hints of this process
 };

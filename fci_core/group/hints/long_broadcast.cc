@@ -28,11 +28,23 @@ LongBroadcast::LongBroadcast(mp::MessagePassing& messages, nhi::Hints& hints,
     in_ = std::make_unique<BulkMember>(messages, hints, member, key);
 }
 
-void LongBroadcast::expect(unsigned root, std::uint64_t number,
-                           std::span<std::byte> room) noexcept try {
+void LongBroadcast::expect(unsigned root, std::uint64_t number, std::span<std::byte> room,
+                           std::size_t window) noexcept try {
+    if (root == self_) {
+        announcement_ = {room.size(), window != 0, static_cast<std::uint32_t>(window)};
+    }
     if (!speaks() || parts_.of[root] == part_) return;
     in_->begin(peers_[speaker_of(parts_.of[root])], number, match_of(key_, number, true), room);
 } catch (const std::bad_alloc&) {  // it is tried again in its turn
+}
+
+Collective LongBroadcast::announcing(unsigned root) noexcept {
+    Collective it{};
+    it.kind = FCI_ICL_BROADCAST;
+    it.root = root;
+    it.data = &announcement_;
+    it.bytes = sizeof announcement_;
+    return it;
 }
 
 void LongBroadcast::withdraw() noexcept {
@@ -49,12 +61,24 @@ void LongBroadcast::set_out(unsigned root, std::uint64_t number, int code) noexc
     here_.begin(match_of(key_, number, true));
 }
 
-void LongBroadcast::begin(unsigned root, std::uint64_t number, std::span<std::byte> room) noexcept {
-    FCI_ASSERT(announcement_.bytes == room.size());
+/// What another member says may be anything: nothing is allocated, or waited for, that is not what
+/// the caller said, too.
+int LongBroadcast::begin(unsigned root, std::uint64_t number, std::span<std::byte> room,
+                         int answer, unsigned lost) noexcept {
+    const bool differs = answer == FCI_ICL_DONE && announcement_.bytes != room.size();
+    if (answer == FCI_ICL_DONE && announcement_.by_hints == 0) {
+        withdraw();
+        return differs ? FCI_ICL_ETRUNC : FCI_ICL_EUNSUPPORTED;
+    }
+    if (differs || answer != FCI_ICL_DONE) {
+        refuse(root, number, differs ? FCI_ICL_ETRUNC : answer, lost);
+        return FCI_ICL_DONE;
+    }
     set_out(root, number, FCI_ICL_DONE);
     is_here_ = self_ == root;
     data_ = room;
     phase_ = Phase::begun;
+    return FCI_ICL_DONE;
 }
 
 void LongBroadcast::refuse(unsigned root, std::uint64_t number, int code, unsigned lost) noexcept {
@@ -82,12 +106,12 @@ void LongBroadcast::say_refused() {
     phase_ = Phase::down;
 }
 
-int LongBroadcast::advance() {
+bool LongBroadcast::advance() {
     FCI_ASSERT(goes_on());
     if (phase_ == Phase::begun) begin_first();
     if (phase_ == Phase::refused) say_refused();
     if (phase_ == Phase::to_speaker) {
-        if (here_.is_busy()) return FCI_ICL_EAGAIN;
+        if (here_.is_busy()) return false;
         if (self_ == root_) return end();
         is_here_ = !here_.has_failed();
         if (is_here_) {
@@ -99,16 +123,14 @@ int LongBroadcast::advance() {
         }
     }
     if (phase_ == Phase::between) {
-        const int answer = is_roots_part() ? out_->advance() : in_->advance();
-        if (answer == FCI_ICL_EAGAIN) return answer;
-        is_here_ = is_here_ || answer == FCI_ICL_DONE;
-        if (answer != FCI_ICL_DONE) {
-            fail(speaker_of(is_roots_part() ? out_->lost() : parts_.of[root_]));
-        }
+        if (!(is_roots_part() ? out_->advance() : in_->advance())) return false;
+        const bool has_failed = is_roots_part() ? out_->has_lost() : in_->has_lost();
+        is_here_ = is_here_ || !has_failed;
+        if (has_failed) fail(speaker_of(is_roots_part() ? out_->lost() : parts_.of[root_]));
         phase_ = Phase::down;
     }
     if (speaks()) begin_down();
-    if (here_.is_busy()) return FCI_ICL_EAGAIN;
+    if (here_.is_busy()) return false;
     if (!speaks() && here_.has_failed()) fail(speaker_of(part_));
     return end();
 }
@@ -119,10 +141,10 @@ void LongBroadcast::fail(unsigned lost) noexcept {
     lost_ = lost;
 }
 
-int LongBroadcast::end() noexcept {
+bool LongBroadcast::end() noexcept {
     phase_ = Phase::none;
     data_ = {};
-    return code_;
+    return true;
 }
 
 void LongBroadcast::begin_first() {

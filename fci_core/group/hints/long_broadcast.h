@@ -18,6 +18,7 @@
 #include "fci_core/group/table/table_group.h"
 #include "fci_core/group/hosts/handover.h"
 #include "fci_core/group/hosts/parts.h"
+#include "fci_core/group/table/reduction.h"
 
 namespace fci::group {
 
@@ -34,25 +35,30 @@ public:
     LongBroadcast(mp::MessagePassing& messages, nhi::Hints& hints, const nhi::HintMember& member,
                   std::uint64_t key, const Parts& parts, const Members& members);
 
-    /// One from that root may be about to begin here (begin()); it is not announced yet, but hints
-    /// of it may come already.
-    void expect(unsigned root, std::uint64_t number, std::span<std::byte> room) noexcept;
-    /// It is none by hints.
+    /// A broadcast from that root may be about to begin here: it is not announced yet, but hints of
+    /// it may come already. `window`: at the root, the bytes that may be under way by hints; 0: it
+    /// goes another way.
+    void expect(unsigned root, std::uint64_t number, std::span<std::byte> room,
+                std::size_t window) noexcept;
+    /// The short broadcast that announces it.
+    [[nodiscard]] Collective announcing(unsigned root) noexcept;
+    /// It does not go by hints.
     void withdraw() noexcept;
-    /// Before, and what came of it there: by the short one.
-    [[nodiscard]] Announcement& announcement() noexcept { return announcement_; }
-
-    /// It was announced. `number`: of the collective, counted from 1. `room`: for just these data,
-    /// borrowed until the end.
-    void begin(unsigned root, std::uint64_t number, std::span<std::byte> room) noexcept;
-    /// It was not announced to this one, because of `code`, who takes no part in it: nobody is to
-    /// wait for him.
+    /// The announcement is over, by `answer` and, with FCI_ICL_EPEER, the rank of the lost member.
+    /// `number`: of the collective, counted from 1. `room`: for just these data, borrowed until the
+    /// end. FCI_ICL_DONE: it goes on, though this member may take no part; then it says so to all
+    /// that wait for it. FCI_ICL_EUNSUPPORTED, at all members, or FCI_ICL_ETRUNC: it goes another
+    /// way.
+    [[nodiscard]] int begin(unsigned root, std::uint64_t number, std::span<std::byte> room,
+                            int answer, unsigned lost) noexcept;
+    /// This member takes no part in a broadcast that may have begun elsewhere, because of `code`.
     void refuse(unsigned root, std::uint64_t number, int code, unsigned lost) noexcept;
     [[nodiscard]] bool goes_on() const noexcept { return phase_ != Phase::none; }
-    /// FCI_ICL_EAGAIN: not yet. FCI_ICL_DONE. FCI_ICL_EPEER: somebody has gone. Or as refused. May
-    /// throw bad_alloc, and goes on from there when it is called again.
-    [[nodiscard]] int advance();
-    /// After FCI_ICL_EPEER: his rank, or FCI_ICL_NO_RANK.
+    /// False: not yet. May throw bad_alloc, and goes on from there when it is called again.
+    [[nodiscard]] bool advance();
+    /// After the end: FCI_ICL_DONE, FCI_ICL_EPEER, or as refused.
+    [[nodiscard]] int code() const noexcept { return code_; }
+    /// After FCI_ICL_EPEER: the rank of the lost member, or FCI_ICL_NO_RANK.
     [[nodiscard]] unsigned lost() const noexcept { return lost_; }
     /// After the end: of those that went from this host to all others too much was lost.
     [[nodiscard]] bool is_lossy() const noexcept;
@@ -80,7 +86,7 @@ private:
     void begin_between();
     void begin_down();
     void fail(unsigned lost) noexcept;
-    [[nodiscard]] int end() noexcept;
+    bool end() noexcept;
 
     const Parts& parts_;
     const std::vector<nhi::PeerId> peers_;  // by rank

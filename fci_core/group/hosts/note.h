@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "fci_core/group/hints/early.h"
+#include "fci_core/group/hints/hint_slots.h"
 #include "fci_core/group/table/offers.h"
 #include "fci_core/mp/message_passing.h"
 

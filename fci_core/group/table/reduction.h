@@ -12,6 +12,9 @@ namespace fci::group {
 using Reduction = ::fci_icl_reduction;
 using Collective = ::fci_icl_collective;
 
+/// Of no data.
+inline constexpr Reduction kNothing{[](void*, const void*, void*) {}, nullptr};
+
 /// The least of two words.
 inline constexpr Reduction kLeast{[](void*, const void* in, void* inout) {
                                       auto& least = *static_cast<std::uint64_t*>(inout);

@@ -39,7 +39,7 @@ protected:
         return group.run([&](unsigned rank) {
             Group& one = group[rank];
             const std::size_t asked = its[rank].bytes;
-            const int answer = one.gathering.call(*one.levels, rank, its[rank], 1);
+            const int answer = one.gathering.call(*one.run, its[rank], 1);
             if (answer == FCI_ICL_EAGAIN) {
                 EXPECT_EQ(its[rank].bytes, asked) << "it is called again";
             }
@@ -69,12 +69,12 @@ private:
 };
 
 TEST_F(Gatherings, longest__all_blocks_together_go_by_a_table) {
-    EXPECT_EQ(Gathering::longest(group.levels(0)), kLongest);
+    EXPECT_EQ(Gathering::longest(group.run_of(0)), kLongest);
     EXPECT_EQ(group[0].longest_gather(), kLongest);
     Processes alone(3, {.per_host = 1, .mapped = true});
     Formed none(alone);
     ASSERT_EQ(none.form_all(), Answers(3, kDone));
-    EXPECT_EQ(Gathering::longest(none.levels(0)), 0u) << "each is alone on its host";
+    EXPECT_EQ(Gathering::longest(none.run_of(0)), 0u) << "each is alone on its host";
 }
 
 // Nothing is left of the blocks of the one before.

@@ -142,9 +142,9 @@ TEST(Group, waiting__for_the_part_that_it_has_come_to) {
     Group& one = group[3];
     std::uint64_t word = 1;
     Collective it = collective(FCI_ICL_BARRIER, 0, nullptr, 0);
-    EXPECT_EQ(one.waiting(it), one.levels->here());
+    EXPECT_EQ(one.waiting(it), one.run->levels().here);
     it = collective(FCI_ICL_REDUCE, kAll, &word, 8);
-    EXPECT_EQ(one.waiting(it), one.levels->here());
+    EXPECT_EQ(one.waiting(it), one.run->levels().here);
     it = collective(FCI_ICL_REDUCE, 3, &word, 8);
     EXPECT_EQ(one.waiting(it), one.table);
     it = collective(FCI_ICL_GATHER, kAll, &word, 8);
@@ -155,8 +155,8 @@ TEST(Group, waiting__for_the_part_that_it_has_come_to) {
     const auto waits = group[8].waits();
     for (const progress::Wait* const wait :
          {static_cast<progress::Wait*>(group[8].table),
-          static_cast<progress::Wait*>(group[8].levels->here()),
-          static_cast<progress::Wait*>(group[8].levels->between())}) {
+          static_cast<progress::Wait*>(group[8].run->levels().here),
+          static_cast<progress::Wait*>(group[8].run->levels().between)}) {
         EXPECT_EQ(std::ranges::count(waits, wait), 1);
     }
     EXPECT_FALSE(one.is_busy());
@@ -169,13 +169,13 @@ TEST(Group, sleep_only_over__one_of_its_waits) {
     Group& one = group[8];
     progress::Waits waits;
     EXPECT_TRUE(waits.add(*one.table));
-    EXPECT_TRUE(waits.add(*one.levels->here()));
-    EXPECT_TRUE(waits.add(*one.levels->between()));
-    one.sleep_only_over(one.levels->here());
-    EXPECT_FALSE(waits.add(*one.levels->here())) << "it is there still";
+    EXPECT_TRUE(waits.add(*one.run->levels().here));
+    EXPECT_TRUE(waits.add(*one.run->levels().between));
+    one.sleep_only_over(one.run->levels().here);
+    EXPECT_FALSE(waits.add(*one.run->levels().here)) << "it is there still";
     EXPECT_EQ(one.table->table().head().asleep, 0u);
-    EXPECT_EQ(one.levels->between()->table().head().asleep, 0u);
-    EXPECT_EQ(one.levels->here()->table().head().asleep, 1u);
+    EXPECT_EQ(one.run->levels().between->table().head().asleep, 0u);
+    EXPECT_EQ(one.run->levels().here->table().head().asleep, 1u);
     one.sleep_only_over(nullptr);
     EXPECT_TRUE(waits.empty());
 }
@@ -184,9 +184,9 @@ TEST(Group, waiting_to_form__for_its_own_part_first) {
     Processes all(4, {.per_host = 2, .mapped = true});
     Formed group(all);
     EXPECT_EQ(group.form(1), kWaits);
-    EXPECT_EQ(group[1].waiting_to_form(), group[1].levels->here());
+    EXPECT_EQ(group[1].waiting_to_form(), group[1].run->levels().here);
     EXPECT_EQ(group.form_all(), Answers(4, kDone));
-    EXPECT_EQ(group[1].waiting_to_form(), group[1].levels->waiting());
+    EXPECT_EQ(group[1].waiting_to_form(), group[1].run->waiting());
 }
 
 TEST(Group, call__names_who_has_gone) {
@@ -309,8 +309,8 @@ TEST_F(Long, broadcast__that_goes_another_way_is_refused_by_nobody) {
 TEST_F(Long, waits__are_all_those_of_the_group) {
     const auto waits = group[0].waits();
     const auto of_long = group[0].long_broadcast->waits();
-    EXPECT_EQ(std::ranges::count(waits, &group[0].levels->exchange()), 1);
-    EXPECT_EQ(std::ranges::count(waits, group[0].levels->here()), 1);
+    EXPECT_EQ(std::ranges::count(waits, group[0].run->waits()[2]), 1);
+    EXPECT_EQ(std::ranges::count(waits, group[0].run->levels().here), 1);
     for (const progress::Wait* const one : of_long) {
         if (one != nullptr) {
             EXPECT_EQ(std::ranges::count(waits, one), 1);

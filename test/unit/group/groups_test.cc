@@ -27,7 +27,7 @@ TEST(Groups, begin__from_17_on_eight_neighbours_have_a_table_of_their_own) {
         Processes all(size);
         Formed group(all);
         EXPECT_NE(group[0].table, nullptr);
-        EXPECT_EQ(group[0].levels != nullptr, size >= 17);
+        EXPECT_EQ(group[0].run != nullptr, size >= 17);
     }
 }
 
@@ -47,7 +47,7 @@ TEST(Groups, begin__of_as_many_of_a_host_as_a_table_has_room_for) {
         Group& one = groups.begin(members);
         const bool fits = size <= kMembersMost;
         EXPECT_EQ(one.table != nullptr, fits);
-        EXPECT_EQ(one.levels != nullptr, fits);
+        EXPECT_EQ(one.run != nullptr, fits);
         if (!fits) {
             EXPECT_EQ(groups.form(one, false, 1), kNone);
         }
@@ -63,7 +63,7 @@ TEST(Groups, form__of_a_crowd_from_17_on_the_last_one_reduces_for_all) {
             EXPECT_EQ(group.form_all(crowded), Answers(size, kDone));
             const bool is_throng = crowded && size == 17;
             EXPECT_EQ(head_of(group[0]).throng != 0, is_throng);
-            EXPECT_EQ(group[3].levels != nullptr, size == 17 && !crowded);
+            EXPECT_EQ(group[3].run != nullptr, size == 17 && !crowded);
             EXPECT_EQ(head_of(group[0]).outcome, FlagTable::formed);
             group.leave();
         }
@@ -138,7 +138,7 @@ TEST(Groups, form__tables_of_neighbours_that_are_shorter_are_not_used) {
         EXPECT_EQ(group.form_all(), Answers(17, kDone));
         for (const unsigned rank : {0u, 16u}) {
             EXPECT_EQ(group[rank].longest(), Entry::kLong);
-            EXPECT_EQ(group[rank].levels != nullptr, pages == 40) << rank;
+            EXPECT_EQ(group[rank].run != nullptr, pages == 40) << rank;
         }
         group.leave();
     }

@@ -189,6 +189,43 @@ public:
     FlagTable table;
 };
 
+/// The collectives of a run, called look by look.
+class Calls {
+public:
+    explicit Calls(Run& of) : run(of) {}
+    int barrier(unsigned looks) {
+        std::size_t none = 0;
+        return reduce(kAll, nullptr, nullptr, &none, kNothing, looks);
+    }
+    int broadcast(unsigned root, void* data, std::size_t* bytes, unsigned looks) {
+        return call(FCI_ICL_BROADCAST, root, nullptr, data, bytes, {}, looks);
+    }
+    int reduce(unsigned root, const void* own, void* result, std::size_t* bytes,
+               const Reduction& reduction, unsigned looks) {
+        return call(FCI_ICL_REDUCE, root, own, result, bytes, reduction, looks);
+    }
+    [[nodiscard]] TableGroup* here() const { return run.levels().here; }
+    [[nodiscard]] TableGroup* between() const { return run.levels().between; }
+    [[nodiscard]] progress::Wait* exchange() const { return run.waits()[2]; }
+
+    Run& run;
+
+private:
+    int call(int kind, unsigned root, const void* own, void* data, std::size_t* bytes,
+             const Reduction& reduction, unsigned looks) {
+        Collective it{};
+        it.kind = kind;
+        it.root = root;
+        it.own = own;
+        it.data = data;
+        it.bytes = *bytes;
+        it.reduction = reduction;
+        const int answer = run.call(it, looks);
+        *bytes = it.bytes;
+        return answer;
+    }
+};
+
 /// A group that all of them form.
 class Formed {
 public:
@@ -201,7 +238,8 @@ public:
         }
     }
     [[nodiscard]] Group& operator[](unsigned rank) { return *groups_.at(rank); }
-    [[nodiscard]] Levels& levels(unsigned rank) { return *groups_.at(rank)->levels; }
+    [[nodiscard]] Run& run_of(unsigned rank) { return *groups_.at(rank)->run; }
+    [[nodiscard]] Calls levels(unsigned rank) { return Calls(run_of(rank)); }
     [[nodiscard]] int form(unsigned rank, bool crowded = false) {
         return all[rank].groups->form(*groups_[rank], crowded, 1);
     }

@@ -50,7 +50,7 @@ struct Member : Ends {
         settle();
     }
     void look(unsigned times = 1) {
-        for (; times != 0; --times) EXPECT_EQ(member->advance(), FCI_ICL_EAGAIN);
+        for (; times != 0; --times) EXPECT_FALSE(member->advance());
     }
     /// Hints were looked for in between.
     void look_anew() {
@@ -72,7 +72,8 @@ struct Member : Ends {
         return all;
     }
     void ends() {
-        EXPECT_EQ(member->advance(), FCI_ICL_DONE);
+        EXPECT_TRUE(member->advance());
+        EXPECT_FALSE(member->has_lost());
         EXPECT_EQ(place, data);
     }
     /// After its patience it asks for that much of the rest, at the second look.

@@ -21,7 +21,8 @@ bool hears(Root& it, std::uint64_t number) {
     it.begin(kOne, number);
     const bool does = !it.look().empty();
     it.has_all(1);
-    EXPECT_EQ(it.root.advance(), FCI_ICL_DONE);
+    EXPECT_TRUE(it.root.advance());
+    EXPECT_FALSE(it.root.has_lost());
     return does;
 }
 
@@ -37,7 +38,8 @@ TEST(BulkRoot, unheard__twice_in_a_row_and_it_is_deaf_for_64) {
     EXPECT_EQ(it.look(), (Offsets{0})) << "none for the deaf";
     EXPECT_EQ(it.taken(1), it.part(kOne, 2 * kPiece)) << "which need not wait for any";
     it.has_all(1);
-    EXPECT_EQ(it.root.advance(), FCI_ICL_DONE);
+    EXPECT_TRUE(it.root.advance());
+    EXPECT_FALSE(it.root.has_lost());
     EXPECT_FALSE(hears(it, it.number + 1));
     EXPECT_FALSE(hears(it, 1 + 64));
     EXPECT_TRUE(hears(it, 1 + 65));
@@ -56,7 +58,8 @@ TEST(BulkRoot, unheard__is_what_may_still_be_on_its_way) {
     it.wait(kUnheard - 1);
     for (unsigned i = 0; i < 3; ++i) it.asks(1, 0, kPiece, 0);
     it.has_all(1);
-    EXPECT_EQ(it.root.advance(), FCI_ICL_DONE);
+    EXPECT_TRUE(it.root.advance());
+    EXPECT_FALSE(it.root.has_lost());
     it.hints(0).answer = Status::again;
     it.begin(kOne);
     (void)it.look();
@@ -75,7 +78,8 @@ TEST(BulkRoot, unheard__not_in_a_row) {
         it.asks(1, 0, wanted, heard);
         (void)it.look();
         it.has(1, kOne, 0);
-        EXPECT_EQ(it.root.advance(), FCI_ICL_DONE);
+        EXPECT_TRUE(it.root.advance());
+        EXPECT_FALSE(it.root.has_lost());
     };
     ask(kPiece, 0);
     ask(kPiece, 1);
@@ -86,7 +90,8 @@ TEST(BulkRoot, unheard__not_in_a_row) {
     it.has(1, kOne, 0);
     it.wait(kUnheard);
     it.asks(1, 0, kPiece, 0);  // it has all
-    EXPECT_EQ(it.root.advance(), FCI_ICL_DONE);
+    EXPECT_TRUE(it.root.advance());
+    EXPECT_FALSE(it.root.has_lost());
     ask(kPiece, 1);
     ask(kPiece, 0);
     ask(kPiece, 0);
@@ -116,7 +121,8 @@ TEST(BulkRoot, late__is_left_behind_at_the_second_look_after_20_ms) {
     EXPECT_EQ(it.taken(1), it.part(3 * kOne, kPiece));
     it.has(1, it.data.size(), kPiece);
     it.has_all(2);
-    EXPECT_EQ(it.root.advance(), FCI_ICL_DONE);
+    EXPECT_TRUE(it.root.advance());
+    EXPECT_FALSE(it.root.has_lost());
     it.begin(4 * kOne);
     it.has(2, kOne, kOne);
     EXPECT_EQ(it.look(), (Offsets{0})) << "in that broadcast only";
@@ -132,7 +138,8 @@ TEST(BulkRoot, late__beside_a_deaf_one_which_stays_deaf) {
     EXPECT_EQ(it.look(), (Offsets{0})) << "nobody is left to hear any";
     it.has_all(1);
     it.has_all(2);
-    EXPECT_EQ(it.root.advance(), FCI_ICL_DONE);
+    EXPECT_TRUE(it.root.advance());
+    EXPECT_FALSE(it.root.has_lost());
     it.begin(3 * kOne);
     it.has(2, kOne, kOne);
     EXPECT_EQ(it.look(), (Offsets{0, kOne}));
@@ -170,7 +177,8 @@ TEST(BulkRoot, lossy__not_for_one_that_was_late_or_hears_twice) {
         (void)it.look();
         it.has(1, kPiece, 0);
         it.has(1, it.data.size(), 0);
-        EXPECT_EQ(it.root.advance(), FCI_ICL_DONE);
+        EXPECT_TRUE(it.root.advance());
+        EXPECT_FALSE(it.root.has_lost());
         EXPECT_FALSE(it.root.is_lossy());
     }
     for (unsigned i = 0; i < 4; ++i) {
@@ -178,7 +186,8 @@ TEST(BulkRoot, lossy__not_for_one_that_was_late_or_hears_twice) {
         (void)it.look();
         it.has(1, kPiece, 0);
         it.has(1, kOne, kOne + kPiece);
-        EXPECT_EQ(it.root.advance(), FCI_ICL_DONE);
+        EXPECT_TRUE(it.root.advance());
+        EXPECT_FALSE(it.root.has_lost());
         EXPECT_FALSE(it.root.is_lossy());
     }
 }
@@ -191,7 +200,8 @@ TEST(BulkRoot, lossy__for_one_that_nobody_had_to_wait_for) {
         it.wait(kShut);
         for (unsigned looks = 0; looks < 3; ++looks) (void)it.look();
         it.has(1, kOne, 0);
-        EXPECT_EQ(it.root.advance(), FCI_ICL_DONE);
+        EXPECT_TRUE(it.root.advance());
+        EXPECT_FALSE(it.root.has_lost());
     }
     EXPECT_TRUE(it.root.is_lossy()) << "all was sent";
 }

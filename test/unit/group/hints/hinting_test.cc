@@ -21,26 +21,29 @@ constexpr std::size_t kBytes = 16;
 const std::vector<std::uint32_t> kThree{1, 2, 3};
 
 /// One of three hosts, which is the root or not as each case says.
-struct Chain : test::Ends {
-    Chain() : Ends(3) { hinting.open({{kBrief, {}}, {kBulk, {}}}, true, 0); }
+struct Host : test::Ends {
+    Host() : Ends(3) { hinting.open({{kBrief, {}}, {kBulk, {}}}, true, 0); }
     void begin(int code = FCI_ICL_DONE) {
         hinting.begin();
         ++number;
-        exchange.begin(Steps{}, 0, number, code == FCI_ICL_DONE ? kBytes : 1, code, false);
-        exchange.listen(hinting.wait());
+        share.begin(code == FCI_ICL_DONE ? kBytes : 0);
+        if (code != FCI_ICL_DONE) share.fail(code, 1);
     }
     /// A broadcast of another root, which ends with that trailer.
     void hear(const Trailer& trailer, nhi::PeerId root = nhi::kNoPeer) {
         begin();
-        exchange.set_trailer(trailer);
-        hinting.end(exchange, root);
+        std::memcpy(share.data() + kBytes, &trailer, sizeof trailer);
+        share.set_length(kBytes + sizeof trailer);
+        hinting.end(share, root);
+        EXPECT_EQ(share.length(), kBytes);
     }
     /// One of its own.
     Trailer tell() {
         begin();
-        hinting.tell(exchange);
-        const Trailer said = exchange.trailer();
-        hinting.end(exchange, nhi::kNoPeer);
+        hinting.send(share);
+        Trailer said;
+        std::memcpy(&said, share.data() + kBytes, sizeof said);
+        hinting.end(share, nhi::kNoPeer);
         return said;
     }
     void tell(unsigned times) {
@@ -61,7 +64,7 @@ struct Chain : test::Ends {
     }
 
     Hinting hinting{messages(0), test::kGroupKey, &hints(0), kThree};
-    Exchange exchange{messages(0), test::kGroupKey};
+    Share share{};
     std::uint64_t number = 0;
 };
 
@@ -104,7 +107,7 @@ TEST(Hinting, open__with_what_all_could_have) {
 }
 
 TEST(Hinting, long_ones__have_a_group_of_hints_of_their_own) {
-    Chain it;
+    Host it;
     const Parts parts({1, 2, 3});
     const auto made = it.hinting.make_long(parts, {it.peers(0), 0, test::kGroupKey, 0});
     ASSERT_EQ(it.hints(0).joined.size(), 2u);
@@ -114,11 +117,11 @@ TEST(Hinting, long_ones__have_a_group_of_hints_of_their_own) {
 }
 
 TEST(Hinting, tells__data_and_trailer_in_one_hint) {
-    Chain it;
+    Host it;
     it.begin();
     const Bytes data = test::pattern(kBytes);
-    std::memcpy(it.exchange.data(), data.data(), kBytes);
-    it.hinting.tell(it.exchange);
+    std::memcpy(it.share.data(), data.data(), kBytes);
+    it.hinting.send(it.share);
     ASSERT_EQ(it.hints(0).hinted.size(), 1u);
     const auto& [hint, bytes] = it.hints(0).hinted[0];
     EXPECT_EQ(hint.number, 1u);
@@ -131,48 +134,31 @@ TEST(Hinting, tells__data_and_trailer_in_one_hint) {
     EXPECT_EQ(trailer.by_tree, 0u);
 }
 
-TEST(Hinting, wait__for_a_hint_or_a_message_that_lingers) {
-    Chain it;
+TEST(Hinting, end__makes_room_for_a_later_hint) {
+    Host it;
     it.begin();
-    const EarlyWait wait = it.hinting.wait();
-    EXPECT_TRUE(wait);
-    EXPECT_TRUE(wait.lingers());
+    EXPECT_FALSE(it.hinting.slots().is_plain(1));
     EXPECT_TRUE(it.bring(1));
-    EXPECT_TRUE(wait.has_hint());
+    EXPECT_TRUE(it.hinting.slots().has(1));
     EXPECT_FALSE(it.bring(17));
-    it.hinting.end(it.exchange, nhi::kNoPeer);
+    it.hinting.end(it.share, nhi::kNoPeer);
     EXPECT_TRUE(it.bring(17)) << "the first one has passed";
 }
 
-TEST(Hinting, late__is_asked_for) {
-    Chain it;
-    it.begin();
-    EarlyWait wait = it.hinting.wait();
-    it.wait(2 * kMilli);
-    it.hinting.ask_if_late(wait, it.peers(0)[1]);
-    wait.wait(it.peers(0)[1], it.world.now());
-    it.wait(2 * kMilli - 1);
-    it.hinting.ask_if_late(wait, it.peers(0)[1]);
-    EXPECT_EQ(it.counters(0).hints_asked, 0u);
-    it.wait(1);
-    it.hinting.ask_if_late(wait, it.peers(0)[1]);
-    EXPECT_EQ(it.counters(0).hints_asked, 1u);
-    const auto heard = it.heard(1);
-    ASSERT_EQ(heard.size(), 1u);
-    EXPECT_EQ(heard[0].note.key, test::kGroupKey);
-    EXPECT_EQ(heard[0].note.lacked, 1u);
-    EXPECT_EQ(heard[0].note.unheard, 0u);
-    it.hear({1, Hears::lately, 1});
-    it.begin();
-    wait = it.hinting.wait();
-    wait.wait(it.peers(0)[1], it.world.now());
-    it.wait(2 * kMilli);
-    it.hinting.ask_if_late(wait, it.peers(0)[1]);
-    EXPECT_EQ(it.counters(0).hints_asked, 1u) << "what comes down a tree has no hint";
+TEST(Hinting, end__of_data_that_have_no_trailer) {
+    for (const std::size_t bytes : {std::size_t{0}, sizeof(Trailer) - 1, sizeof(Trailer)}) {
+        Host it;
+        it.begin();
+        it.share.set_length(bytes);
+        it.hinting.end(it.share, nhi::kNoPeer);
+        EXPECT_EQ(it.share.code(), bytes < sizeof(Trailer) ? FCI_ICL_ETRUNC : FCI_ICL_DONE);
+        EXPECT_EQ(it.share.length(), bytes < sizeof(Trailer) ? bytes : 0);
+        EXPECT_FALSE(it.hinting.is_unsure());
+    }
 }
 
 TEST(Hinting, lacked__by_the_next_one_and_for_a_while_nothing_lingers) {
-    Chain it;
+    Host it;
     it.tell(2);
     it.hinting.hear(it.peers(0)[1], {test::kGroupKey, {}, 0, 0, 2, {}, 0, {}, {}});
     const auto heard = it.heard(1);
@@ -182,18 +168,18 @@ TEST(Hinting, lacked__by_the_next_one_and_for_a_while_nothing_lingers) {
     EXPECT_EQ(heard[0].note.unheard, 2u) << "it is an answer";
     for (unsigned i = 0; i < 64; ++i) {
         it.begin();
-        EXPECT_FALSE(it.hinting.wait().lingers()) << it.number;
+        EXPECT_TRUE(it.hinting.slots().is_plain(it.number)) << it.number;
     }
     it.begin();
-    EXPECT_TRUE(it.hinting.wait().lingers());
+    EXPECT_FALSE(it.hinting.slots().is_plain(it.number));
     it.hinting.hear(it.peers(0)[1], heard[0].note);
     EXPECT_TRUE(it.heard(1).empty()) << "an answer is not answered";
-    EXPECT_TRUE(it.hinting.wait().lingers());
+    EXPECT_FALSE(it.hinting.slots().is_plain(it.number));
     EXPECT_EQ(it.off(), 0u);
 }
 
 TEST(Hinting, closed__what_is_lacked_is_here_no_more) {
-    Chain it;
+    Host it;
     it.begin();
     it.hinting.close();
     EXPECT_FALSE(it.bring(1));
@@ -202,7 +188,7 @@ TEST(Hinting, closed__what_is_lacked_is_here_no_more) {
 }
 
 TEST(Hinting, last_of_a_chain__tells_the_root_that_nobody_had_it) {
-    Chain it;
+    Host it;
     const nhi::PeerId root = it.peers(0)[2];
     it.hear({0, Hears::formerly, 0}, root);
     const auto heard = it.heard(2);
@@ -214,7 +200,7 @@ TEST(Hinting, last_of_a_chain__tells_the_root_that_nobody_had_it) {
     it.hear({1, Hears::lately, 0}, root);
     it.hear({0, Hears::never, 0}, nhi::kNoPeer);
     it.begin(FCI_ICL_ETRUNC);
-    it.hinting.end(it.exchange, root);
+    it.hinting.end(it.share, root);
     EXPECT_TRUE(it.heard(2).empty());
     it.hear({1, Hears::lately, 1}, root);
     it.hear({0, Hears::never, 1}, root);
@@ -222,12 +208,12 @@ TEST(Hinting, last_of_a_chain__tells_the_root_that_nobody_had_it) {
 }
 
 TEST(Hinting, unsure__once_somebody_has_gone) {
-    Chain it;
+    Host it;
     it.begin(FCI_ICL_ETRUNC);
-    it.hinting.end(it.exchange, nhi::kNoPeer);
+    it.hinting.end(it.share, nhi::kNoPeer);
     EXPECT_FALSE(it.hinting.is_unsure());
     it.begin(FCI_ICL_EPEER);
-    it.hinting.end(it.exchange, nhi::kNoPeer);
+    it.hinting.end(it.share, nhi::kNoPeer);
     EXPECT_TRUE(it.hinting.is_unsure());
     it.tell(1);
     EXPECT_TRUE(it.hinting.is_unsure()) << "for ever";
@@ -235,12 +221,10 @@ TEST(Hinting, unsure__once_somebody_has_gone) {
 }
 
 TEST(Hinting, tree__as_the_root_says_and_ten_seconds_later_a_chain) {
-    Chain it;
+    Host it;
     it.hear({1, Hears::lately, 1});
     const Nanoseconds until = it.world.now() + kOff;
     EXPECT_TRUE(it.hinting.by_tree());
-    it.begin();
-    EXPECT_FALSE(it.hinting.wait().lingers());
     EXPECT_EQ(it.tell().by_tree, 1u);
     EXPECT_TRUE(it.hints(0).hinted.empty());
     it.wait(kOff / 2);
@@ -257,7 +241,7 @@ TEST(Hinting, tree__as_the_root_says_and_ten_seconds_later_a_chain) {
 }
 
 TEST(Hinting, unheard__what_was_sent_before_all_had_joined_counts_once) {
-    Chain it;
+    Host it;
     it.tell(5);
     for (std::uint64_t number = 1; number <= 5; ++number) it.unheard(number);
     EXPECT_EQ(it.off(), 0u);
@@ -271,7 +255,7 @@ TEST(Hinting, unheard__what_was_sent_before_all_had_joined_counts_once) {
 }
 
 TEST(Hinting, unheard__by_those_that_hear_others_is_late_only) {
-    Chain it;
+    Host it;
     for (unsigned i = 0; i < 20; ++i) {
         it.tell(1);
         it.unheard(it.number, Hears::lately);
@@ -283,7 +267,7 @@ TEST(Hinting, unheard__by_those_that_hear_others_is_late_only) {
 
 TEST(Hinting, unheard__half_of_a_few) {
     for (const unsigned sent : {3u, 4u}) {
-        Chain it;
+        Host it;
         it.tell(1);
         it.unheard(1);
         it.tell(sent);
@@ -294,7 +278,7 @@ TEST(Hinting, unheard__half_of_a_few) {
 
 TEST(Hinting, unheard__of_sixteen_at_most) {
     for (const unsigned sent : {15u, 16u}) {
-        Chain it;
+        Host it;
         it.tell(1);
         it.unheard(1);
         it.tell(sent);
@@ -308,7 +292,7 @@ TEST(Hinting, unheard__of_sixteen_at_most) {
 }
 
 TEST(Hinting, unheard__while_none_are_sent_is_no_news) {
-    Chain it;
+    Host it;
     it.tell(1);
     it.unheard(1);
     it.tell(1);
@@ -323,7 +307,7 @@ TEST(Hinting, unheard__while_none_are_sent_is_no_news) {
 }
 
 TEST(Hinting, unheard__ever_is_said_and_what_was_heard_before_is_not) {
-    Chain it;
+    Host it;
     testing::internal::CaptureStderr();
     it.tell(1);
     it.unheard(1, Hears::formerly);
@@ -341,7 +325,7 @@ TEST(Hinting, unheard__ever_is_said_and_what_was_heard_before_is_not) {
 }
 
 TEST(Hinting, window__of_long_ones) {
-    Chain it;
+    Host it;
     it.hints(0).room = 4711;
     EXPECT_EQ(it.hinting.window(nhi::Hints::kShortMost), 0u);
     EXPECT_EQ(it.hinting.window(nhi::Hints::kShortMost + 1), 4711u);
@@ -354,7 +338,7 @@ TEST(Hinting, window__of_long_ones) {
 }
 
 TEST(Hinting, lossy__long_ones_go_another_way_for_ten_seconds) {
-    Chain it;
+    Host it;
     testing::internal::CaptureStderr();
     it.hinting.tell_lossy(it.peers(0)[1]);
     EXPECT_NE(it.hinting.window(100'000), 0u) << "that is for the root to know";
@@ -382,7 +366,7 @@ TEST(Hinting, lossy__long_ones_go_another_way_for_ten_seconds) {
 }
 
 TEST(Hinting, long_one__refused_without_a_group) {
-    Chain it;
+    Host it;
     it.hinting.refuse_long(it.peers(0)[1], 9);
     const auto message = it.take(1, 0, match_of(test::kGroupKey, 9, true));
     ASSERT_TRUE(message.has_value());

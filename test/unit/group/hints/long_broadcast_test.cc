@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <memory>
 #include <set>
 #include <span>
@@ -52,18 +53,21 @@ struct Job : test::Ends {
         answers.assign(size(), 0);
     }
     void begin(unsigned rank, bool expects = true) {
-        if (expects) at(rank).expect(root, number, rooms[rank]);
-        at(rank).announcement() = {data.size(), 1,
-                                   static_cast<std::uint32_t>(hints(speaker_of(root)).room)};
-        at(rank).begin(root, number, rooms[rank]);
+        if (expects) at(rank).expect(root, number, rooms[rank], 1);
+        announce(rank, {data.size(), 1, static_cast<std::uint32_t>(hints(speaker_of(root)).room)});
+        EXPECT_EQ(at(rank).begin(root, number, rooms[rank], kDone, kNobody), kDone);
         answers[rank] = kAgain;
+    }
+    /// The short broadcast has brought it.
+    void announce(unsigned rank, const LongBroadcast::Announcement& what) {
+        std::memcpy(at(rank).announcing(root).data, &what, sizeof what);
     }
     void refuse(unsigned rank) {
         at(rank).refuse(root, number, kTrunc, kNobody);
         answers[rank] = kAgain;
     }
     int look(unsigned rank) {
-        if (answers[rank] == kAgain) answers[rank] = at(rank).advance();
+        if (answers[rank] == kAgain && at(rank).advance()) answers[rank] = at(rank).code();
         return answers[rank];
     }
     /// Of those that have begun, as long as that takes, or so many looks.
@@ -178,12 +182,12 @@ TEST(LongBroadcast, expected__before_it_is_announced) {
     Job it({0, 0, 1, 1});
     it.next(1);
     for (unsigned rank = 0; rank < it.size(); ++rank) {
-        it.at(rank).expect(1, it.number, it.rooms[rank]);
+        it.at(rank).expect(1, it.number, it.rooms[rank], 1);
         EXPECT_EQ(it.bring(rank), rank == 2) << "one that speaks for another host";
         it.at(rank).withdraw();
         EXPECT_FALSE(it.bring(rank));
     }
-    it.at(2).expect(1, it.number, it.rooms[2]);
+    it.at(2).expect(1, it.number, it.rooms[2], 1);
     EXPECT_TRUE(it.bring(2));
     it.wait(10 * kMilli);
     for (unsigned rank = 0; rank < it.size(); ++rank) it.begin(rank, false);
@@ -198,7 +202,7 @@ TEST(LongBroadcast, expected__elsewhere_in_memory) {
     Job it({0, 1});
     it.next(0);
     Bytes other(it.data.size());
-    it.at(1).expect(0, it.number, other);
+    it.at(1).expect(0, it.number, other, 1);
     for (const unsigned rank : {0u, 1u}) it.begin(rank, false);
     EXPECT_EQ(it.look(1), kAgain);
     it.run();

@@ -68,7 +68,7 @@ TEST(Exchange, down__one_after_the_other_from_a_root_that_is_ahead) {
         hosts.begin(0, Steps::down(2, 0, 0), number, sizeof number);
         hosts.bring(0, 100 + number);
         ASSERT_EQ(hosts.advance(0), kDone);
-        EXPECT_FALSE(hosts[0].is_busy());
+        EXPECT_FALSE(hosts.messenger(0).is_busy());
     }
     hosts.all.settle();
     for (const std::uint64_t number : {1, 3, 2, 5, 4}) {  // each is found by its number
@@ -142,7 +142,7 @@ TEST(Exchange, lack__a_word_that_means_nothing_is_a_loss) {
 
 TEST(Exchange, fail__what_was_lacking_first_counts_but_for_a_group_that_nobody_can_have) {
     Exchanges hosts(2);
-    Exchange& one = hosts[0];
+    Share& one = hosts[0];
     hosts.begin(0, Steps::all(2, 0), 1, 8);
     one.fail(FCI_ICL_ETRUNC, 40);
     one.fail(FCI_ICL_EPEER, 3);
@@ -170,7 +170,7 @@ TEST(Exchange, lack__of_one_that_hears_data_stays) {
 TEST(Exchange, data__longer_than_any_can_be) {
     Exchanges hosts(2);
     hosts.all.meet_all();
-    std::vector<std::byte> data(Early::kMost + 1, std::byte{1});
+    std::vector<std::byte> data(Share::kMost + 1, std::byte{1});
     hosts.forge(0, 1, 1, data);
     hosts.all.settle();
     hosts.begin(1, Steps::down(2, 1, 0), 1, 0);
@@ -179,7 +179,7 @@ TEST(Exchange, data__longer_than_any_can_be) {
     EXPECT_EQ(hosts[1].lost(), kRank);
 }
 
-TEST(Exchange, deaf__waits_for_nobody_and_takes_what_comes_all_the_same) {
+TEST(Exchange, ignores_input__waits_for_nobody_and_takes_what_comes_all_the_same) {
     Exchanges hosts(2);
     hosts.all.meet_all();
     hosts.begin(1, Steps::all(2, 1), 1, 7, FCI_ICL_EPEER, true);
@@ -195,7 +195,7 @@ TEST(Exchange, deaf__waits_for_nobody_and_takes_what_comes_all_the_same) {
 }
 
 // Nor does it take what was heard in the collective before for something of this one.
-TEST(Exchange, deaf__keeps_its_own_lack) {
+TEST(Exchange, ignores_input__keeps_its_own_lack) {
     Exchanges hosts(2);
     hosts.all.meet_all();
     hosts.forge_word(0, 1, 1, std::uint64_t{-FCI_ICL_EUNREACHABLE} << 32);
@@ -216,7 +216,7 @@ TEST(Exchange, deaths__of_who_is_heard) {
     hosts.all.meet_all();
     hosts.begin(1, Steps::down(3, 1, 0), 1, 0);
     EXPECT_EQ(hosts.advance(1), kWaits);
-    EXPECT_TRUE(hosts[1].is_busy());
+    EXPECT_TRUE(hosts.messenger(1).is_busy());
     EXPECT_FALSE(hosts.wait(1).is_over());
     hosts.all.lose(0);
     EXPECT_TRUE(hosts.wait(1).is_over());
@@ -242,7 +242,7 @@ TEST(Exchange, deaths__of_who_was_to_be_met) {
     Exchanges hosts(2);
     hosts.begin(0, Steps::down(2, 0, 0), 1, 8);
     EXPECT_EQ(hosts.advance(0), kWaits);
-    EXPECT_TRUE(hosts[0].is_busy()) << "it is not connected yet";
+    EXPECT_TRUE(hosts.messenger(0).is_busy()) << "it is not connected yet";
     EXPECT_FALSE(hosts.wait(0).is_over());
     hosts.all.lose(1);
     EXPECT_TRUE(hosts.wait(0).is_over());
@@ -253,21 +253,21 @@ TEST(Exchange, deaths__of_who_was_to_be_met) {
 
 // --- waiting ---
 
-TEST(Exchange, is_only_told__of_who_hears_first_until_it_has) {
+TEST(Exchange, only_receives__one_that_receives_first_until_it_has) {
     Exchanges hosts(4);
     hosts.all.meet_all();
     hosts.begin(0, Steps::down(4, 0, 0), 1, 0);
-    EXPECT_FALSE(hosts[0].is_only_told());
+    EXPECT_FALSE(hosts.exchange(0).only_receives());
     hosts.begin(2, Steps::down(4, 2, 0), 1, 0);
-    EXPECT_TRUE(hosts[2].is_only_told());
+    EXPECT_TRUE(hosts.exchange(2).only_receives());
     hosts.begin(1, Steps::all(4, 1), 1, 0);
-    EXPECT_FALSE(hosts[1].is_only_told());
+    EXPECT_FALSE(hosts.exchange(1).only_receives());
     EXPECT_EQ(hosts.advance(2), kWaits);
-    EXPECT_TRUE(hosts[2].is_only_told());
+    EXPECT_TRUE(hosts.exchange(2).only_receives());
     EXPECT_EQ(hosts.advance(0), kDone);
     hosts.all.settle();
     EXPECT_EQ(hosts.advance(2), kDone);
-    EXPECT_FALSE(hosts[2].is_only_told());
+    EXPECT_FALSE(hosts.exchange(2).only_receives());
 }
 
 TEST(Exchange, wait__is_of_the_network_and_begins_with_each_step) {
@@ -293,8 +293,8 @@ TEST(Exchange, wait__is_of_the_network_and_begins_with_each_step) {
     EXPECT_FALSE(wait.is_over());
     EXPECT_EQ(wait.since(), hosts.all.world.now());
     EXPECT_GT(wait.since(), first);
-    hosts[0].give_up();
-    hosts[1].give_up();
+    hosts.messenger(0).give_up();
+    hosts.messenger(1).give_up();
     hosts.all.settle();
 }
 
@@ -315,10 +315,10 @@ TEST(Exchange, give_up__takes_back_what_is_under_way_and_throws_away_what_has_co
     hosts.all.settle();
     hosts.begin(0, Steps::down(3, 0, 1), 1, 0);
     EXPECT_EQ(hosts.advance(0), kWaits);
-    EXPECT_TRUE(hosts[0].is_busy());
-    hosts[0].give_up();
+    EXPECT_TRUE(hosts.messenger(0).is_busy());
+    hosts.messenger(0).give_up();
     hosts.all.settle();
-    EXPECT_FALSE(hosts[0].is_busy());
+    EXPECT_FALSE(hosts.messenger(0).is_busy());
     mp::MessagePassing& messages = *hosts.all[0].messages;
     EXPECT_NE(messages.probe({mp::kAnySource, mp::kGroupSpace, match_of(kKey, 6, false), 0},
                              nullptr, nullptr),
@@ -329,10 +329,10 @@ TEST(Exchange, give_up__takes_back_what_is_under_way_and_throws_away_what_has_co
         << "another group's";
     hosts.begin(2, Steps::down(3, 2, 2), 2, 8);  // to one that was never met
     EXPECT_EQ(hosts.advance(2), kWaits);
-    EXPECT_TRUE(hosts[2].is_busy());
-    hosts[2].give_up();
+    EXPECT_TRUE(hosts.messenger(2).is_busy());
+    hosts.messenger(2).give_up();
     hosts.all.turns();
-    EXPECT_FALSE(hosts[2].is_busy());
+    EXPECT_FALSE(hosts.messenger(2).is_busy());
     hosts.all.settle();
 }
 
@@ -349,19 +349,19 @@ TEST(Exchange, advance__goes_on_when_there_is_memory_again) {
         }
         std::vector<nhi::PeerId> peers(kRank, nhi::kNoPeer);
         peers.insert(peers.end(), hosts.all[0].peers.begin(), hosts.all[0].peers.end());
-        const std::array<unsigned, 2> speakers{kRank, kRank + 1};
+        const std::array<unsigned, 2> leaders{kRank, kRank + 1};
         const auto call = [&] {
             const InForce here;
             try {
-                return hosts[0].advance(speakers.data(), peers.data(), kThen);
+                return hosts.exchange(0).advance(leaders.data(), peers.data(), kThen);
             } catch (const std::bad_alloc&) {
-                return kWaits;
+                return false;
             }
         };
         Shortage::plan(which, 1);
         bool done = false, other_done = false;
         for (unsigned i = 0; i < 20; ++i) {
-            done = done || call() == kDone;
+            done = done || call();
             other_done = other_done || hosts.advance(1, kThen) == kDone;
             hosts.all.settle();
         }

@@ -26,34 +26,46 @@ public:
 
     explicit Exchanges(unsigned count) : all(count, {.per_host = 1, .mapped = true}) {
         for (unsigned host = 0; host < count; ++host) {
-            speakers_.push_back(kRank + host);
-            exchanges_.push_back(std::make_unique<Exchange>(*all[host].messages, kKey));
+            leaders_.push_back(kRank + host);
+            hosts_.push_back(std::make_unique<Host>(*all[host].messages));
         }
     }
-    [[nodiscard]] Exchange& operator[](unsigned host) { return *exchanges_.at(host); }
+    [[nodiscard]] Share& operator[](unsigned host) { return hosts_.at(host)->share; }
+    [[nodiscard]] Messenger& messenger(unsigned host) { return hosts_.at(host)->messenger; }
+    [[nodiscard]] Exchange& exchange(unsigned host) { return hosts_.at(host)->exchange; }
+    /// What a host brings to that collective, or why it brings nothing.
+    void bring_share(unsigned host, std::uint64_t number, std::size_t bytes, int code) {
+        Host& one = *hosts_.at(host);
+        one.messenger.begin(number);
+        one.share.begin(code == FCI_ICL_DONE ? bytes : 0);
+        if (code != FCI_ICL_DONE) one.share.fail(code, bytes);
+    }
     void begin(unsigned host, const Steps& steps, std::uint64_t number, std::size_t bytes,
-               int code = FCI_ICL_DONE, bool deaf = false) {
-        exchanges_[host]->begin(steps, host, number, bytes, code, deaf);
+               int code = FCI_ICL_DONE, bool ignores_input = false) {
+        bring_share(host, number, bytes, code);
+        hosts_[host]->exchange.begin(steps, host, ignores_input);
     }
     template <class T>
     void bring(unsigned host, const T& what) {
-        std::memcpy(exchanges_[host]->data(), &what, sizeof what);
+        std::memcpy(hosts_.at(host)->share.data(), &what, sizeof what);
     }
     template <class T>
     [[nodiscard]] T brought(unsigned host) {
         T what;
-        std::memcpy(&what, exchanges_[host]->data(), sizeof what);
+        std::memcpy(&what, hosts_.at(host)->share.data(), sizeof what);
         return what;
     }
     /// One call.
     [[nodiscard]] int advance(unsigned host, const Reduction& reduction = kNever) {
         std::vector<nhi::PeerId> peers(kRank, nhi::kNoPeer);
         peers.insert(peers.end(), all[host].peers.begin(), all[host].peers.end());
-        return exchanges_[host]->advance(speakers_.data(), peers.data(), reduction);
+        const bool is_through =
+            hosts_[host]->exchange.advance(leaders_.data(), peers.data(), reduction);
+        return is_through ? FCI_ICL_DONE : FCI_ICL_EAGAIN;
     }
     /// Until all that live are through.
     void run(const Reduction& reduction = kNever) {
-        std::vector<bool> through(exchanges_.size());
+        std::vector<bool> through(hosts_.size());
         for (unsigned i = 0; i < 30; ++i) {
             for (unsigned host = 0; host < through.size(); ++host) {
                 if (through[host] || !all[host].alive) continue;
@@ -87,14 +99,22 @@ public:
                                            {}, nullptr),
                   0);
     }
-    [[nodiscard]] progress::Wait& wait(unsigned host) { return *exchanges_.at(host); }
+    [[nodiscard]] progress::Wait& wait(unsigned host) { return hosts_.at(host)->exchange; }
     [[nodiscard]] bool holds_nothing(unsigned host) { return all[host].engine().arrived.empty(); }
 
     Processes all;
 
 private:
-    std::vector<unsigned> speakers_;
-    std::vector<std::unique_ptr<Exchange>> exchanges_;
+    struct Host {
+        explicit Host(mp::MessagePassing& messages) : messenger(messages, kKey, share) {}
+
+        Share share{};
+        Messenger messenger;
+        Exchange exchange{messenger, share};
+    };
+
+    std::vector<unsigned> leaders_;
+    std::vector<std::unique_ptr<Host>> hosts_;
 };
 
 }  // namespace fci::group::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Groups of many on one host, in parts of neighbours.
-#include "fci_core/group/levels.h"
+#include "fci_core/group/run.h"
 
 #include <gtest/gtest.h>
 
@@ -29,8 +29,8 @@ protected:
     void SetUp() override {
         all.meet_all();
         ASSERT_EQ(group.form_all(), Answers(kMembers, kDone));
-        ASSERT_TRUE(group[0].levels);
-        ASSERT_EQ(group.levels(0).parts().count(), 3u);
+        ASSERT_TRUE(group[0].run);
+        ASSERT_EQ(group.run_of(0).levels().parts.count(), 3u);
     }
     void TearDown() override { group.leave(); }
 
@@ -74,32 +74,32 @@ TEST_F(Neighbours, reduce__of_a_length_unlike_the_others) {
 
 TEST_F(Neighbours, barrier__waits_where_it_has_come_to) {
     EXPECT_EQ(group.levels(0).barrier(1), kWaits);
-    EXPECT_EQ(group.levels(0).waiting(), group.levels(0).here());
-    EXPECT_EQ(group.levels(0).ended(), 0u);
+    EXPECT_EQ(group.run_of(0).waiting(), group.levels(0).here());
+    EXPECT_EQ(group.run_of(0).ended(), 0u);
     EXPECT_EQ(group.levels(16).barrier(1), kWaits);
     EXPECT_EQ(group.levels(16).here(), nullptr);
-    EXPECT_EQ(group.levels(16).waiting(), group.levels(16).between());
+    EXPECT_EQ(group.run_of(16).waiting(), group.levels(16).between());
     for (unsigned rank = 1; rank < 8; ++rank) EXPECT_EQ(group.levels(rank).barrier(1), kWaits);
     EXPECT_EQ(group.levels(0).barrier(1), kWaits);
-    EXPECT_EQ(group.levels(0).waiting(), group.levels(0).between());
-    EXPECT_EQ(group.levels(1).waiting(), group.levels(1).here());
+    EXPECT_EQ(group.run_of(0).waiting(), group.levels(0).between());
+    EXPECT_EQ(group.run_of(1).waiting(), group.levels(1).here());
     EXPECT_EQ(group.levels(1).between(), nullptr);
     for (unsigned rank = 8; rank < 16; ++rank) EXPECT_EQ(group.levels(rank).barrier(1), kWaits);
     EXPECT_EQ(group.levels(8).barrier(1), kDone);
     EXPECT_EQ(group.levels(16).barrier(1), kDone);
     EXPECT_EQ(group.levels(1).barrier(1), kWaits) << "its first one has not told yet";
     EXPECT_EQ(group.levels(0).barrier(1), kDone);
-    EXPECT_NE(group.levels(0).ended(), 0u);
-    EXPECT_EQ(group.levels(0).waiting(), group.levels(0).here());
+    EXPECT_NE(group.run_of(0).ended(), 0u);
+    EXPECT_EQ(group.run_of(0).waiting(), group.levels(0).here());
     for (unsigned rank = 1; rank < 16; ++rank) {
         if (rank != 8) {
             EXPECT_EQ(group.levels(rank).barrier(1), kDone);
         }
     }
-    EXPECT_EQ(group.levels(3).ended(), group.levels(16).ended());
+    EXPECT_EQ(group.run_of(3).ended(), group.run_of(16).ended());
 }
 
-TEST(Levels, barrier__of_neighbours_names_who_has_gone) {
+TEST(Run, barrier__of_neighbours_names_who_has_gone) {
     for (const unsigned victim : {0u, 3u, 8u, 11u, 16u}) {
         Processes all(17);
         Formed group(all);
@@ -111,7 +111,7 @@ TEST(Levels, barrier__of_neighbours_names_who_has_gone) {
         for (unsigned rank = 0; rank < 17; ++rank) {
             if (rank == victim) continue;
             EXPECT_EQ(answers[rank], FCI_ICL_EPEER) << rank << " without " << victim;
-            EXPECT_EQ(group.levels(rank).lost(), victim) << "as " << rank << " has it";
+            EXPECT_EQ(group.run_of(rank).lost(), victim) << "as " << rank << " has it";
         }
     }
 }

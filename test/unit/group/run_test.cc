@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Groups over hosts.
-#include "fci_core/group/levels.h"
+#include "fci_core/group/run.h"
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ protected:
     void SetUp() override {
         all.meet_all();
         ASSERT_EQ(group.form_all(), Answers(kMembers, kDone));
-        ASSERT_EQ(group.levels(0).parts().count(), 3u);
+        ASSERT_EQ(group.run_of(0).levels().parts.count(), 3u);
     }
     /// Each with its own length and room for it.
     Answers broadcast(unsigned root, Lengths& bytes) {
@@ -91,8 +91,8 @@ TEST_F(Hosts, broadcast__what_there_is_no_room_for_is_not_copied) {
 
 // More than a table takes, as only somebody who forges it can send it.
 TEST_F(Hosts, broadcast__of_data_that_are_longer_than_any_can_be) {
-    for (const std::size_t length : {Entry::kLong, Entry::kLong + 1, Early::kMost}) {
-        const std::uint64_t number = group.levels(2).ended() + 1;
+    for (const std::size_t length : {Entry::kLong, Entry::kLong + 1, HintSlots::kMost}) {
+        const std::uint64_t number = group.run_of(2).ended() + 1;
         std::vector<std::byte> forged(length, std::byte{7});
         const iovec range{forged.data(), length};
         ASSERT_GE(
@@ -146,25 +146,25 @@ TEST_F(Hosts, reduce__of_a_length_unlike_the_others) {
 }
 
 TEST_F(Hosts, waiting__for_what_it_has_come_to) {
-    Levels& first = group.levels(4);
-    Levels& second = group.levels(5);
+    Calls first = group.levels(4);
+    Calls second = group.levels(5);
     EXPECT_EQ(first.barrier(1), kWaits);
-    EXPECT_EQ(first.waiting(), first.here());
+    EXPECT_EQ(first.run.waiting(), first.here());
     EXPECT_EQ(second.barrier(1), kWaits);
-    EXPECT_EQ(second.waiting(), second.here());
+    EXPECT_EQ(second.run.waiting(), second.here());
     EXPECT_EQ(first.barrier(1), kWaits);
-    EXPECT_EQ(first.waiting(), &first.exchange());
-    EXPECT_EQ(first.ended(), 0u);
+    EXPECT_EQ(first.run.waiting(), first.exchange());
+    EXPECT_EQ(first.run.ended(), 0u);
     EXPECT_EQ(first.between(), nullptr);
     EXPECT_EQ(group.run([&](unsigned rank) { return group.levels(rank).barrier(1); }),
               Answers(kMembers, kDone));
-    EXPECT_EQ(first.ended(), 2u);
-    EXPECT_EQ(first.waiting(), first.here());
+    EXPECT_EQ(first.run.ended(), 2u);
+    EXPECT_EQ(first.run.waiting(), first.here());
     // One that is only told waits for a message like any.
     std::uint64_t word = 0;
     std::size_t bytes = 8;
     EXPECT_EQ(group.levels(4).broadcast(0, &word, &bytes, 1), kWaits);
-    EXPECT_EQ(group.levels(4).waiting(), nullptr);
+    EXPECT_EQ(group.run_of(4).waiting(), nullptr);
     Lengths lengths(kMembers, 8);
     EXPECT_EQ(broadcast(0, lengths), Answers(kMembers, kDone));
 }
@@ -186,7 +186,7 @@ TEST_F(Hosts, broadcast__a_root_is_ahead_of_other_hosts) {
     }
 }
 
-TEST(Levels, collectives__name_who_has_gone) {
+TEST(Run, collectives__name_who_has_gone) {
     for (unsigned victim = 0; victim < 6; ++victim) {
         for (const bool reduces : {false, true}) {
             Processes all(6, {.per_host = 2, .mapped = true});
@@ -197,14 +197,14 @@ TEST(Levels, collectives__name_who_has_gone) {
             Words words(6);
             const Answers answers = group.run([&](unsigned rank) {
                 std::size_t bytes = 8;
-                Levels& own = group.levels(rank);
+                Calls own = group.levels(rank);
                 return reduces ? own.reduce(kAll, &words[rank], &words[rank], &bytes, kSum, 1)
                                : own.barrier(1);
             });
             for (unsigned rank = 0; rank < 6; ++rank) {
                 if (rank == victim) continue;
                 EXPECT_EQ(answers[rank], FCI_ICL_EPEER) << rank << " without " << victim;
-                EXPECT_EQ(group.levels(rank).lost(), victim) << "as " << rank << " has it";
+                EXPECT_EQ(group.run_of(rank).lost(), victim) << "as " << rank << " has it";
             }
             group.leave();
             all.settle();
@@ -212,7 +212,7 @@ TEST(Levels, collectives__name_who_has_gone) {
     }
 }
 
-TEST(Levels, broadcast__of_a_root_that_has_gone) {
+TEST(Run, broadcast__of_a_root_that_has_gone) {
     for (const unsigned root : {2u, 3u}) {
         Processes all(6, {.per_host = 2, .mapped = true});
         Formed group(all);
@@ -227,7 +227,7 @@ TEST(Levels, broadcast__of_a_root_that_has_gone) {
         for (unsigned rank = 0; rank < 6; ++rank) {
             if (rank == root) continue;
             EXPECT_EQ(answers[rank], FCI_ICL_EPEER) << rank;
-            EXPECT_EQ(group.levels(rank).lost(), root) << "as " << rank << " has it";
+            EXPECT_EQ(group.run_of(rank).lost(), root) << "as " << rank << " has it";
         }
         EXPECT_EQ(word, 5u);
     }
@@ -235,7 +235,7 @@ TEST(Levels, broadcast__of_a_root_that_has_gone) {
 
 // --- forming ---
 
-TEST(Levels, form__the_least_that_any_host_has_room_for) {
+TEST(Run, form__the_least_that_any_host_has_room_for) {
     Processes all(6, {.per_host = 2, .mapped = true});
     all.meet_all();
     std::vector<Group*> groups;
@@ -255,7 +255,7 @@ TEST(Levels, form__the_least_that_any_host_has_room_for) {
     for (const Group* const one : groups) EXPECT_EQ(one->longest(), Entry::kShort);
 }
 
-TEST(Levels, form__where_one_host_has_no_table_for_its_members_there_is_none) {
+TEST(Run, form__where_one_host_has_no_table_for_its_members_there_is_none) {
     Processes all(6, {.per_host = 2, .mapped = false});
     Formed group(all);
     all.meet_all();
@@ -267,7 +267,7 @@ TEST(Levels, form__where_one_host_has_no_table_for_its_members_there_is_none) {
     EXPECT_EQ(other[0].longest(), Entry::kLong);
 }
 
-TEST(Levels, form__names_who_has_gone_then_and_later) {
+TEST(Run, form__names_who_has_gone_then_and_later) {
     for (unsigned victim = 0; victim < 6; ++victim) {
         Processes all(6, {.per_host = 2, .mapped = true});
         Formed group(all);
@@ -280,7 +280,7 @@ TEST(Levels, form__names_who_has_gone_then_and_later) {
             if (rank == victim) continue;
             EXPECT_EQ(formed[rank], FCI_ICL_EPEER) << rank << " without " << victim;
             EXPECT_EQ(later[rank], FCI_ICL_EPEER) << rank << " without " << victim;
-            EXPECT_EQ(group.levels(rank).lost(), victim) << "as " << rank << " has it";
+            EXPECT_EQ(group.run_of(rank).lost(), victim) << "as " << rank << " has it";
         }
         group.leave();
         all.settle();
@@ -294,7 +294,7 @@ protected:
     HintedHosts() : Hosts(true) {}
     void SetUp() override {
         Hosts::SetUp();
-        ASSERT_TRUE(group.levels(0).hinting().works());
+        ASSERT_TRUE(group.run_of(0).hinting().works());
     }
     void TearDown() override {
         group.leave();
@@ -350,7 +350,7 @@ TEST_F(HintedHosts, broadcast__what_there_is_no_room_for_is_not_copied) {
 
 // A member that hears of it can have missed what its root said of the next ones, and takes no more
 // part.
-TEST(Levels, broadcast__with_hints_without_one_that_has_gone) {
+TEST(Run, broadcast__with_hints_without_one_that_has_gone) {
     for (const unsigned victim : {0u, 2u, 3u, 4u}) {
         Processes all(6, {.per_host = 2, .mapped = true, .hints = {.work = true}});
         Formed group(all);

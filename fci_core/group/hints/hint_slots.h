@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Early: what hints bring of a group's broadcasts before their messages come (§2.6.11;
+// HintSlots: what hints bring of a group's broadcasts before their messages come (§2.6.11;
 // nhi/hints.h). Of those that are about to come each has a slot here, so that who is behind misses
 // none of them.
 //
@@ -28,21 +28,21 @@ struct Trailer {
 };
 static_assert(sizeof(Trailer) == 8);
 
-class Early final : public nhi::HintListener {
+class HintSlots final : public nhi::HintListener {
 public:
     /// Of data and trailer. Nothing longer gets here.
     static constexpr std::size_t kMost = Entry::kLong + sizeof(Trailer);
     static_assert(kMost <= nhi::Hints::kShortMost);
 
-    Early(nhi::Hints& hints, const nhi::HintMember& member) noexcept
+    HintSlots(nhi::Hints& hints, const nhi::HintMember& member) noexcept
         : hints_(hints), name_(member.group.name) {
         // Where none can be heard the messages do.
         if (hints_.join(member, *this) != Status::ok) return;
         for (std::uint64_t number = 1; number <= kSlots; ++number) expect(number);
     }
-    Early(const Early&) = delete;
-    Early& operator=(const Early&) = delete;
-    ~Early() override { hints_.leave(name_); }
+    HintSlots(const HintSlots&) = delete;
+    HintSlots& operator=(const HintSlots&) = delete;
+    ~HintSlots() override { hints_.leave(name_); }
 
     [[nodiscard]] bool has(std::uint64_t number) const noexcept {
         return slots_[number % kSlots].number == number;
