@@ -60,6 +60,7 @@ EXTRA_DIST += \
 	test/harness/tarball \
 	test/tools/wheel \
 	test/harness/touches \
+	test/harness/tree.py \
 	test/harness/yielding.c \
 	test/models/bulk.pml \
 	test/models/chain.pml \
