@@ -47,7 +47,8 @@ dist_check_SCRIPTS += \
 	test/tools/pypi \
 	test/tools/remember \
 	test/tools/segments \
-	test/tools/touches
+	test/tools/touches \
+	test/tools/wording
 TESTS += $(dist_check_SCRIPTS)
 EXTRA_DIST += \
 	test/harness/circles.py \
