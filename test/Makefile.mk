@@ -16,7 +16,7 @@ AM_TESTS_ENVIRONMENT = \
 	$(provider_environment)
 
 dist_noinst_SCRIPTS += test/harness/run
-dist_noinst_DATA += .ci/metrics-exceptions.txt .ci/tidy-exceptions.txt
+dist_noinst_DATA += .ci/metrics-exceptions.txt .ci/tidy-exceptions.txt .ci/words-exceptions.txt
 dist_noinst_DATA += test/unit/real_time.txt
 
 dist_check_SCRIPTS += \
