@@ -52,6 +52,7 @@ dist_check_SCRIPTS += \
 TESTS += $(dist_check_SCRIPTS)
 EXTRA_DIST += \
 	test/harness/circles.py \
+	test/harness/classes.py \
 	test/harness/cxx.py \
 	test/harness/gate.py \
 	test/harness/memory.py \

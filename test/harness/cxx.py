@@ -3,6 +3,7 @@
 others can use, and which words it uses. What a macro hides is not seen."""
 
 import re
+from dataclasses import dataclass
 
 TOKENS = re.compile(r'R"(?P<mark>[^()\s]*)\(.*?\)(?P=mark)"|//[^\n]*|/\*.*?\*/'
                     r'|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
@@ -53,6 +54,7 @@ def close_of(text, at):
 
 BREAK = re.compile(r"[;{}]")
 ANY_CLASS = "@class "  # stands for the definition of one
+UNNAMED = re.compile(r"unnamed\d+$")
 CLASS = re.compile(r"^(?:typedef\s+)?(?:class|struct|union)\b\s*([\w:]*)[^(=]*$")
 FORWARD = re.compile(r"^(?:class|struct|union)\s+\w+$")
 NO_MEMBER = re.compile(r"^(?:using|typedef|friend|static_assert|enum)\b")
@@ -88,13 +90,35 @@ def count_names(text):
     return names
 
 
+def name_of(function):
+    return re.sub(r"\s*\(.*", "", function).split(" ")[-1].lstrip("*&")
+
+
+def bases_of(text):
+    """Of the head of a class, as they are written there."""
+    after = re.split(r"(?<!:):(?!:)", text, maxsplit=1)[1:]
+    return [base.split()[-1] for base in after[0].split(",") if base.split()] if after else []
+
+
+@dataclass(eq=False)
+class Class:
+    """As it is written: without what it has of its bases, and of classes that lie in it."""
+    name: str        # one that lies in another is Outer::Inner
+    file: str
+    functions: list  # their names
+    members: int     # data members of an object
+    types: set       # words of what the data members are declared as; not of references
+    bases: list
+
+
 class Reader:
     """Classes and functions of one file."""
 
     def __init__(self, name, text):
         self.name = name
         self.text = without_directives(blank(text))
-        self.classes = []    # (functions, data members, name, file)
+        self.classes = []
+        self.nameless = 0
         self.functions = []  # (lines, name, file, line)
         self.offered = set()  # functions that other files can use; members are not among them
         self.heads = []      # (begin, end): where functions are declared, also those defined here
@@ -122,15 +146,14 @@ class Reader:
         return set(re.findall(r"(?<![\w.])(?<!->)[A-Za-z_]\w*", text))
 
     def offer(self, text, owner, hidden):
-        name = re.sub(r"\s*\(.*", "", text).split(" ")[-1].lstrip("*&")
+        name = name_of(text)
         own = re.search(r"\bstatic\b", text) and not self.name.endswith(".h")
         if owner is None and not hidden and not own and not NO_FUNCTION.search(name):
             self.offered.add(name)
 
     def scope(self, at, end, owner, hidden=False):
-        """What a file, a namespace or the class `owner` declares: functions, data members."""
-        functions = data = 0
-        head, begin = "", None
+        """What a file, a namespace or the class `owner` declares goes into `owner`, or self."""
+        head, begin, inner_class = "", None, None
         while match := BREAK.search(self.text, at, end):
             segment = self.text[at:match.start()]
             if begin is None and segment.strip():
@@ -140,11 +163,10 @@ class Reader:
             text = plain(head)
             if match.group(0) != "{":
                 if owner is not None:
-                    functions += self.declares_function(text)
-                    data += self.declares_data(text)
+                    self.declare(owner, text, head, inner_class)
                 if begin is not None and self.declares_function(text):
                     self.heads.append((begin, at))
-                head, begin = "", None
+                head, begin, inner_class = "", None, None
                 continue
             inner, close = at, close_of(self.text, match.start())
             at = close + 1
@@ -152,15 +174,16 @@ class Reader:
             if NAMESPACE.match(text):
                 self.scope(inner, close, None, hidden or text.endswith("namespace"))
             elif named:
-                name = named.group(1) or "unnamed"
-                if owner is not None:
-                    name = owner + "::" + name
-                found = self.scope(inner, close, name)
-                self.classes.append((*found, name, self.name))
+                name = named.group(1) or f"unnamed{self.unnamed()}"
+                inner_class = Class(name if owner is None else owner.name + "::" + name,
+                                    self.name, [], 0, set(), bases_of(text))
+                self.scope(inner, close, inner_class)
+                self.classes.append(inner_class)
                 head = ANY_CLASS  # a declarator may follow
                 continue
             elif is_function(text) and not self.goes_on(head, close):
-                functions += 1
+                if owner is not None:
+                    owner.functions.append(name_of(text))
                 self.functions.append((self.line(close) - self.line(begin) + 1,
                                        re.sub(r"\s*\(.*", "", text).split(" ")[-1],
                                        self.name, self.line(begin)))
@@ -170,7 +193,23 @@ class Reader:
                 head += "{}"
                 continue
             head, begin = "", None
-        return functions, data
+
+    def unnamed(self):
+        """The next number for one: its place among those of the file."""
+        self.nameless += 1
+        return self.nameless
+
+    def declare(self, owner, text, head, inner_class):
+        """A declaration of a class; `inner_class`: the one that was defined in it."""
+        if self.declares_function(text):
+            owner.functions.append(name_of(text))
+        members = self.declares_data(text)
+        owner.members += members
+        if members:
+            owner.types.update(re.findall(r"\w+", re.sub(r"\w+\s*&", " ", head)))
+        unnamed = inner_class is not None and UNNAMED.search(inner_class.name)
+        if inner_class is not None and (members or unnamed):
+            owner.types.add(inner_class.name.split("::")[-1])
 
     def goes_on(self, head, close):
         """This was no body but one of a constructor's initializers."""
