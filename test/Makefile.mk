@@ -25,6 +25,7 @@ dist_check_SCRIPTS += \
 	test/harness/limits \
 	test/harness/real_time \
 	test/harness/headers \
+	test/harness/subjects \
 	test/harness/symbols \
 	test/harness/tidy \
 	test/harness/words \
@@ -47,6 +48,7 @@ dist_check_SCRIPTS += \
 	test/tools/pypi \
 	test/tools/remember \
 	test/tools/segments \
+	test/tools/subject_lines \
 	test/tools/touches \
 	test/tools/wording
 TESTS += $(dist_check_SCRIPTS)
