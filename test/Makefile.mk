@@ -44,6 +44,7 @@ dist_check_SCRIPTS += \
 	test/tools/metrics \
 	test/tools/mutants \
 	test/tools/network \
+	test/tools/pages \
 	test/tools/pipeline \
 	test/tools/pypi \
 	test/tools/remember \
