@@ -264,25 +264,18 @@ test_gcs_LDADD = libfci_sim.la libfci_base.la $(GTEST_LIBS)
 unit_tests += test_mp
 test_mp_SOURCES = \
 	test/unit/mp/differential_test.cc \
-	test/unit/mp/matching_test.cc \
+	test/unit/mp/match/matching_test.cc \
 	test/unit/mp/shortage.cc \
 	test/unit/mp/shortage_test.cc \
 	test/unit/mp/accounts_test.cc \
 	test/unit/mp/arrived_pool_test.cc \
 	test/unit/mp/asks_test.cc \
 	test/unit/mp/cells_test.cc \
-	test/unit/mp/claims_test.cc \
-	test/unit/mp/copy_path_test.cc \
-	test/unit/mp/direct_test.cc \
-	test/unit/mp/push_test.cc \
 	test/unit/mp/departure_test.cc \
 	test/unit/mp/figures_test.cc \
 	test/unit/mp/forger.h \
 	test/unit/mp/hostile_test.cc \
 	test/unit/mp/kept_test.cc \
-	test/unit/mp/key_index_test.cc \
-	test/unit/mp/landing_test.cc \
-	test/unit/mp/matching_young_test.cc \
 	test/unit/mp/meetings_test.cc \
 	test/unit/mp/message_passing_test.cc \
 	test/unit/mp/offers_edges_test.cc \
@@ -291,20 +284,27 @@ test_mp_SOURCES = \
 	test/unit/mp/outbox_test.cc \
 	test/unit/mp/pair.h \
 	test/unit/mp/parts_test.cc \
-	test/unit/mp/pool_test.cc \
 	test/unit/mp/receives_test.cc \
 	test/unit/mp/records_test.cc \
-	test/unit/mp/refused_copies_test.cc \
 	test/unit/mp/rendezvous_test.cc \
 	test/unit/mp/self_copies_test.cc \
 	test/unit/mp/sends_test.cc \
 	test/unit/mp/shortage.h \
 	test/unit/mp/sizes_test.cc \
-	test/unit/mp/wide_copy_test.cc \
 	test/unit/mp/starved_test.cc \
 	test/unit/mp/steps_test.cc \
-	test/unit/mp/streams_test.cc \
-	test/unit/mp/fast_path_test.cc
+	test/unit/mp/fast_path_test.cc \
+	test/unit/mp/match/key_index_test.cc \
+	test/unit/mp/match/matching_young_test.cc \
+	test/unit/mp/move/claims_test.cc \
+	test/unit/mp/move/copy_path_test.cc \
+	test/unit/mp/move/direct_test.cc \
+	test/unit/mp/move/landing_test.cc \
+	test/unit/mp/move/pool_test.cc \
+	test/unit/mp/move/push_test.cc \
+	test/unit/mp/move/refused_copies_test.cc \
+	test/unit/mp/move/streams_test.cc \
+	test/unit/mp/move/wide_copy_test.cc
 test_mp_LDADD = libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_group
@@ -481,7 +481,7 @@ endif
 # take that, it finds the header itself. Those that run for seconds are compiled as the product is,
 # and stand first in their programs: of an inline function the linker takes the first copy.
 slow_tests = drivers/datagram_test drivers/sim_hints_test drivers/tcp_frame_test \
-	mp/differential_test mp/matching_test mp/shortage mp/shortage_test
+	mp/differential_test mp/match/matching_test mp/shortage mp/shortage_test
 c_tests = openmpi/openmpi-near
 unit_objects = $(filter-out $(patsubst %,test/unit/%.$(OBJEXT),$(slow_tests) $(c_tests)), \
 	$(filter test/%,$(foreach test,$(unit_tests),$($(test)_OBJECTS))))

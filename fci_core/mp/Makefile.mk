@@ -7,25 +7,33 @@ libfci_mp_la_SOURCES = \
 	%D%/arrived_pool.h \
 	%D%/asks.cc \
 	%D%/asks.h \
-	%D%/claim_table.h \
-	%D%/claims.h \
 	%D%/copy.h \
-	%D%/copy_path.h \
-	%D%/data_in.cc \
-	%D%/data_in.h \
 	%D%/engine.cc \
 	%D%/engine.h \
 	%D%/fast_path.h \
-	%D%/key_index.cc \
-	%D%/key_index.h \
-	%D%/landing.h \
 	%D%/limits.h \
-	%D%/matching.cc \
-	%D%/matching.h \
+	%D%/match/key_index.cc \
+	%D%/match/key_index.h \
+	%D%/match/matching.cc \
+	%D%/match/matching.h \
 	%D%/meetings.cc \
 	%D%/meetings.h \
 	%D%/message_passing.cc \
 	%D%/message_passing.h \
+	%D%/move/claim_table.h \
+	%D%/move/claims.h \
+	%D%/move/copy_path.h \
+	%D%/move/data_in.cc \
+	%D%/move/data_in.h \
+	%D%/move/landing.h \
+	%D%/move/path.h \
+	%D%/move/shared_copies.cc \
+	%D%/move/shared_copies.h \
+	%D%/move/streams.cc \
+	%D%/move/streams.h \
+	%D%/move/transfer.h \
+	%D%/move/wide_copy.cc \
+	%D%/move/wide_copy.h \
 	%D%/offers.cc \
 	%D%/offers.h \
 	%D%/order.h \
@@ -47,14 +55,7 @@ libfci_mp_la_SOURCES = \
 	%D%/self_copies.h \
 	%D%/sends.cc \
 	%D%/sends.h \
-	%D%/shared_copies.cc \
-	%D%/shared_copies.h \
-	%D%/streams.cc \
-	%D%/streams.h \
-	%D%/transfer.h \
 	%D%/turn.cc \
 	%D%/unexpected_credit.h \
 	%D%/waiting_line.h \
-	%D%/wide_copy.cc \
-	%D%/wide_copy.h \
 	%D%/work.h

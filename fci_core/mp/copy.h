@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "fci_core/mp/limits.h"
-#include "fci_core/mp/wide_copy.h"
+#include "fci_core/mp/move/wide_copy.h"
 
 namespace fci::mp {
 

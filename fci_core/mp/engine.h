@@ -9,7 +9,7 @@
 #include "fci_core/gcs/cell_lender.h"
 #include "fci_core/gcs/piece_pool.h"
 #include "fci_core/mp/limits.h"
-#include "fci_core/mp/matching.h"
+#include "fci_core/mp/match/matching.h"
 #include "fci_core/mp/orders.h"
 #include "fci_core/mp/outbox.h"
 #include "fci_core/mp/peers.h"

@@ -8,7 +8,7 @@
 
 #include "fci_core/gcs/layout.h"
 #include "fci_core/gcs/line.h"
-#include "fci_core/mp/copy_path.h"
+#include "fci_core/mp/move/copy_path.h"
 
 namespace fci::mp {
 

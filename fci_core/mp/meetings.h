@@ -5,8 +5,8 @@
 #include <string>
 
 #include "fci_core/mp/engine.h"
+#include "fci_core/mp/move/shared_copies.h"
 #include "fci_core/mp/receives.h"
-#include "fci_core/mp/shared_copies.h"
 
 namespace fci::mp {
 

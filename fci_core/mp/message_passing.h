@@ -13,12 +13,12 @@
 #include "fci_core/mp/asks.h"
 #include "fci_core/mp/engine.h"
 #include "fci_core/mp/meetings.h"
+#include "fci_core/mp/move/shared_copies.h"
+#include "fci_core/mp/move/streams.h"
 #include "fci_core/mp/offers.h"
 #include "fci_core/mp/receives.h"
 #include "fci_core/mp/rendezvous.h"
 #include "fci_core/mp/sends.h"
-#include "fci_core/mp/shared_copies.h"
-#include "fci_core/mp/streams.h"
 
 namespace fci::mp {
 

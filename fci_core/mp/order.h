@@ -18,8 +18,8 @@
 #include "fci_core/base/status.h"
 #include "fci_core/gcs/cells.h"
 #include "fci_core/gcs/layout.h"
-#include "fci_core/mp/landing.h"
-#include "fci_core/mp/matching.h"
+#include "fci_core/mp/match/matching.h"
+#include "fci_core/mp/move/landing.h"
 #include "fci_core/mp/records.h"
 #include "fci_core/nhi/types.h"
 

@@ -4,7 +4,7 @@
 
 #include "fci_core/gcs/cells.h"
 #include "fci_core/gcs/piece_pool.h"
-#include "fci_core/mp/landing.h"
+#include "fci_core/mp/move/landing.h"
 
 namespace fci::mp {
 

@@ -8,8 +8,8 @@
 #include "fci_core/mp/active_messages.h"
 #include "fci_core/mp/arrived_pool.h"
 #include "fci_core/mp/asks.h"
-#include "fci_core/mp/data_in.h"
 #include "fci_core/mp/engine.h"
+#include "fci_core/mp/move/data_in.h"
 #include "fci_core/mp/offers.h"
 #include "fci_core/mp/rendezvous.h"
 

@@ -26,7 +26,8 @@
 #include <type_traits>
 
 #include "fci_core/gcs/request_block.h"
-#include "fci_core/mp/claims.h"
+#include "fci_core/mp/move/claims.h"
+#include "fci_core/mp/move/path.h"
 
 namespace fci::mp {
 
@@ -100,14 +101,6 @@ constexpr std::uint32_t plain_space(std::uint32_t control, std::uint32_t flags) 
     return std::rotl((control - expected) << 16, 2);
 }
 static_assert(8 + kSpaceShift == 14);
-
-/// How the data of a long message travels.
-enum class Path : std::uint8_t {
-    ring,    // two pipelined copies: sender into its pool or the ring, receiver out of it
-    pull,    // the receiver copies all of it through the kernel
-    shared,  // both copy through the kernel, from the two ends, claiming pieces
-    direct,  // the network takes it from the one buffer and brings it into the other
-};
 
 // A handle names an order of the process that it is sent back to (HandlePool): that one sets it and
 // looks it up, the other one only sends it back.

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "fci_core/base/assert.h"
-#include "fci_core/mp/data_in.h"
-#include "fci_core/mp/transfer.h"
+#include "fci_core/mp/move/data_in.h"
+#include "fci_core/mp/move/transfer.h"
 
 namespace fci::mp {
 

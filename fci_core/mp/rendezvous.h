@@ -11,9 +11,9 @@
 #pragma once
 
 #include "fci_core/mp/engine.h"
+#include "fci_core/mp/move/shared_copies.h"
+#include "fci_core/mp/move/streams.h"
 #include "fci_core/mp/self_copies.h"
-#include "fci_core/mp/shared_copies.h"
-#include "fci_core/mp/streams.h"
 
 namespace fci::mp {
 

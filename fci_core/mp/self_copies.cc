@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "fci_core/base/assert.h"
+#include "fci_core/mp/move/transfer.h"
 #include "fci_core/mp/sends.h"
-#include "fci_core/mp/transfer.h"
 
 namespace fci::mp {
 

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "fci_core/mp/matching.h"
+#include "fci_core/mp/match/matching.h"
 #include "test/simulation/guarded.h"
 
 namespace fci::simulation {

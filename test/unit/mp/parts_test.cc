@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "fci_core/mp/limits.h"
-#include "fci_core/mp/shared_copies.h"
+#include "fci_core/mp/move/shared_copies.h"
 #include "fci_core/mp/unexpected_credit.h"
 #include "fci_core/mp/work.h"
 

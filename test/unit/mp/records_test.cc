@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "fci_core/mp/matching.h"
+#include "fci_core/mp/match/matching.h"
 
 namespace fci::mp {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "fci_core/mp/matching.h"
+#include "fci_core/mp/match/matching.h"
 
 namespace fci::mp {
 namespace {

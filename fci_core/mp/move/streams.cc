@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "fci_core/mp/streams.h"
+#include "fci_core/mp/move/streams.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "fci_core/base/assert.h"
-#include "fci_core/mp/transfer.h"
-#include "fci_core/mp/wide_copy.h"
+#include "fci_core/mp/move/transfer.h"
+#include "fci_core/mp/move/wide_copy.h"
 
 namespace fci::mp {
 

@@ -8,7 +8,7 @@
 
 #include "fci_core/base/assert.h"
 #include "fci_core/gcs/layout.h"
-#include "fci_core/mp/claims.h"
+#include "fci_core/mp/move/claims.h"
 
 namespace fci::mp {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "fci_core/mp/key_index.h"
+#include "fci_core/mp/match/key_index.h"
 
 #include <bit>
 #include <cstdlib>

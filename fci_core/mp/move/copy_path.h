@@ -20,7 +20,7 @@
 
 #include "fci_core/base/assert.h"
 #include "fci_core/base/status.h"
-#include "fci_core/mp/records.h"
+#include "fci_core/mp/move/path.h"
 
 namespace fci::mp {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "fci_core/mp/copy_path.h"
+#include "fci_core/mp/move/copy_path.h"
 
 #include <gtest/gtest.h>
 

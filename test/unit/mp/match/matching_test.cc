@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "fci_core/mp/matching.h"
+#include "fci_core/mp/match/matching.h"
 
 #include <gtest/gtest.h>
 

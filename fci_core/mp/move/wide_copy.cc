@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "fci_core/mp/wide_copy.h"
+#include "fci_core/mp/move/wide_copy.h"
 
 #include <cstdint>
 #include <cstring>

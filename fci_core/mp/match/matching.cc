@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "fci_core/mp/matching.h"
+#include "fci_core/mp/match/matching.h"
 
 #include <new>
 
 #include "fci_core/base/assert.h"
-#include "fci_core/mp/key_index.h"
+#include "fci_core/mp/match/key_index.h"
 
 namespace fci::mp {
 

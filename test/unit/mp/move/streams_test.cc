@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Streams: how long each part of a message is, what it says, and what of it a receive takes.
-#include "fci_core/mp/streams.h"
+#include "fci_core/mp/move/streams.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "fci_core/mp/shared_copies.h"
+#include "fci_core/mp/move/shared_copies.h"
 
 #include <algorithm>
 #include <bit>
 #include <utility>
 
 #include "fci_core/base/assert.h"
-#include "fci_core/mp/claims.h"
-#include "fci_core/mp/transfer.h"
+#include "fci_core/mp/move/claims.h"
+#include "fci_core/mp/move/transfer.h"
 
 namespace fci::mp {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "fci_core/mp/landing.h"
+#include "fci_core/mp/move/landing.h"
 
 #include <gtest/gtest.h>
 

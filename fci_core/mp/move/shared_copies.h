@@ -23,7 +23,7 @@
 #include <cstdint>
 
 #include "fci_core/mp/engine.h"
-#include "fci_core/mp/streams.h"
+#include "fci_core/mp/move/streams.h"
 
 namespace fci::mp {
 

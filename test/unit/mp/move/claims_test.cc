@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "fci_core/mp/claims.h"
+#include "fci_core/mp/move/claims.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fci_core/gcs/layout.h"
-#include "fci_core/mp/claim_table.h"
+#include "fci_core/mp/move/claim_table.h"
 
 using fci::mp::ClaimTable;
 using fci::mp::ClaimWord;

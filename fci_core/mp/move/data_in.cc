@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "fci_core/mp/data_in.h"
+#include "fci_core/mp/move/data_in.h"
 
 #include <utility>
 
 #include "fci_core/base/assert.h"
 #include "fci_core/mp/copy.h"
-#include "fci_core/mp/transfer.h"
+#include "fci_core/mp/move/transfer.h"
 
 namespace fci::mp {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "fci_core/mp/matching.h"
+#include "fci_core/mp/match/matching.h"
 
 namespace fci::mp {
 namespace {
