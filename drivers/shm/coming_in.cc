@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the ConnectionManager receives those who come to meet it. A few are asked in at a time; then
-// the door is closed, and whoever else comes waits in the kernel's queue, at no cost.
+// How the ConnectionManager receives callers. A few are asked in at a time; then the door is
+// closed, and other callers wait in the kernel's queue, at no cost.
 #include <sys/epoll.h>
 
 #include <cerrno>
@@ -13,8 +13,8 @@ namespace fci::shm {
 
 namespace {
 
-// Whoever may run programs on this host may connect, as often as it likes. So many are turned away
-// at a time, and then the door stays closed for a while: some percent of the time at most.
+// Any program on this host may connect, as often as it likes. When so many callers were turned
+// away, the door stays closed for a while: they cost some percent of the time at most.
 constexpr unsigned kStrangersMost = 8;
 constexpr unsigned kVisitorsPerTurn = 32;
 static_assert(kStrangersMost <= kVisitorsPerTurn, "a turn of strangers alone closes the door");
@@ -46,7 +46,7 @@ unsigned ConnectionManager::answer_door() {
         if (full && late < 0) break;
         host::Descriptor socket = accept_from(own_.listening.get());
         if (!socket && (errno == EMFILE || errno == ENFILE)) {
-            // Whoever waits at an open door lets nobody sleep.
+            // A caller that waits at an open door would keep this process from sleeping.
             rest(kRestWithoutDescriptors);
             if (!shortage_.lasts(clock_.now())) break;
             door_.spare.close();
@@ -101,7 +101,7 @@ void ConnectionManager::tend_door(Nanoseconds now) {
     (void)epoll_ctl(own_.epoll.get(), EPOLL_CTL_MOD, own_.listening.get(), &event);
 }
 
-/// It says who it is. Nothing is remembered of that: all of it is said again.
+/// The caller names itself. Nothing of that is remembered: its second Hello says all of it again.
 void ConnectionManager::on_knock(int fd, const Hello& hello, Objection objection) {
     FCI_ASSERT(link_of(fd).step == Step::silent && !link_of(fd).outgoing);
     if (objection == Objection::malformed) {
@@ -125,7 +125,7 @@ void ConnectionManager::on_knock(int fd, const Hello& hello, Objection objection
     if (objection != Objection::none) return refuse(fd, objection);
     const nhi::PeerId id = peers_.find_exactly(hello.card);
     const bool known = id != nhi::kNoPeer && peers_[id].peer;
-    // Met by the other door meanwhile: it will see that itself.
+    // The peer was met on another link meanwhile; it will see that itself.
     if (known && (peers_[id].peer->connected || peers_[id].peer->gone)) return drop(fd);
     if (known && !peers_[id].peer->links.empty()) {
         const int own = peers_[id].peer->links.front();
@@ -138,7 +138,8 @@ void ConnectionManager::on_knock(int fd, const Hello& hello, Objection objection
         await_call(own);
     }
     if (!send_word(fd, Kind::welcome)) {
-        // It has gone. That this process was to await it may still stand unread on the own link.
+        // The caller has gone. Its word that this process shall await it may still be unread, on
+        // the link that this process opened.
         if (known) {
             link_of(fd).knocker = id;
             hear(id);
@@ -146,7 +147,7 @@ void ConnectionManager::on_knock(int fd, const Hello& hello, Objection objection
         return on_left(fd);
     }
     if (id != nhi::kNoPeer) {
-        // Those who know it hear of its death also where it dies before it was met.
+        // The peer is known, so its death is noticed also if it dies before it was met.
         (void)peer_of(peers_[id]);
         link_of(fd).knocker = id;
         if (!watch_process_of(id, link_of(fd).identity.pid)) return on_exit(id);
@@ -155,8 +156,8 @@ void ConnectionManager::on_knock(int fd, const Hello& hello, Objection objection
     link_of(fd).until = clock_.now() + patience_with(hello.tries);
 }
 
-/// It goes without having been met, and may come again: its end concerns nobody here but who is on
-/// the way to it, too.
+/// The caller goes without having been met, and may call again. Its end matters only if this
+/// process calls it, too.
 void ConnectionManager::on_left(int fd) {
     const nhi::PeerId id = link_of(fd).knocker;
     FCI_ASSERT(id == nhi::kNoPeer || peers_[id].peer != nullptr);
@@ -168,7 +169,7 @@ void ConnectionManager::on_left(int fd) {
     if (peer.call.asked) later(id);
 }
 
-/// It has brought all that it takes to meet it; only that gets it an id.
+/// The caller has brought its descriptors; only now does it get an id.
 void ConnectionManager::on_visitor(int fd, Received& received, const Hello& hello,
                                    Objection objection) {
     FCI_ASSERT(link_of(fd).step == Step::asked && link_of(fd).id == nhi::kNoPeer);
@@ -187,15 +188,15 @@ void ConnectionManager::on_visitor(int fd, Received& received, const Hello& hell
     if (entry.peer && entry.peer->connected) return drop(fd);
     if (prepare(entry, &error) != Status::ok) return refuse(fd, Objection::resources);
     if (!send_hello(fd, entry, true)) {
-        // Nothing has happened yet. Who lives comes again; of one that has gone the last word is
-        // read next, or its death is seen.
+        // Nothing has happened yet. A caller that lives calls again; of one that has gone the last
+        // word is read next, or its death is seen.
         if (is_shortage(errno)) drop(fd);
         return;
     }
     link_of(fd).step = Step::answered;
     std::erase(guests_, fd);
     const bool is_first = answered_.emplace(fd, std::move(visitor)).second;
-    FCI_ASSERT(is_first);  // drop() forgot who had this descriptor before
+    FCI_ASSERT(is_first);  // drop() forgot the caller that had this descriptor before
 }
 
 void ConnectionManager::on_met(int fd) {
@@ -213,7 +214,7 @@ void ConnectionManager::on_met(int fd) {
     link.step = Step::met;
     link.id = visitor.id;
     peer.links.push_back(fd);
-    // Where both have come to meet each other at the same time it is one more link, and no more.
+    // If both have called each other at the same time, this is one more link and nothing else.
     if (!peer.connected) {
         attach(visitor.id, visitor.hello, std::move(visitor.arrival), link.identity);
     }
@@ -232,8 +233,8 @@ nhi::PeerId ConnectionManager::seat(int fd, const Hello& hello) {
     if (before != nhi::kNoPeer) {
         // Which of the two is the new one? The one that lives.
         if (is_hung_up(fd)) return nhi::kNoPeer;
-        // It may have met this process and said goodbye, unheard yet. Who was never met has not
-        // died for us.
+        // The earlier process may have met this one and said goodbye, still unread. One that was
+        // never met counts as unreachable, not as dead.
         if (peers_[before].peer) hear(before);
         const bool met = peers_[before].peer && peers_[before].peer->connected;
         lose({before, met ? Status::lost : Status::unreachable,

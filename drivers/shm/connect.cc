@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the ConnectionManager meets: what is common to going out and coming in.
+// How the ConnectionManager meets: the steps that calls from here and calls from peers share.
 #include <utility>
 
 #include "drivers/shm/connection_manager.h"
@@ -72,8 +72,8 @@ void ConnectionManager::on_link(int fd) {
     }
 }
 
-/// What it has said so far on any link. One that has met this process, transferred and gone may
-/// have said the last word first where that is read first.
+/// Reads all that the peer has said so far, on each of its links. A peer that met this process,
+/// transferred and closed may have its last word on the link that is read first.
 void ConnectionManager::hear(nhi::PeerId id) {
     std::vector<int> links = peers_[id].peer->links;
     for (const auto& [fd, visitor] : answered_) {
@@ -82,7 +82,8 @@ void ConnectionManager::hear(nhi::PeerId id) {
     for (const int fd : links) on_link(fd);
 }
 
-/// All that was said has been heard. The dead say no more, whoever still holds their sockets.
+/// The link is read empty. If the peer's process has ended, nothing more comes, even while a child
+/// of it keeps the socket open.
 void ConnectionManager::on_silence(int fd) {
     const nhi::PeerId id = link_of(fd).id;
     if (id != nhi::kNoPeer && peers_[id].peer->ended) on_closed(fd);
@@ -141,7 +142,7 @@ void ConnectionManager::on_refusal(int fd, const Received& received) {
 }
 
 void ConnectionManager::refuse(int fd, Objection objection) {
-    // Who is only dropped comes again.
+    // A peer that is only dropped calls again.
     if (objection != Objection::resources || shortage_.lasts(clock_.now())) {
         const Refusal refusal = make_refusal(own_.settings, objection);
         (void)send_record(fd, &refusal, sizeof refusal, {});
@@ -149,7 +150,7 @@ void ConnectionManager::refuse(int fd, Objection objection) {
     drop(fd);
 }
 
-/// Nothing is believed before this has looked at it.
+/// Checks everything that the peer has sent before any of it is used.
 Status ConnectionManager::examine(const Hello& hello, Received& received, Arrival* arrival,
                                   std::string* error) {
     const std::size_t block = page_round(hello.block_bytes);
@@ -172,12 +173,12 @@ Status ConnectionManager::examine(const Hello& hello, Received& received, Arriva
     return Status::ok;
 }
 
-/// From here on it counts as attached, as soon as that is told.
+/// The peer's memory is here. It counts as attached once the listener has been told.
 void ConnectionManager::attach(nhi::PeerId id, const Hello& hello, Arrival arrival,
                                const Identity& identity) {
     Peer& peer = *peers_[id].peer;
     FCI_ASSERT(!peer.connected && !peer.gone && peer.own_block.data() != nullptr);
-    // What examine() has let through.
+    // examine() has checked these.
     FCI_ASSERT(arrival.header.size() >= kSharedHeaderBytes &&
                arrival.block.size() >= hello.block_bytes);
     FCI_ASSERT(arrival.wake && hello.card.incarnation != 0);
@@ -197,7 +198,7 @@ void ConnectionManager::attach(nhi::PeerId id, const Hello& hello, Arrival arriv
     peer.copies.guard_address = hello.guard_address;
     peer.connected = true;
     settle(peer);
-    // What else was begun is not needed, and it costs a descriptor at either end.
+    // Other meetings with this peer are not needed, and each costs a descriptor at either end.
     for (const int link : std::vector<int>(peer.links)) {
         if (link_of(link).step != Step::met) drop(link);
     }

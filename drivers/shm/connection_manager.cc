@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The turn, the sleep, and what is common to meeting and leaving.
+// The turn, the sleep, and the steps that meeting and leaving share.
 #include "drivers/shm/connection_manager.h"
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ Nanoseconds ConnectionManager::first_until(const std::vector<int>& links) noexce
     return first;
 }
 
-/// One that has not gone on for longer than it may, or -1.
+/// A link whose peer has not gone on for longer than it may, or -1.
 int ConnectionManager::overdue(const std::vector<int>& links) {
     const Nanoseconds now = clock_.now();
     for (const int fd : std::vector<int>(links)) {
@@ -73,7 +73,7 @@ ConnectionManager::~ConnectionManager() {
     for (int link = 0; link < static_cast<int>(links_.size()); ++link) {
         if (link_of(link).open) (void)send_word(link, Kind::bye);
     }
-    // Who still stands at the door hears it, too: for him it would be a death otherwise.
+    // Callers that still wait in the kernel's queue hear it, too: they would take it for a death.
     (void)shutdown(own_.listening.get(), SHUT_RD);
     while (const host::Descriptor visitor = accept_from(own_.listening.get())) {
         (void)send_word(visitor.get(), Kind::bye);
@@ -113,7 +113,7 @@ std::string ConnectionManager::describe(nhi::PeerId id) const {
     return "the process at " + host::place_text(entry.card);
 }
 
-/// Of a block, that are there from the start.
+/// Bytes of a block that are there from the start.
 std::size_t ConnectionManager::block_first_bytes() const noexcept {
     const ddi::Settings& settings = own_.settings;
     const bool all = settings.block_first_bytes == 0 || !Region::provides();
@@ -159,7 +159,7 @@ unsigned ConnectionManager::turn(Nanoseconds now) noexcept {
     return notices_.empty() ? work : work + tell();
 }
 
-/// What is due by time, and whose turn it is now.
+/// Goes on with all that waits for a time or for a free place.
 void ConnectionManager::tend() noexcept {
     accept_invitations();
     if (unsettled_ != 0) look_for_silence();
@@ -169,7 +169,7 @@ void ConnectionManager::tend() noexcept {
     set_timer();
 }
 
-/// So that a sleeper, or whoever watches Device::wait_fd(), comes back in time.
+/// Sets the timer, so that a caller that sleeps, or watches Device::wait_fd(), comes back in time.
 void ConnectionManager::set_timer() noexcept {
     Nanoseconds first = Clock::kNever;
     for (const nhi::PeerId id : waiting_) {
@@ -192,8 +192,8 @@ void ConnectionManager::set_timer() noexcept {
     clock_.ring_at(first);
 }
 
-/// Events may be stale: what they named was dropped by one before them. Everything is looked up,
-/// and a look that finds nothing is harmless.
+/// An event may be stale: an earlier one may have dropped its link. Everything is looked up, and a
+/// look that finds nothing is harmless.
 unsigned ConnectionManager::handle(std::uint64_t what) noexcept {
     const auto detail = static_cast<std::uint32_t>(what);
     switch (static_cast<Source>(what >> 32)) {
@@ -210,7 +210,7 @@ unsigned ConnectionManager::tell() noexcept {
     return notices_.tell(listener_, [&](const ddi::Notice& notice) {
         FCI_ASSERT(peers_[notice.id].peer != nullptr);
         Peer& peer = *peers_[notice.id].peer;
-        FCI_ASSERT(peer.state != State::lost);  // that was the last word
+        FCI_ASSERT(peer.state != State::lost);  // nothing is told of a lost peer
         if (notice.why == Status::ok) {
             FCI_ASSERT(peer.state != State::attached && peer.connected);
             peer.state = State::attached;
@@ -238,7 +238,7 @@ void ConnectionManager::sleep(Nanoseconds timeout) noexcept {
     for (int i = 0; i < count; ++i) {
         if (static_cast<Source>(happened[i].data.u64 >> 32) != Source::waker) continue;
         network_->woken();
-        (void)network_->take_woken();  // by returning
+        (void)network_->take_woken();  // returning tells the caller
     }
 }
 
@@ -270,7 +270,7 @@ void ConnectionManager::drop(int fd) {
     if (!link.open) return;
     if (link.id != nhi::kNoPeer) {
         const std::size_t erased = std::erase(peers_[link.id].peer->links, fd);
-        FCI_ASSERT(erased == 1);  // who drops all links of a peer comes to an end
+        FCI_ASSERT(erased == 1);  // else the loop in lose() would not end
     }
     std::erase(guests_, fd);
     if (door_.unproven == fd) door_.unproven = -1;
@@ -288,7 +288,7 @@ bool ConnectionManager::watch_process_of(nhi::PeerId id, pid_t pid) {
     if (pid == owner_) return true;
     if (!peer.pidfd) {
         peer.pidfd = watch_process(pid);
-        if (!peer.pidfd) return errno != ESRCH;  // or it cannot be told here
+        if (!peer.pidfd) return errno != ESRCH;  // without a pidfd its end cannot be told
         watch(peer.pidfd.get(), Source::process, id);
     }
     return !is_readable(peer.pidfd.get());
@@ -316,7 +316,7 @@ void ConnectionManager::lose(ddi::Notice notice) {
     if (peer.gone) return;
     FCI_ASSERT(id != nhi::kSelf && why != Status::ok && why != Status::again);
     peer.gone = true;
-    // Few MPIs show what they are told of an error, and this one the user can mend.
+    // Few MPIs show the reason of an error, and this one the user can mend.
     if (why == Status::exhausted) log::line(shortage_.is_news(), notice.reason);
     settle(peer);
     while (!peer.links.empty()) drop(peer.links.back());
@@ -338,7 +338,7 @@ void ConnectionManager::on_closed(int fd, bool in_order) {
     if (link.step != Step::met) {
         if (!in_order || peers_[id].card.incarnation == 0) return on_unmet(id);
         hear(id);
-        if (peers_[id].peer->connected) return;  // and goes by the link on which it was met
+        if (peers_[id].peer->connected) return;  // its end comes on the link on which it was met
     }
     lose(in_order ? ddi::closed(id, describe(id)) : ddi::died(id, describe(id)));
 }
@@ -347,7 +347,7 @@ void ConnectionManager::on_exit(nhi::PeerId id) {
     if (id >= peers_.size() || !peers_[id].peer) return;
     Peer& peer = *peers_[id].peer;
     if (peer.gone || !is_readable(peer.pidfd.get())) return;
-    // It may have said goodbye before, and the sockets may be held open by a child of it.
+    // The peer may have said goodbye before, and a child of it may hold its sockets open.
     hear(id);
     while (!peer.gone && !peer.links.empty()) on_closed(peer.links.back());
     if (!peer.gone && !peer.connected && peer.pidfd) on_unmet(id);

@@ -2,12 +2,12 @@
 // ConnectionManager: meets other processes and notices when they go (§3.2.3, §2.7.3). All of it
 // happens in its turn and in connect(); nothing here is on the path of a message.
 //
-// Two meet by five records (handshake.h), and before the last one either may let the link go:
-// whoever connected says so by a Bye, and tries again. Where two connect to each other at the same
-// time one way goes on (ddi/crossing.h), and the other one is told so; where that comes too late
-// there are two links, and the first that comes to its end attaches. A process is dead when a link
-// on which it was met ends without a Bye, or when the kernel says so, also of one that has only
-// knocked: a child that it forked may keep its sockets open.
+// Two processes meet by five records (handshake.h), and before the last one either may let the link
+// go: the caller says so by a Bye, and tries again. If two call each other at the same time, one
+// call goes on (ddi/crossing.h), and the other caller is told so; if that comes too late, there are
+// two links, and the first that comes to its end attaches. A process is dead when a link on which
+// it was met ends without a Bye, or when the kernel says so, also of one that has only knocked: a
+// child that it forked may keep its sockets open.
 //
 // What takes how long at most:
 //  - Nobody listens there: Tuning::patience_*.
@@ -15,12 +15,11 @@
 //  - A peer that has taken a record out of its socket and does not answer it:
 //    Tuning::answer_limit. It owes the answer in the very same turn.
 //  - Descriptors or memory do not suffice to send a Hello: no limit, while the peer lives; the user
-//    hears of it. To go out, or to take one in: Tuning::short_untold; then the peer is lost, or who
-//    comes is refused.
-//  - Who came in and says nothing: patience_with(0); of those whose user is not that of this
-//    process (credentials.h) one at a time, who takes nobody's place. Who came in, has knocked, and
-//    does not go on: no limit, for it may compute; once its patience is over it makes room when
-//    another one comes.
+//    hears of it. If they do not suffice to call or to take a caller in: Tuning::short_untold; then
+//    the peer is lost, or the caller is refused.
+//  - A caller that says nothing: patience_with(0). Of callers of another user (credentials.h) there
+//    is one at a time, and it takes nobody's place. A caller that has knocked and does not go on:
+//    no limit, for it may compute; once its patience is over it makes room when another one comes.
 #pragma once
 
 #include <deque>
@@ -49,8 +48,8 @@ struct Tuning {
     Nanoseconds patience_typed = 30'000'000'000;  // the user named the place: it may start later
     Nanoseconds patience_given = 300'000'000;     // a process gave its card: it did listen
     Nanoseconds answer_limit = 30'000'000'000;    // for what the peer has read
-    Nanoseconds short_untold = 3'000'000'000;     // then the user hears why nobody is met, and who
-                                                  // cannot be taken in is refused
+    Nanoseconds short_untold = 3'000'000'000;     // then the user hears of the shortage, and a
+                                                  // caller that cannot be taken in is refused
     Barrier barrier = Barrier::system;
     std::size_t descriptors = 0;                  // 0: as many as this process may have open
     Clock* clock = nullptr;                       // that outlives the device; nullptr: the kernel's
@@ -60,7 +59,7 @@ struct Tuning {
     }
 };
 
-/// What this process shows to others.
+/// The part of this process that others see.
 struct Own {
     ddi::Card card;
     uid_t user = geteuid();  // that opened it (credentials.h)
@@ -69,7 +68,7 @@ struct Own {
     host::Descriptor header_file, waker, listening, epoll;
 };
 
-/// Where others come in.
+/// The listening socket and its callers.
 struct Door {
     bool open = true;            // the listening socket is watched
     Nanoseconds rest_until = 0;  // before then it is not
@@ -100,11 +99,11 @@ private:
     enum class Source : std::uint32_t { listening, waker, link, process, timer };
     /// How far a meeting has come.
     enum class Step : std::uint8_t {
-        knocked,   // outgoing: this process has said who it is
-        invited,   // outgoing: it is asked for its descriptors
-        awaiting,  // outgoing: it has sent them and may be sent the others
-        silent,    // incoming: nothing was said yet
-        asked,     // incoming: has knocked, and was asked for its descriptors
+        knocked,   // outgoing: this process has sent its first Hello
+        invited,   // outgoing: the peer has asked for the descriptors
+        awaiting,  // outgoing: they were sent, and the peer's may come
+        silent,    // incoming: the caller has said nothing yet
+        asked,     // incoming: it has knocked, and was asked for its descriptors
         answered,  // incoming: they are here, and were answered
         met,       // either: done
     };
@@ -112,18 +111,18 @@ private:
         bool open = false;
         bool outgoing = false;
         Step step = Step::silent;
-        nhi::PeerId id = nhi::kNoPeer;       // incoming: none before it was met
-        nhi::PeerId knocker = nhi::kNoPeer;  // incoming: who says to be there, if that is known
+        nhi::PeerId id = nhi::kNoPeer;       // incoming: none before the caller was met
+        nhi::PeerId knocker = nhi::kNoPeer;  // incoming: the peer that its first Hello names
         Identity identity;
         Nanoseconds read_at = 0;  // outgoing: since when the peer is known to have read it all
         Nanoseconds until = 0;    // of guests_ and awaited_: then others may have the place
     };
-    /// What came with a Hello, examined.
+    /// The memory and the waker that came with a Hello, examined.
     struct Arrival {
         Region header, block;
         host::Descriptor wake;
     };
-    /// Who came in and was answered, until it has said that it was met.
+    /// A caller whose descriptors were answered, until its Met comes.
     struct Answered {
         nhi::PeerId id;
         Hello hello;
@@ -136,7 +135,7 @@ private:
     void tend() noexcept;
     void set_timer() noexcept;
 
-    // Going out.
+    // Calls from here.
     Peer& peer_of(Entry& entry);
     Status prepare(Entry& entry, std::string* error);
     [[nodiscard]] std::size_t block_first_bytes() const noexcept;
@@ -152,7 +151,7 @@ private:
     void on_reply(int link, Received& received, const Hello& hello, Objection objection);
     void look_for_silence();
 
-    // Coming in.
+    // Calls from peers.
     unsigned answer_door();
     void tend_door(Nanoseconds now);
     void rest(Nanoseconds duration) noexcept;
@@ -205,20 +204,20 @@ private:
     ShmInterface* network_ = nullptr;
     ddi::PeerListener* listener_ = nullptr;
     std::vector<Link> links_;          // by descriptor
-    std::vector<nhi::PeerId> waiting_;  // to try again
+    std::vector<nhi::PeerId> waiting_;  // peers to be called again
     ddi::Notices notices_;
     std::deque<int> invited_;          // links that wait for a place among awaited_
     std::map<int, Answered> answered_; // by link
-    Nanoseconds rings_at_ = 0;         // for the next of all these; 0: not known
+    Nanoseconds rings_at_ = 0;         // when the timer goes off next; 0: not known
     Door door_;
     Prng prng_;
     pid_t owner_;
     // Links by which a Hello may be under way to this process: at most share() of both.
-    std::vector<int> guests_;          // who came in and has not sent its descriptors
+    std::vector<int> guests_;          // callers that have not sent their descriptors
     std::vector<int> awaited_;         // on which this process has sent its own
     Nanoseconds look_at_ = 0;          // when to look next for peers that do not answer
     Shortage send_shortage_;           // no Hello could be sent
-    Shortage shortage_;                // nobody could be taken in
+    Shortage shortage_;                // no peer could be called or taken in
     unsigned unsettled_ = 0;           // connections that were begun
     unsigned skipped_ = 0;
     MemoryUse peers_memory_;           // of all peers together

@@ -18,7 +18,7 @@ namespace fci::shm {
 
 namespace {
 
-/// The user that stands for all who have no number in this user namespace.
+/// The user id that the kernel shows for every user without a number in this user namespace.
 uid_t read_nameless_user() noexcept {
     constexpr uid_t kUsual = 65534;
     const host::Descriptor file(open("/proc/sys/kernel/overflowuid", O_RDONLY | O_CLOEXEC));

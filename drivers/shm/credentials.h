@@ -2,12 +2,12 @@
 // Credentials: which processes are of the user of this one, by the kernel's word.
 //
 // A process may give its rights away after it was opened (setuid). Its listening socket keeps the
-// user that opened it, in its name and in what the kernel says of it to those who connect; to those
-// to whom the process connects the kernel names the user of that moment. So:
-//  - A process that goes out looks for its own opening user, and believes the listener's socket:
+// user that opened it, in its name and in the credentials that the kernel shows to callers; to a
+// listener that the process calls, the kernel names the user of that moment. So:
+//  - A process that calls looks for its own opening user, and believes the listener's socket:
 //    no other user can have made that socket.
-//  - A guest of the user that opened this process, while that is still its user, is let in.
-//  - Any other guest has to say this process's incarnation, which only the cards of the job
+//  - A caller of the user that opened this process, while that is still its user, is let in.
+//  - Any other caller has to say this process's incarnation, which only the cards of the job
 //    tell, and to be the very process that listens at the card of its knock, which has to have been
 //    opened by the same user as this one. So no third user gets in; neither do the other processes
 //    of the user whose rights this process has taken on, which may not look into it by the kernel's
@@ -24,8 +24,8 @@
 
 namespace fci::shm {
 
-/// Who is at the other end, by the kernel's word: of a socket that was connected, the process that
-/// listened; of one that was accepted, the process that connected. Each with its user at that time.
+/// The process at the other end, by the kernel's word: of a socket that was connected, the
+/// listener; of one that was accepted, the caller. Each with its user at that time.
 struct Identity {
     pid_t pid = 0;
     uid_t uid = static_cast<uid_t>(-1);

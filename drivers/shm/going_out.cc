@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the ConnectionManager goes to meet others.
+// How the ConnectionManager calls peers.
 #include <sys/eventfd.h>
 
 #include <algorithm>
@@ -12,10 +12,11 @@ namespace fci::shm {
 namespace {
 
 constexpr Nanoseconds kPauseFirst = 1'000'000, kPauseMost = 50'000'000;
-// Whoever is on the way here comes, or ends, or says that it goes. Nobody relies on that for ever.
+// A peer whose call goes on comes, or ends, or says that it lets go; if it does none of these, this
+// process calls again after:
 constexpr Nanoseconds kCallAwaited = 500'000'000;
-// Where all meet all, a way that would give way to that of the peer need not be begun: while so
-// many others are under way, the peer has a while to come by itself.
+// Where all meet all, a call that would give way to the peer's call need not be begun: while this
+// process has more than kManyAtOnce calls under way, the peer has kCallExpected to call first.
 constexpr std::size_t kManyAtOnce = 8;
 constexpr Nanoseconds kCallExpected = 100'000'000;
 constexpr Nanoseconds kLooksPerLimit = 4;
@@ -59,7 +60,7 @@ Status ConnectionManager::connect(nhi::PeerId id) {
               "cannot connect to " + describe(id) +
                   ": that is no address of this host, and this driver reaches no other; use one "
                   "that does (FCI_DRIVER=node), or start all processes on one host"});
-        (void)eventfd_write(own_.waker.get(), 1);  // who sleeps on the descriptor is to be told
+        (void)eventfd_write(own_.waker.get(), 1);  // wakes a caller that sleeps on the descriptor
         return Status::ok;
     }
     peer.call.patience.begin(clock_.now(), tuning_.patience_for(entry.card), kPauseFirst,
@@ -71,7 +72,7 @@ Status ConnectionManager::connect(nhi::PeerId id) {
         peer.call.gives_way = true;
     } else {
         reach(id);
-        if (!notices_.empty()) (void)eventfd_write(own_.waker.get(), 1);  // likewise
+        if (!notices_.empty()) (void)eventfd_write(own_.waker.get(), 1);  // wakes that caller, too
     }
     set_timer();
     return Status::ok;
@@ -103,15 +104,15 @@ void ConnectionManager::reach(nhi::PeerId id) {
     open_link(std::move(socket), id, Step::knocked, identity);
     if (send_hello(fd, entry, false)) return;
     if (is_shortage(errno)) return retreat(fd);
-    on_link(fd);  // it may have said why before it closed
+    on_link(fd);  // the peer may have said why before it closed
     on_closed(fd);
 }
 
-/// Tries again later, or gives up. Descriptors the program may close meanwhile.
+/// Tries again later, or gives up. If descriptors ran short, the program may close some meanwhile.
 void ConnectionManager::nobody_there(nhi::PeerId id, int error) {
     Entry& entry = peers_[id];
     Peer& peer = *entry.peer;
-    const bool full = error == EAGAIN;  // it lives, and too many want to meet it just now
+    const bool full = error == EAGAIN;  // the peer lives, and its queue of callers is full
     const bool none_left = is_of_files(error) || error == ENOBUFS || error == ENOMEM;
     const Nanoseconds now = clock_.now();
     if (!full && error != ECONNREFUSED && error != EINTR && !none_left) {
@@ -138,7 +139,7 @@ void ConnectionManager::nobody_there(nhi::PeerId id, int error) {
 
 void ConnectionManager::later(nhi::PeerId id) {
     Peer& peer = *peers_[id].peer;
-    FCI_ASSERT(!peer.connected && !peer.gone);  // of those nobody is met
+    FCI_ASSERT(!peer.connected && !peer.gone);  // others are not called any more
     peer.call.patience.again_later(clock_.now(), prng_);
     if (std::find(waiting_.begin(), waiting_.end(), id) == waiting_.end()) {
         waiting_.push_back(id);
@@ -146,7 +147,7 @@ void ConnectionManager::later(nhi::PeerId id) {
     rings_at_ = 0;  // to be set again
 }
 
-/// The peer has connected to this process as well, and that way goes on.
+/// The peer calls this process as well, and its call goes on.
 void ConnectionManager::await_call(int fd) {
     FCI_ASSERT(link_of(fd).outgoing && link_of(fd).step == Step::knocked);
     const nhi::PeerId id = link_of(fd).id;
@@ -173,10 +174,10 @@ void ConnectionManager::on_unmet(nhi::PeerId id) {
     if (ended && entry.card.incarnation != 0) {
         return lose({id, Status::lost, describe(id) + " ended before it answered"});
     }
-    // Whoever was there has gone; the one that is meant may still come.
+    // At a typed place another process may have listened; the one that is meant may still come.
     if (ended) forget_process(peer);
-    // It did listen until now. The sockets of one that dies close a moment before the kernel says
-    // that it is dead; nobody may take it for one that was never there meanwhile.
+    // The peer did listen until now. The sockets of a process that dies close a moment before the
+    // kernel says that it is dead; meanwhile it must not pass for one that was never there.
     peer.call.patience.renew(clock_.now(), tuning_.patience_for(entry.card));
     ++peer.call.tries;
     later(id);
@@ -205,13 +206,13 @@ void ConnectionManager::on_welcome(int fd) {
     invited_.push_back(fd);
 }
 
-/// A few at a time. Whoever does not answer, because it computes meanwhile, keeps the others
-/// waiting only for a while.
+/// Sends descriptors to a few peers at a time. A peer that does not answer, because it computes,
+/// keeps the others waiting only for a while.
 void ConnectionManager::accept_invitations() {
     while (!invited_.empty()) {
         const int fd = invited_.front();
         if (!link_of(fd).open || link_of(fd).step != Step::invited) {
-            invited_.pop_front();  // was dropped, and maybe opened again
+            invited_.pop_front();  // the link was dropped, and maybe opened again
             continue;
         }
         if (awaited_.size() >= share().awaited) {
@@ -276,8 +277,8 @@ void ConnectionManager::on_reply(int fd, Received& received, const Hello& hello,
                         objection == Objection::resources ? "this process" : describe(link.id))});
 }
 
-/// Who does not look leaves unread what it was sent. Who has read it answers in the same turn, or
-/// does not do what it should.
+/// A peer that does not look leaves its records unread. A peer that has read one answers in the
+/// same turn, or hangs.
 void ConnectionManager::look_for_silence() {
     const Nanoseconds now = clock_.now();
     if (now < look_at_) return;

@@ -9,9 +9,9 @@ namespace fci::shm {
 
 namespace {
 
-// A call copies a MiB at most, if its caller is mp, so none lasts that long. What a peer's header
-// says is not believed for longer: it may be damaged. A peer that was stopped (SIGSTOP) between its
-// word and its call says for ever that it copies; the guard keeps that call away.
+// A call copies a MiB at most, if its caller is mp, so none lasts that long. A peer's word that it
+// copies is not believed for longer: its header may be damaged. A peer that was stopped (SIGSTOP)
+// between its word and its call says for ever that it copies; the guard keeps that call away.
 constexpr Nanoseconds kPatience = 1'000'000'000;
 constexpr Nanoseconds kNap = 50'000;
 
@@ -50,7 +50,7 @@ void lower_guard(std::uint64_t incarnation, Region* guard, const PeerTable& peer
     const Nanoseconds end = clock.now() + kPatience;
     for (nhi::PeerId id = nhi::kSelf + 1; id < peers.size(); ++id) {
         const Peer* const peer = peers[id].peer.get();
-        // Also of those that are lost: they may live, and their header stays here.
+        // Also for lost peers: they may live, and their headers stay mapped here.
         if (peer != nullptr && peer->connected) await(*peer, incarnation, clock, end);
     }
 }

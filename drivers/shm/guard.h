@@ -9,12 +9,12 @@
 // program by now (exec), nor where another process got its number. The page lies at a random
 // address, where these have nothing.
 //
-// A call may have passed the guard just before it went. Whoever copies says so: it stores the
+// A call may have passed the guard just before the unmapping. So the process that copies stores the
 // owner's incarnation into `copying` of its own header before the call, and clears it after. To
 // reach the guard the kernel takes the lock of the owner's address space, and unmapping takes the
 // same lock. So one of two things is true of every call: it came to the lock after the unmapping
-// and fails at the guard, or it came before, and then the owner, who looks after the unmapping,
-// sees the word until the call has ended.
+// and fails at the guard, or it came before, and then the owner, which reads `copying` after the
+// unmapping, sees the word until the call has ended.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@
 
 namespace fci::shm {
 
-/// Children of fork() do not get the page: they are not who is meant.
+/// Children of fork() do not get the page: a copy means the parent, not them.
 Status raise_guard(std::uint64_t incarnation, Region* guard, std::string* error);
 
 /// From its return on, no peer's kernel copy touches this process. Not for a child of fork().

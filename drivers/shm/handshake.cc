@@ -49,7 +49,7 @@ Refusal make_refusal(const ddi::Settings& settings, Objection objection) noexcep
     auto refusal = start<Refusal>(Kind::refusal);
     refusal.objection = objection;
     refusal.version = kVersion;
-    // Whoever asks may be told the rest, and not this.
+    // Any caller may learn the rest, but a caller of another user not the digest.
     if (objection != Objection::user) refusal.layout_digest = settings.layout_digest;
     return refusal;
 }

@@ -2,19 +2,20 @@
 // Handshake: the records that two processes exchange when they meet and when one leaves, and the
 // check that both mean the same job, the same version and the same layout (house rules of §3.2.3).
 //
-//   record   | from whom       | what it does
-//   Hello    | who connects    | the knock: says who it is, without descriptors
-//   Welcome  | who accepted    | asks for the descriptors
-//   Hello    | both, in turn   | with three descriptors: header, block for the other one, waker
-//   Met      | who connected   | has everything it needs: both are attached
-//   Crossed  | who accepted    | instead of a Welcome: it has connected, too, and that one goes on
-//   Refusal  | either          | instead of what is due
+//   record   | sent by         | meaning
+//   Hello    | the caller      | the knock: names the caller, without descriptors
+//   Welcome  | the listener    | asks for the caller's descriptors
+//   Hello    | both, in turn   | with three descriptors: header, block for the other side, waker
+//   Met      | the caller      | it has everything it needs: both are attached
+//   Crossed  | the listener    | instead of a Welcome: it calls, too, and its call goes on
+//   Refusal  | either          | instead of the record that is due
 //   Bye      | either          | before it lets the link go in good order
 //
 // Linux counts descriptors that were sent and not yet received, for all processes of a user
-// together, and lets there be as many as one process may have open. Whoever only computes does not
-// receive. So nothing is sent to anybody who did not ask for it, and no process asks for more at a
-// time than its share of that number. Whichever ranks compute, then, the others can go on meeting.
+// together, and lets there be as many as one process may have open. A process that only computes
+// does not receive. So descriptors are sent only to a peer that asked for them, and no process asks
+// for more at a time than its share of that number. Whichever ranks compute, the others go on
+// meeting.
 #pragma once
 
 #include <cstddef>
@@ -52,14 +53,14 @@ struct Prologue {
 struct Hello {
     Prologue prologue;
     ddi::Card card;
-    std::uint64_t expects;  // incarnation of the process that is meant; 0: whoever is there
+    std::uint64_t expects;  // incarnation of the process that is meant; 0: any that listens there
     std::uint64_t job;
     std::uint64_t layout_digest;
     std::uint64_t header_bytes;   // sizeof(SharedHeader)
     std::uint64_t block_bytes;    // of the block that comes with this
-    std::uint64_t sizes;          // how that is divided; not for this driver
+    std::uint64_t sizes;          // how the block is divided; not for this driver
     std::uint64_t guard_address;  // in the sender's address space (guard.h)
-    std::uint64_t tries;          // how often the sender came in vain before
+    std::uint64_t tries;          // meetings that the sender began in vain before
     std::int64_t rank;            // in its job; -1: nobody told it
 };
 
@@ -99,7 +100,7 @@ Hello make_hello(const ddi::Settings& settings, const ddi::Card& card, std::uint
 Refusal make_refusal(const ddi::Settings& settings, Objection objection) noexcept;
 Word make_word(Kind kind) noexcept;
 
-/// What `bytes` that came in are. False: nothing of ours.
+/// Copies the prologue of a received record. False: the record is not of this driver.
 bool read_prologue(const void* bytes, std::size_t length, Prologue* prologue) noexcept;
 
 /// Copies a Hello out of received bytes and compares it with the own side.
@@ -107,7 +108,7 @@ Objection check_hello(const void* bytes, std::size_t length, const ddi::Settings
                       const ddi::Card& own, Hello* hello) noexcept;
 bool read_refusal(const void* bytes, std::size_t length, Refusal* refusal) noexcept;
 
-/// For the user: both values and the remedy. `theirs` is what the other side told about itself.
+/// For the user: both values and the remedy. `theirs` is the other side's refusal, with its values.
 std::string objection_text(const Refusal& theirs, const ddi::Settings& settings,
                            const std::string& who);
 Status objection_status(Objection objection) noexcept;

@@ -44,9 +44,9 @@ bool copy_word(pid_t pid, Direction direction, std::uint64_t address,
     return call(pid, direction, {&here, 1}, {&there, 1}) == sizeof *word;
 }
 
-/// Whether the kernel lets this process reach the peer's memory in that direction. lost: it has
-/// closed, or the process with that number is another one by now. What is written to the guard is
-/// what it says already.
+/// Whether the kernel lets this process reach the peer's memory in that direction. lost: the peer
+/// has closed, or the process with that number is another one by now. A write to the guard leaves
+/// it as it is.
 Status reach(const Peer& peer, Direction direction) noexcept {
     if (peer.pid <= 0) return Status::unsupported;
     std::uint64_t word = direction == Direction::write ? peer.copies.incarnation : 0;
@@ -56,7 +56,7 @@ Status reach(const Peer& peer, Direction direction) noexcept {
     return errno == EFAULT || errno == ESRCH ? Status::lost : Status::unsupported;
 }
 
-/// In each call the guard comes first (guard.h). What is written there is what it says already.
+/// In each call the guard comes first (guard.h). A write leaves the guard as it is.
 Status copy_guarded(const Peer& peer, Direction direction, std::uint64_t remote, std::byte* local,
                     std::size_t bytes) noexcept {
     FCI_ASSERT(peer.copies.incarnation != 0 && peer.pid > 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What two processes that meet have to decide alike, or fairly: arithmetic, without sockets or
-// clocks.
+// The rules of a meeting that both processes must decide alike, or fairly: arithmetic, without
+// sockets or clocks.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,9 @@
 
 namespace fci::shm {
 
-/// Before one that does not go on makes room for others that wait. It grows with each try: where so
-/// many share a core that nobody comes back in time, all would turn each other away for ever.
+/// How long a peer that does not go on keeps its place while others wait. It grows with each try:
+/// where so many processes share a core that none comes back in time, they would otherwise turn
+/// each other away for ever.
 [[nodiscard]] constexpr Nanoseconds patience_with(std::uint64_t tries) noexcept {
     constexpr Nanoseconds kFirst = 20'000'000;
     constexpr unsigned kDoubles = 6;
@@ -21,8 +22,8 @@ namespace fci::shm {
     return kFirst << std::min<std::uint64_t>(tries, kDoubles);
 }
 
-/// How many may send descriptors to this process at a time, of those who came in and of those whom
-/// it wants to meet: so few that `processes` together stay below `limit` descriptors.
+/// How many peers may send descriptors to this process at a time: callers (`guests`) and peers that
+/// it calls (`awaited`). They are so few that `processes` together stay below `limit` descriptors.
 struct MeetingShare {
     std::size_t guests, awaited;
 };

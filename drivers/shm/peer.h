@@ -22,29 +22,29 @@ namespace fci::shm {
 
 enum class Copying : std::uint8_t { untried, allowed, refused };
 
-/// How this process goes to meet a peer.
+/// This process's call to a peer.
 struct Call {
-    ddi::Patience patience;   // while nobody listens there
+    ddi::Patience patience;   // while nobody listens at the peer's place
     std::uint32_t tries = 0;  // meetings that were begun in vain
     bool asked = false;       // connect() was called, and the outcome is open
-    bool gives_way = false;   // the peer may come by itself, and that way would go on
+    bool gives_way = false;   // waits first, as the peer may call, and its call would go on
 };
 
-/// What copies between its memory and that of this process need.
+/// For copies by the kernel between the peer's memory and that of this process.
 struct KernelCopies {
     std::array<Copying, 2> leave{};   // by direction
     std::uint64_t guard_address = 0;  // in its address space (guard.h)
     std::uint64_t incarnation = 0;
 };
 
-/// What a peer has told of itself that is not for this driver.
+/// Facts of the peer's Hello that are not for this driver.
 struct Said {
     std::uint64_t sizes = 0;  // ddi::Settings::sizes
     int rank = -1;            // ddi::About::rank
 };
 
 struct Peer {
-    // What a transfer needs, in one line.
+    // All that a transfer reads, in one cache line.
     std::byte* block = nullptr;  // the block that it keeps for this process
     std::size_t block_bytes = 0;
     SharedHeader* header = nullptr;
@@ -66,8 +66,8 @@ struct Peer {
     Said said;
 
     bool connected = false;  // its memory is here; the listener may not know yet
-    bool gone = false;     // it was found dead; likewise
-    bool ended = false;    // its process has; what it said before may still wait in the sockets
+    bool gone = false;     // it was found dead; the listener may not know yet
+    bool ended = false;    // its process has ended; records of it may still wait in the sockets
     Call call;
 };
 

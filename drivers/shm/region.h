@@ -39,12 +39,12 @@ public:
     static Status create_private(std::size_t bytes, Region* region, std::string* error);
     /// Likewise, at an address that nobody can foresee.
     static Status create_hidden(std::size_t bytes, Region* region, std::string* error);
-    /// Whole pages at `address`, in a region, are there from now on; false: they cannot be had.
-    /// Who writes them without this may end in SIGBUS.
+    /// Whole pages at `address`, in a region, are there from now on; false: they cannot be had. A
+    /// write to them without this may end in SIGBUS.
     static bool provide(std::byte* address, std::size_t bytes) noexcept;
-    /// They need not be there any more; false: they stay.
+    /// Gives whole pages back to the kernel; false: they stay.
     static bool take_back(std::byte* address, std::size_t bytes) noexcept;
-    /// The kernel knows how to; since Linux 5.14.
+    /// The kernel can add pages and take them back; since Linux 5.14.
     [[nodiscard]] static bool provides() noexcept;
 
     [[nodiscard]] std::byte* data() const noexcept { return data_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SharedHeader: what a process shows to all who write to it (§2.5.2 windows; App. C events).
+// SharedHeader: the words that a process shares with every peer (§2.5.2 windows; App. C events).
 //
 //   words                         | written by | read by
 //   identity, window              | owner      | peers
@@ -40,8 +40,8 @@ struct SharedHeader {
     // The incarnation of the process whose memory the owner copies just now; 0: none (guard.h).
     std::uint64_t copying;
 
-    // Lower half: the events that want anything. Upper half: grows whenever the owner gets ready
-    // to sleep and whenever it took notice of being woken.
+    // Lower half: the events that count or interrupt. Upper half: grows whenever the owner gets
+    // ready to sleep and whenever it took notice of being woken.
     alignas(64) std::uint64_t wanted_events;
     std::uint32_t counting;
     std::uint32_t interrupting;

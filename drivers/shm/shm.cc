@@ -16,7 +16,7 @@ std::unique_ptr<ddi::Device> open_shm(const ddi::Settings& settings, const Tunin
     return ShmDevice::open(settings, tuning, status, error);
 }
 
-/// By doing it: a device with the least memory.
+/// Tries it: opens a device with the least memory.
 bool probe_shm(std::string* why) {
     ddi::Settings settings;
     settings.block_bytes = 4096;

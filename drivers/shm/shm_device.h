@@ -14,7 +14,7 @@ namespace fci::shm {
 
 class ShmDevice final : public ddi::Device {
 public:
-    /// Peers touch no memory of this process any more from here on.
+    /// After it peers touch no memory of this process any more.
     ~ShmDevice() override;
     static std::unique_ptr<ddi::Device> open(const ddi::Settings& settings,
                                              const Tuning& tuning, Status* status,

@@ -40,8 +40,8 @@ constexpr bool fits(std::uint64_t offset, std::uint64_t bytes, std::uint64_t roo
     return offset <= room && bytes <= room - offset;
 }
 
-/// Where an address of the peer's communication space lies here; nullptr: nowhere. What the peer's
-/// tables say is checked against the memory that was really mapped.
+/// Where an address of the peer's communication space lies here; nullptr: nowhere. The windows in
+/// the peer's header are checked against the memory that was really mapped.
 std::byte* locate(const Peer& peer, std::uint64_t address, std::uint64_t bytes) noexcept {
     if (address < nhi::kPairLimit) {
         return fits(address, bytes, peer.block_bytes) ? peer.block + address : nullptr;
@@ -138,7 +138,7 @@ Status ShmInterface::mask_event_interrupt(nhi::EventId event, bool masked) noexc
     if (event >= nhi::kEventsMax) return Status::invalid;
     const std::uint32_t bit = 1u << event;
     if (masked == ((masked_ & bit) != 0)) {
-        if (!masked) flag::full_fence();  // whoever writes has seen long ago that it is unmasked
+        if (!masked) flag::full_fence();  // writers saw long ago that it is unmasked
         return Status::ok;
     }
     masked_ ^= bit;
@@ -160,8 +160,9 @@ void ShmInterface::set_meeting(bool meets) noexcept {
 void ShmInterface::woken() noexcept {
     woken_ = true;
     if ((enabled_ & ~masked_) == 0) return;
-    // Writers that saw the old cycle rely on the call that was just heard; the next ones must call
-    // again. Whoever calls has made a fence between its write and its look, so one here is enough.
+    // Writers that saw the old cycle rely on the wake-up that has just come; later ones must wake
+    // again. A writer makes a fence between its write and its look at the cycle, so one here is
+    // enough.
     ++cycle_;
     publish_signals();
     flag::full_fence();
@@ -214,7 +215,7 @@ void ShmInterface::raise(const Peer& peer, std::uint32_t events) noexcept {
     }
 }
 
-/// Somebody counts or sleeps.
+/// The peer counts one of these events, or may sleep.
 [[gnu::noinline]] void ShmInterface::announce(const Peer& peer, std::uint32_t events) noexcept {
     FCI_ASSERT(peer.connected && peer.wake_fd >= 0);
     SharedHeader& header = *peer.header;
@@ -228,7 +229,7 @@ void ShmInterface::raise(const Peer& peer, std::uint32_t events) noexcept {
         flag::load_acquire(header.rung_cycle) == cycle)
         return;
     const std::uint64_t one = 1;
-    // It can fail only when it was called 2^64 times and not heard: then it is awake already.
+    // This fails only after 2^64 wake-ups that the peer has not read: then it is awake already.
     [[maybe_unused]] const ssize_t written = write(peer.wake_fd, &one, sizeof one);
     flag::store_release(header.rung_cycle, cycle);
 }

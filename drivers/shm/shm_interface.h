@@ -49,11 +49,11 @@ public:
     /// Bytes that were added to the own communication memory.
     [[nodiscard]] std::uint64_t provided_here() const noexcept { return provided_here_; }
 
-    /// Somebody is just being met: poll() is wanted more often.
+    /// While a meeting goes on, poll() is wanted more often.
     void set_meeting(bool meets) noexcept;
-    /// The waker was heard. What it announced is seen by whoever looks after this.
+    /// The waker was read. Writes that it announced are seen by every look after this.
     void woken() noexcept;
-    /// Woken since the last unmasking, and nobody was told yet; clears that.
+    /// True once if the process was woken since the last unmasking.
     bool take_woken() noexcept;
 
     /// The kernel copies between processes; false: where it does not, *why says so.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shortage: a lack of descriptors or memory, which may pass. What it stops is tried again; only one
-// that lasts is told, and ends what would wait for ever otherwise.
+// Shortage: a lack of descriptors or memory, which may pass. A step that it stops is tried again;
+// only a shortage that lasts is told to the user, and ends a step that would wait for ever.
 #pragma once
 
 #include <utility>
@@ -14,8 +14,8 @@ class Shortage {
 public:
     explicit Shortage(Nanoseconds limit) noexcept : limit_(limit) {}
 
-    /// It is felt, again or for the first time. True: it has been for longer than the limit. Who is
-    /// stopped by it comes again in less than a second, so after a second without it is over.
+    /// A step failed for the shortage. True: it has lasted for longer than the limit. A step that
+    /// failed is tried again in less than a second, so after a second without a failure it is over.
     bool lasts(Nanoseconds now) noexcept {
         constexpr Nanoseconds kOverAfter = 1'000'000'000;
         FCI_ASSERT(now >= felt_);
@@ -24,7 +24,7 @@ public:
         return now - since_ > limit_;
     }
 
-    /// The user has not been told of it: asked once.
+    /// True the first time only: the user has not been told of it.
     bool is_news() noexcept { return !std::exchange(told_, true); }
 
 private:

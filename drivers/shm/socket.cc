@@ -152,8 +152,8 @@ Reception receive_record(int socket, Received* received) noexcept {
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     ssize_t length;
-    // Whoever closes without having read everything resets the connection, and the kernel tells
-    // that, once, before what was said last, which is often the reason.
+    // A peer that closes without having read everything resets the connection. The kernel tells
+    // that once, before the peer's last record, which is often the reason.
     do {
         length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     } while (length < 0 && (errno == EINTR || errno == ECONNRESET));

@@ -21,11 +21,11 @@ namespace fci::shm {
 
 /// Binds and listens at the place that `card` names, among those of `user`. errno: why not.
 host::Descriptor listen_at(const ddi::Card& card, uid_t user = geteuid()) noexcept;
-/// Connects at once, or fails; errno tells why. Where too many stand at the door it waits in line
-/// for some milliseconds at most: who only looks in now and then would hardly ever find a free
-/// place among those who wait.
+/// Connects at once, or fails; errno tells why. If the listener's queue is full, the call waits for
+/// some milliseconds at most: a caller that only tried now and then would hardly ever find a free
+/// place in the queue.
 host::Descriptor connect_to(const ddi::Card& card, uid_t user = geteuid()) noexcept;
-/// The next one who wants to meet; none: errno.
+/// The socket of the next caller; none: errno.
 host::Descriptor accept_from(int listening) noexcept;
 
 /// A descriptor that becomes readable when the process ends. None, and errno ESRCH: it has ended;
@@ -35,7 +35,7 @@ host::Descriptor watch_process(pid_t pid) noexcept;
 bool is_readable(int fd) noexcept;
 bool is_hung_up(int socket) noexcept;
 /// A descriptor that cannot block or kill its writer: nonblocking, and of the inode that eventfds
-/// share, `own` among them. What else has this inode refuses to be written.
+/// share, `own` among them. Other descriptors with this inode refuse to be written.
 bool is_waker(int fd, int own) noexcept;
 
 /// Of a connected socket: the other end has taken out all that was sent.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SystemBarrier: lets every thread of every process that uses this driver pass a memory barrier
-// (membarrier(2)), so that who writes need not make a fence before it looks whether the reader
-// sleeps: the reader, who has time, makes one for all.
+// (membarrier(2)). So a writer need not make a fence before it looks whether the reader sleeps: the
+// reader, which has time, makes one for all writers.
 //
 // A process must be registered for that, and where it has several threads the kernel then waits for
 // all processors (RCU): 10 ms, and seconds where many ranks poll for each other on few cores, as in
@@ -23,11 +23,11 @@ enum class Barrier : std::uint8_t {
 class SystemBarrier {
 public:
     explicit SystemBarrier(Barrier wanted) noexcept;
-    /// The kernel has it. If not, all who write to this process make fences.
+    /// The kernel has membarrier(2). If not, every writer to this process makes fences.
     [[nodiscard]] bool works() const noexcept { return works_; }
     /// This process passes barriers of others, and need not make fences for those that have one.
     [[nodiscard]] bool is_registered() const noexcept;
-    /// It has made a fence, being not registered. From any thread.
+    /// Called from any thread after a fence that a process makes while it is not registered.
     void count_fence() noexcept;
     void pass() const noexcept;
 
