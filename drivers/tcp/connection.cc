@@ -19,14 +19,14 @@ bool is_for_now(int error) noexcept {
            error == ENOMEM;
 }
 
-/// At most: a request is no longer.
+/// The bytes of a transfer on the wire, at most: as a request it takes no more.
 std::size_t bytes_of(const nhi::Transfer& transfer) noexcept {
     std::size_t bytes = sizeof(FrameHead) + transfer.parts() * sizeof(PartHead);
     for (unsigned i = 0; i < transfer.parts(); ++i) bytes += transfer.part(i).bytes;
     return bytes;
 }
 
-/// All but the bytes of the parts; how many.
+/// Writes all but the bytes of the parts; returns how many bytes.
 std::size_t write_heads(const nhi::Transfer& transfer, std::byte* to) noexcept {
     const FrameHead head{FrameKind::transfer, static_cast<std::uint8_t>(transfer.parts()), 0,
                          transfer.events()};
@@ -54,7 +54,7 @@ void Connection::reserve(const nhi::Transfer& transfer) {
     if (needed > waiting_.capacity()) waiting_.reserve(std::max(needed, 2 * waiting_.capacity()));
 }
 
-/// How many bytes the kernel takes at once.
+/// Returns how many bytes the kernel has taken.
 std::size_t Connection::give(const iovec* ranges, std::size_t count, bool lingers) noexcept {
     const ssize_t sent = stream_.send({ranges, count}, lingers);
     if (sent < 0 && !is_for_now(static_cast<int>(-sent))) broken_ = true;
@@ -100,7 +100,7 @@ void Connection::write(const nhi::Transfer& transfer, bool goes_on) noexcept {
     if (!transfer.may_wait()) give_what_waits(!keeps);
 }
 
-/// With MSG_MORE instead, each acknowledgement would send what has come together so far.
+/// With MSG_MORE instead, each acknowledgement would send the bytes that are together by then.
 void Connection::cork(bool on) noexcept {
     corked_ = on;
     streams_.cork(stream_.get(), on);
@@ -110,7 +110,7 @@ void Connection::push() noexcept {
     if (corked_) cork(false);
 }
 
-/// `is_refused`: the kernel has just left it.
+/// `is_refused`: the kernel has just refused these bytes.
 void Connection::give_what_waits(bool is_refused) noexcept {
     if (is_refused) refused_ = has_waiting();
     if (!refused_) (void)flush();
@@ -134,7 +134,7 @@ void Connection::write(const nhi::Data& data, const std::byte* from,
     push();
 }
 
-/// There is room for it.
+/// The room was reserved.
 void Connection::keep(const void* bytes, std::size_t count) {
     FCI_ASSERT(first_ <= waiting_.size());
     const auto* const from = static_cast<const std::byte*>(bytes);
@@ -146,7 +146,8 @@ void Connection::say(const FrameHead& word) noexcept try {
     (void)flush();
     push();
 } catch (const std::bad_alloc&) {
-    // Then the peer takes the end of this process for a death, and this one for its cause.
+    // Without the word the peer takes this process's end for a death, and this process for its
+    // cause.
 }
 
 bool Connection::flush() noexcept {
@@ -244,7 +245,7 @@ Connection::Reading Connection::read() noexcept {
     return Reading::some;
 }
 
-/// 0 bytes: those that waited for whoever reads.
+/// Hands new bytes to the decoder. 0: goes on with bytes that were early.
 bool Connection::decode(std::size_t bytes) noexcept {
     const FrameDecoder::DataBytes before = decoder_.data_bytes();
     const bool is_sound = bytes != 0 ? decoder_.take(bytes) : decoder_.go_on();

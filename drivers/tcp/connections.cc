@@ -13,10 +13,10 @@ namespace fci::tcp {
 namespace {
 
 constexpr Nanoseconds kSecond = 1'000'000'000;
-// A closing process waits so long for hosts that answer and processes that take nothing; a silent
-// host ends it earlier, or it lasts that much longer.
+// A closing process waits so long for a peer that takes nothing while its host answers, or twice
+// the silence limit if that is longer. A silent host ends the wait earlier.
 constexpr Nanoseconds kFarewell = 60 * kSecond;
-// Who computes between two messages, and does not poll, sends no burst.
+// Two writes that are farther apart are no burst: the caller computes between them.
 constexpr Nanoseconds kBurst = 20'000;
 constexpr Nanoseconds kFarewellUntold = 3 * kSecond;
 
@@ -80,7 +80,7 @@ void Connections::keep_data() noexcept {
     for (const nhi::PeerId id : connected_) peers_[id].peer->connection->keep_data();
 }
 
-/// Somebody sees to it that it arrives.
+/// The pulse is looked at until all has arrived; if bytes wait, flush() goes on with them.
 void Connections::after_write(nhi::PeerId id) noexcept {
     Connection& connection = *peers_[id].peer->connection;
     Connection::Marks& marks = connection.marks();
@@ -99,7 +99,7 @@ void Connections::after_write(nhi::PeerId id) noexcept {
     watch_refused(id, connection);
 }
 
-/// Whoever sleeps wakes up when the kernel takes more.
+/// A caller that sleeps wakes up when the kernel takes more.
 void Connections::watch_refused(nhi::PeerId id, Connection& connection) noexcept {
     if (!connection.is_refused() || connection.marks().is_watched) return;
     connection.marks().is_watched = true;
@@ -190,10 +190,10 @@ void Connections::end(nhi::PeerId id, ddi::Notice notice) noexcept try {
     }
     peers_[id].peer->state = PeerState::ending;
     peers_[id].peer->connection.reset();
-    streams_.ring();  // perhaps outside of poll()
+    streams_.ring();  // this may be outside of poll()
     notices_.add(std::move(notice));
 } catch (const std::bad_alloc&) {
-    // The listener never hears of it, and transfers say that it is lost.
+    // The listener never hears of the peer's end, but transfers to it return Status::lost.
 }
 
 void Connections::tell_of_loss(int rank) noexcept {
@@ -219,7 +219,7 @@ void Connections::say_goodbye() noexcept {
         std::erase_if(connected_, [&](nhi::PeerId id) {
             Connection& connection = *peers_[id].peer->connection;
             if (connection.flush()) streams_.end(connection.stream(), false);
-            // What is left unread would make the kernel throw away what is unsent.
+            // Bytes left unread would make the kernel throw away those that are unsent.
             return connection.read() >= Connection::Reading::goodbye || connection.has_arrived() ||
                    (looks && connection.feel(now) == Connection::Beat::silent);
         });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections: those to all peers that have been met, what waits for them, and their ends.
+// Connections: the streams to all peers that have been met, the bytes that wait for them, and how
+// they end.
 #pragma once
 
 #include <vector>
@@ -23,54 +24,55 @@ public:
           target_(target),
           silence_(silence) {}
 
-    /// For so many more; may throw bad_alloc.
+    /// Makes room for `more` connections; may throw bad_alloc.
     void reserve(std::size_t more);
-    /// There was room for it. Nothing is read before begin().
+    /// reserve() has made room for it. Nothing is read before begin().
     void add(nhi::PeerId id, Stream stream) noexcept;
-    /// The listener knows of it.
+    /// The listener has been told of the peer: its frames may be read.
     void begin(nhi::PeerId id) noexcept;
     [[nodiscard]] std::size_t size() const noexcept { return connected_.size(); }
-    /// Before the first one is added.
+    /// Called before the first connection is added.
     void count_in(Counters& counters) noexcept { counters_ = &counters; }
 
-    /// For what of a transfer the kernel does not take; may throw bad_alloc. Then write() is sure.
+    /// Makes room for the bytes that the kernel does not take, so that write() cannot fail; may
+    /// throw.
     void reserve(nhi::PeerId id, const nhi::Transfer& transfer);
     void write(nhi::PeerId id, const nhi::Transfer& transfer) noexcept;
-    /// Likewise; of one that is connected and borrows nothing.
+    /// The same for data; the peer is connected, and its connection borrows nothing.
     void reserve_for_data(nhi::PeerId id);
     void write(nhi::PeerId id, const nhi::Data& data, const std::byte* from,
                std::uint32_t events) noexcept;
-    /// Nothing is borrowed any more.
+    /// Ends all borrowing (Connection::keep_data()).
     void keep_data() noexcept;
-    /// Gives the kernel what waits, and ends all bursts.
+    /// Gives the kernels the bytes that wait, and ends all bursts.
     void flush(Nanoseconds now) noexcept;
-    /// The kernels see to the rest, and say_goodbye() to it that they do.
+    /// No bytes wait here: the kernels have them, and say_goodbye() waits for the kernels.
     [[nodiscard]] bool is_idle() const noexcept { return waiting_.empty(); }
 
-    /// A stream could not be read on, as data were early, since look_again().
+    /// Since look_again() a stream could not be read on, as data were early.
     [[nodiscard]] bool waits() const noexcept { return waits_; }
     void look_again() noexcept { waits_ = false; }
 
-    /// All of them (Connection::set_quiet()). New ones are not.
+    /// Makes all connections quiet (Connection::set_quiet()). New ones are not.
     void set_quiet(bool quiet) noexcept {
         if (quiet != is_quiet_) change_quiet(quiet);
     }
 
-    /// Takes what a peer has sent. How much work that was.
+    /// Reads the frames that a peer has sent; returns how much work that was.
     unsigned read(nhi::PeerId id) noexcept;
     unsigned read_all() noexcept;
 
     /// Looks for hosts that have fallen silent.
     void tend(Nanoseconds now) noexcept;
-    /// When to do so; 0: nothing is under way.
+    /// When to tend next; 0: nothing is under way.
     [[nodiscard]] Nanoseconds due() const noexcept { return due_; }
 
     /// Device::tell_of_loss.
     void tell_of_loss(int rank) noexcept;
-    /// What was written gets to all whose hosts answer, and who reads on hears that this was no
-    /// death.
+    /// Waits until every peer whose host answers has all that was written. A peer that reads on
+    /// hears that this was no death.
     void say_goodbye() noexcept;
-    /// In a child of fork(): they would outlive the parent in it.
+    /// In a child of fork(), which would keep its parent's connections open.
     void close() noexcept;
 
 private:
@@ -85,10 +87,10 @@ private:
     FrameDecoder::Target& target_;
     const Nanoseconds silence_;
     std::vector<nhi::PeerId> connected_;
-    std::vector<nhi::PeerId> waiting_;  // those for which something waits
-    std::vector<nhi::PeerId> busy_;     // those to which something may be under way
-    std::vector<nhi::PeerId> bursts_;   // those that were written to since the last flush()
-    Nanoseconds flushed_ = 0;  // when last
+    std::vector<nhi::PeerId> waiting_;  // peers for which bytes wait
+    std::vector<nhi::PeerId> busy_;     // peers to which bytes may be under way
+    std::vector<nhi::PeerId> bursts_;   // peers that were written to since the last flush()
+    Nanoseconds flushed_ = 0;  // the time of the last flush()
     Nanoseconds due_ = 0;
     bool waits_ = false;
     bool is_quiet_ = false;

@@ -18,12 +18,12 @@ namespace {
 
 constexpr Nanoseconds kMillisecond = 1'000'000;
 constexpr Nanoseconds kHelloLimit = 5'000 * kMillisecond;
-// So long nobody is sent away for the next one, however many knock.
+// So long no caller is sent away for the next one, however many call.
 constexpr Nanoseconds kHelloLeast = 50 * kMillisecond;
-// After one was: so that knocking costs this process a few percent at most.
+// The rest after a caller was sent away, so that strangers cost a few percent of the time at most.
 constexpr Nanoseconds kRestFromStrangers = 5 * kMillisecond;
-// From guesses: 3200 callers a second are heard, so that a full queue of the kernel is empty before
-// a true caller in it has lost patience.
+// While callers guess, kAtOnce are heard in each kRestFromGuesses: at 3200 a second a full queue of
+// the kernel is empty before a true caller in it has lost patience.
 constexpr unsigned kAtOnce = 32;
 constexpr Nanoseconds kRestFromGuesses = 10 * kMillisecond;
 constexpr Nanoseconds kRestWithoutDescriptors = 50 * kMillisecond;
@@ -37,7 +37,7 @@ Status Door::open(ddi::Card* card, PortRange ports, std::string* error) {
     callers_.reserve(callers_most_);
     if (card->port != 0) ports = {};
     const unsigned tries = ports.is_any() ? 1 : ports.size();
-    // Not all of a host's processes from the first one on.
+    // The processes of a host begin at different ports, not all at the first.
     const auto start = static_cast<unsigned>(card->incarnation % tries);
     int failed = EADDRINUSE;
     for (unsigned i = 0; i < tries && failed == EADDRINUSE; ++i) {
@@ -63,7 +63,7 @@ Status Door::open(ddi::Card* card, PortRange ports, std::string* error) {
     return failed == EADDRINUSE || is_shortage(failed) ? Status::exhausted : Status::invalid;
 }
 
-/// 0, or why not, as errno says it.
+/// 0, or an errno.
 int Door::listen_at(ddi::Card* card) noexcept {
     const int listening = streams_.listen(card);
     if (listening < 0) return -listening;
@@ -76,7 +76,7 @@ void Door::close() noexcept {
     callers_.clear();
 }
 
-/// False: all who are here have just come.
+/// False: all callers here have just come.
 bool Door::make_room(Nanoseconds now) noexcept {
     if (callers_.size() < callers_most_) return true;
     FCI_ASSERT(callers_.front().came <= callers_.back().came);
@@ -93,7 +93,7 @@ void Door::answer(Nanoseconds now) noexcept {
     for (unsigned i = 0; i < kAtOnce && make_room(now); ++i) {
         const int stream = streams_.accept(listening_.get());
         if (stream < 0) {
-            // Whoever waits at an open door lets nobody sleep.
+            // A caller that waits at an open door would keep this process from sleeping.
             const bool is_for_now = stream == -EAGAIN || stream == -EINTR;
             if (is_shortage(-stream) && !is_for_now) rest(now + kRestWithoutDescriptors);
             return;

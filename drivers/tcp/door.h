@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Door: where others call, and those who have not yet said who they are. Whoever reaches this host
-// may knock, as often as he likes: a bounded number stands here, each for a bounded time, and one
-// who says nothing makes room for the next. Nobody hears a word from here. While callers guess whom
-// they call, few are let in at a time: so fast and no faster can anybody try numbers.
+// Door: the listening socket, and callers that have not yet said their hello. Any program that
+// reaches this host may call, as often as it likes: a bounded number of callers stands here, each
+// for a bounded time, and one that says nothing makes room for the next. No caller hears a word
+// from here. While callers guess which process they call, few are let in at a time, so no caller
+// can try numbers fast.
 #pragma once
 
 #include <optional>
@@ -18,7 +19,7 @@
 
 namespace fci::tcp {
 
-/// Who has said who he is.
+/// A caller whose hello is here.
 struct Visitor {
     Stream stream;
     Hello hello;
@@ -26,31 +27,31 @@ struct Visitor {
 
 class Door {
 public:
-    /// Callers that stand here, of those an eighth of all descriptors at most: the others are the
-    /// program's. More wait in the kernel's queue.
+    /// Callers that stand here at most, and no more than an eighth of all descriptors, as the
+    /// others are the program's. More callers wait in the kernel's queue.
     static constexpr std::size_t kCallersMost = 256, kCallersLeast = 4;
 
     explicit Door(Streams& streams) noexcept : streams_(streams) {}
 
-    /// At the place of `card`, which gets its port if it has none, one of `ports`.
+    /// Listens at the place of `card`. If the card has no port, it gets one of `ports`.
     Status open(ddi::Card* card, PortRange ports, std::string* error);
     /// In a child of fork(), which must not keep its parent's callers.
     void close() noexcept;
 
-    /// Somebody calls.
+    /// Takes in the callers that wait in the kernel's queue.
     void answer(Nanoseconds now) noexcept;
-    /// He at this stream has said something, or left.
+    /// Reads from a caller's stream. Returns the caller once its hello is whole.
     std::optional<Visitor> hear(int stream) noexcept;
-    /// What is due by time.
+    /// Sends late callers away, and opens the door after a rest.
     void tend(Nanoseconds now) noexcept;
-    /// When that is; 0: nothing.
+    /// When to tend next; 0: never.
     [[nodiscard]] Nanoseconds due() const noexcept;
     [[nodiscard]] bool is_empty() const noexcept { return callers_.empty(); }
-    /// One whose hello was none for this process.
+    /// Counts a caller whose hello was none for this process.
     void note_stranger() noexcept { ++strangers_; }
-    /// One that named another process, or a wrong job. True, once: the user should hear of it.
+    /// Counts a caller that named another process or job. True, once: the user should hear of it.
     [[nodiscard]] bool note_guess(Nanoseconds now) noexcept { return guesses_.add(now); }
-    /// How many there were, and others who left without a hello, since this was asked last.
+    /// Strangers since the last call of this, also callers that left without a hello.
     unsigned take_strangers() noexcept;
 
 private:
@@ -67,10 +68,10 @@ private:
 
     Streams& streams_;
     Stream listening_;
-    std::vector<Caller> callers_;  // who came first stands first
+    std::vector<Caller> callers_;  // in the order in which they came
     std::size_t callers_most_ = kCallersMost;
-    bool is_open_ = true;          // the kernel says when somebody calls
-    Nanoseconds rest_until_ = 0;   // before then it does not
+    bool is_open_ = true;          // the listening socket is watched
+    Nanoseconds rest_until_ = 0;   // before then it is not
     unsigned strangers_ = 0;
     Guesses guesses_;
 };

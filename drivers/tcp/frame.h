@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes over a connection: a hello each way (hello.h), then frames. All numbers are as the
-// processor has them; the hello's magic differs on one that has them the other way round.
+// The wire of a connection: a hello each way (hello.h), then frames. All numbers are in the
+// processor's byte order; with the other order the hello's magic differs.
 //
-//   hello    88 bytes      who, and what both ends must agree on; the answer says how it went
+//   hello    88 bytes      names the writer and the settings of both; the answer has the verdict
 //   frame    8 bytes, then
 //            16 for each part of a transfer, then the bytes of all parts; or
-//            of a request, which is a transfer as well, what differs from the one before it
+//            for a request, which is a transfer as well, its difference from the request before it
 //            (last_request.h), then its data; or
 //            24 for data, then these
 //
-// A transfer that data follow (Transfer::let_wait()) is never a request: so it is known how far a
-// stream may be read without any of these.
+// A transfer that data follow (Transfer::let_wait()) is never a request. So the reader knows how
+// far it may read the stream without taking bytes of data.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ enum class FrameKind : std::uint8_t {
     transfer = 1,
     goodbye,  // the writer closes in order; nothing follows
     data,     // into a buffer of the reader
-    request,  // a transfer, told by what it has not in common with the one before
+    request,  // a transfer, sent as its difference from the request before
     loss,     // the writer has lost a rank, in case that it ends now without a goodbye
 };
 
@@ -54,20 +54,20 @@ struct RequestHead {
     static constexpr std::uint8_t kDataMove = 1, kLineMoves = 2;
 
     FrameKind kind;
-    std::uint8_t words;   // of the line that are told, a bit for each; the others are as before
-    std::uint8_t moves;   // the addresses that are told; the others follow on
+    std::uint8_t words;   // a bit for each word of the line that follows; the others are as before
+    std::uint8_t moves;   // which addresses follow; the others begin where the last request ended
     std::uint8_t events;  // the first eight
-    std::uint32_t bytes;  // of data; 0: there are none, and they do not move
+    std::uint32_t bytes;  // of data; 0: there are none, and their address does not follow
 };
 static_assert(sizeof(RequestHead) == sizeof(FrameHead));
 inline constexpr std::size_t kRequestHeadsMost =
     sizeof(RequestHead) + 2 * sizeof(std::uint64_t) + kLineBytes;
 
 static_assert(sizeof(nhi::Data) == 24);
-/// Of data, without their bytes.
+/// Bytes of the heads of data.
 inline constexpr std::size_t kDataHeads = sizeof(FrameHead) + sizeof(nhi::Data);
 
-/// Of a transfer, without the bytes of its parts.
+/// Bytes of the heads of a transfer, at most.
 inline constexpr std::size_t kHeadsMost =
     sizeof(FrameHead) + nhi::Transfer::kPartsMax * sizeof(PartHead);
 

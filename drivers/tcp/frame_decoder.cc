@@ -200,7 +200,7 @@ bool FrameDecoder::begin_parts(std::size_t heads) noexcept {
     part_ = 0;
     state_ = State::bytes;
     begin_part();
-    // The next one is as long, and perhaps data come behind it.
+    // The next frame is expected to be as long, with data perhaps behind it.
     std::uint64_t whole = kDataHeads + sizeof head_ + heads;
     for (unsigned i = 0; i < head_.parts; ++i) {
         whole += std::min<std::uint64_t>(parts_[i].bytes, staged_.size());
@@ -215,12 +215,12 @@ void FrameDecoder::begin_part() noexcept {
     const PartHead& part = parts_[part_];
     address_ = part.address;
     bytes_ = part.bytes;
-    // One length that is wrong would swallow the stream in silence.
+    // One wrong length would swallow the stream in silence.
     if (!target_.is_possible(writer_, address_, bytes_)) state_ = State::broken;
     done_ = 0;
     last_ = 0;
     if (bytes_ <= kShort) return;
-    // The last aligned word and what is behind it.
+    // From the last aligned word to the end.
     last_ = bytes_ - sizeof(std::uint64_t) - (address_ + bytes_) % sizeof(std::uint64_t);
 }
 
@@ -253,7 +253,7 @@ bool FrameDecoder::read_bytes() noexcept {
     return state_ != State::broken;
 }
 
-/// The next bytes of the part, which are here. Nobody but this thread sees them half done.
+/// Stores the next bytes of the part, which are here. Only this thread may see them half done.
 void FrameDecoder::store(std::uint64_t bytes) noexcept {
     FCI_ASSERT(bytes <= here() && bytes <= bytes_ - done_);
     std::byte* const at = bytes == 0 ? nullptr : place();

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FrameDecoder: takes frames out of a stream of bytes, wherever it is cut, and puts their parts
-// where they belong. It knows neither sockets nor clocks.
-//
-// Whoever reads memory while a part is still coming must find each word whole and the last one
-// last, so a short part and the last word of a long one are stored when all of it is here. What
-// lies between goes where it belongs as it comes, straight from the socket where that is possible.
-//
-// Data must not be read to any other place, so a stream is read as far as a line and the heads of
-// what follows it, and farther only while more than that comes at a time, all of it transfers.
+// FrameDecoder: takes frames out of a stream of bytes, wherever it is cut, and stores their parts
+// at their addresses. It knows neither sockets nor clocks.
+//  A reader that looks at memory while a part is still coming must find each word whole and the
+// last one last. So a short part, and the last word of a long one, is stored when all of it is
+// here; the rest of a long part is stored as it comes, straight from the socket if possible.
+//  Data must not be read to any other place than their buffer. So a stream is read as far as a line
+// and the heads of the next frame, and farther only while more than that comes at a time, all of it
+// transfers.
 #pragma once
 
 #include <sys/uio.h>
@@ -30,7 +29,7 @@ public:
     class Target {
     public:
         virtual ~Target() = default;
-        /// A writer that is in order may name it, whether anything is there just now or not.
+        /// A sound writer may name these bytes, whether memory is there just now or not.
         [[nodiscard]] virtual bool is_possible(nhi::PeerId writer, std::uint64_t address,
                                                std::uint64_t bytes) const noexcept = 0;
         /// Where these bytes lie; nullptr: nowhere, and they have no effect.
@@ -44,20 +43,20 @@ public:
 
     FrameDecoder(Target& target, nhi::PeerId writer) : target_(target), writer_(writer) {}
 
-    /// Where the next bytes must be put, in this order; how many ranges. 0: what is here waits for
-    /// the reader (DataTarget::is_early()), and so does the rest; go_on() then.
+    /// Sets the ranges for the next bytes, in this order, and returns how many there are. 0: the
+    /// bytes here are early (DataTarget::is_early()), and so is the rest; go_on() then.
     unsigned room(iovec (&ranges)[2]) noexcept;
-    /// So many bytes are there. False: no peer would have sent them, and no more may be given.
+    /// So many bytes are there. False: no sound peer sends these, and no more may be given.
     [[nodiscard]] bool take(std::size_t bytes) noexcept;
-    /// Looks again at what waits here. Likewise.
+    /// Looks again at bytes that were early. False: as for take().
     [[nodiscard]] bool go_on() noexcept;
-    /// What is here is for a buffer that the reader does not know yet (DataTarget::is_early()).
+    /// The data here are for a buffer that the reader does not know yet (DataTarget::is_early()).
     [[nodiscard]] bool is_early() const noexcept;
     /// The data that come now, in bytes; 0: none do.
     [[nodiscard]] std::uint64_t coming() const noexcept {
         return state_ == State::data ? data_.bytes : 0;
     }
-    /// And of these, how many are not here.
+    /// Bytes of these data that are not here.
     [[nodiscard]] std::uint64_t missing() const noexcept {
         return state_ == State::data ? data_.bytes - done_ : 0;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Guesses: how often callers have named another process than this one, or a typed one's job. It is
-// told the time.
+// Guesses: counts callers that named another process than this one, or a wrong job. It is told the
+// time.
 #pragma once
 
 #include <utility>
@@ -11,10 +11,10 @@ namespace fci::tcp {
 
 class Guesses {
 public:
-    // In a second. Of a job's own processes few look for one that has ended, and not for long.
+    // In a second. Few of a job's own processes call one that has ended, and not for long.
     static constexpr unsigned kMost = 200;
 
-    /// One more. True, once: now there were too many.
+    /// Counts one more. True the first time that there were too many.
     bool add(Nanoseconds now) noexcept {
         if (count_ == 0 || now - began_ >= kSecond) {
             began_ = now;
@@ -29,8 +29,8 @@ public:
 private:
     static constexpr Nanoseconds kSecond = 1'000'000'000;
 
-    Nanoseconds began_ = 0;  // that second
-    unsigned count_ = 0;     // in it
+    Nanoseconds began_ = 0;  // the second that is counted
+    unsigned count_ = 0;     // guesses in it
     Nanoseconds many_until_ = 0;
     bool told_ = false;
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hello: what both ends of a connection say first: who, and what they must agree on. Written by
-// both, believed by neither. The wire is in clear: what keeps strangers out is that nobody knows
-// the incarnation of a process but those who have its card. Of every version it has this length,
-// the magic first and `to` at its place, so that two of them tell each other that they differ.
+// Hello: the first record of both ends of a connection: it names the writer, and the settings on
+// which both must agree. Each end checks all of the other's. The wire is in clear: strangers are
+// kept out because only processes that have a process's card know its incarnation. In every version
+// the hello has this length, the magic first and `to` at its place, so that processes of two
+// versions can tell each other that they differ.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +17,10 @@
 namespace fci::tcp {
 
 enum class Verdict : std::uint32_t {
-    welcome,   // also of who calls
-    crossing,  // both call: this connection goes, the answerer's own one comes
-    mismatch,  // in what the hello says
-    gone,      // the caller was given up before, and does not come back under this card
+    welcome,   // also in every caller's hello
+    crossing,  // both call: this connection ends, and the answerer's own call goes on
+    mismatch,  // the settings differ
+    gone,      // the answerer gave the caller up before, and takes it no more under this card
 };
 
 struct Hello {
@@ -30,12 +31,12 @@ struct Hello {
     std::uint64_t job;
     std::uint64_t layout_digest;
     std::uint64_t sizes;
-    std::uint64_t block_bytes;  // that its writer keeps for the reader
+    std::uint64_t block_bytes;  // of the block that the writer keeps for the reader
     ddi::Card from;             // the writer's
     ddi::Card to;               // the reader's, as far as the writer knows it
     std::uint32_t pid;
     Verdict verdict;
-    std::int64_t rank;  // in its job; -1: nobody told it
+    std::int64_t rank;  // the writer's, in its job; -1: not known
 
     [[nodiscard]] bool is_of_another_version() const noexcept {
         return magic != kMagic && ((magic ^ kMagic) & kAnyVersion) == 0;
@@ -44,7 +45,7 @@ struct Hello {
     [[nodiscard]] bool is_bare() const noexcept {
         return verdict == Verdict::mismatch && from.port == 0;
     }
-    /// What the two must have in common, as ddi::difference() compares it.
+    /// The settings that the two must have in common, as ddi::difference() compares them.
     [[nodiscard]] ddi::Settings settings() const {
         ddi::Settings told;
         told.job = job;
@@ -55,7 +56,7 @@ struct Hello {
 static_assert(sizeof(Hello) == 88 && offsetof(Hello, to) == 56, "of every version");
 static_assert(std::has_unique_object_representations_v<Hello>);
 
-/// 0, or why it cannot be said, as errno has it.
+/// Sends the hello: 0, or an errno.
 int say(Stream& stream, const Hello& hello) noexcept;
 
 /// The hello of the other end, as it comes.
@@ -68,7 +69,7 @@ public:
 
 private:
     Hello hello_{};
-    std::size_t bytes_ = 0;  // that are here
+    std::size_t bytes_ = 0;  // of the hello, that are here
 };
 
 }  // namespace fci::tcp

@@ -110,9 +110,9 @@ std::uint32_t Kernel::caller(int socket) noexcept {
 int Kernel::call(const ddi::Card& from, const ddi::Card& to) noexcept {
     host::Descriptor made(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!made) return -errno;
-    // Until tune().
+    // This holds until tune().
     (void)set(made.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence_ms_));
-    // Its port need only differ from those of other calls to the same place.
+    // The call's port need only differ from those of other calls to the same place.
     (void)set(made.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
     const sockaddr_in here = address_of(from, 0), there = address_of(to, to.port);
     if (bind(made.get(), reinterpret_cast<const sockaddr*>(&here), sizeof here) != 0) {
@@ -135,20 +135,20 @@ int Kernel::outcome(int socket) noexcept {
 void Kernel::tune(int socket) noexcept {
     (void)set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
     (void)set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
-    // The receive buffer grows with this, and stays. Else the first small value that is set later
-    // (Connection::set_quiet()) would bound the window.
+    // The receive buffer grows with the first call, and stays. Without it the first small value
+    // that is set later (Connection::set_quiet()) would bound the window.
     tell_from(socket, 2 << 20);
     tell_from(socket, 1);
     (void)set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-    // Of 10 s, a host is asked after 4, 6 and 8.
+    // With a limit of 10 s, a host is asked after 4, 6 and 8 s.
     const int silence = std::max(static_cast<int>(silence_ms_ / 1000), 2);
     const int times = silence > 3 ? 3 : 1, apart = std::max(silence / 5, 1);
     FCI_ASSERT(silence > times * apart);
     (void)set(socket, IPPROTO_TCP, TCP_KEEPIDLE, silence - times * apart);
     (void)set(socket, IPPROTO_TCP, TCP_KEEPINTVL, apart);
     (void)set(socket, IPPROTO_TCP, TCP_KEEPCNT, times);
-    // Since Linux 6.15; before, the kernel asks a peer without room less and less often, down to
-    // every two minutes, and that its host fell silent is noticed at the next time.
+    // Since Linux 6.15. An older kernel asks a peer without room less and less often, down to every
+    // two minutes, and notices only at the next time that its host fell silent.
     (void)set(socket, IPPROTO_TCP, TCP_RTO_MAX_MS, 2'000);
 }
 
@@ -210,7 +210,7 @@ void Kernel::watch(int socket, Source source, std::uint32_t detail, unsigned int
     if ((interests & kIn) != 0) events |= EPOLLIN;
     if ((interests & kOut) != 0) events |= EPOLLOUT;
     watch_.set(socket, std::uint64_t{static_cast<std::uint32_t>(source)} << 32 | detail, events);
-    if (!watch_.is_complete()) ring();  // whoever sleeps on fd() looks
+    if (!watch_.is_complete()) ring();  // a caller that sleeps on fd() looks then
 }
 
 void Kernel::forget(int socket) noexcept { watch_.forget(socket); }

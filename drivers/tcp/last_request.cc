@@ -8,7 +8,7 @@
 
 namespace fci::tcp {
 
-/// Data begin at whole lines, wherever the ones before ended (gcs::ring_place()).
+/// Data begin at whole lines, wherever the data before ended (gcs::ring_place()).
 void LastRequest::Place::move(std::uint64_t to, std::uint64_t bytes) noexcept {
     at = to;
     next = to + ((bytes + kLineBytes - 1) & ~std::uint64_t{kLineBytes - 1});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LastRequest: what went last over a stream of requests (§2.6.8), so that the next one need not
-// say it again: words of its line that are the same, and addresses that follow on. RFC 1144 does so
-// with the headers of TCP. A message of 64 bytes takes 88 on the wire, where all of it would take
-// 168. Both ends keep one, and both see the same requests in the same order.
+// LastRequest: the last request on a stream (§2.6.8). The next one leaves out words of its line
+// that are the same, and addresses that begin where the last one ended, as RFC 1144 does with the
+// headers of TCP. A message of 64 bytes takes 88 on the wire, where all of it would take 168. Both
+// ends keep a LastRequest, and both see the same requests in the same order.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,18 @@ namespace fci::tcp {
 
 class LastRequest {
 public:
-    /// A line, or data and then a line. Nothing else can be said so.
+    /// The transfer is a line, or data and then a line. Only these can be requests.
     [[nodiscard]] static bool is_one(const nhi::Transfer& transfer) noexcept;
 
-    /// Writes all of it but its data; how many bytes. There is room for kRequestHeadsMost.
+    /// Writes all but the data, and returns how many bytes. There is room for kRequestHeadsMost.
     std::size_t say(const nhi::Transfer& transfer, std::byte* to) noexcept;
 
-    /// How much follows such a head in front of the data.
+    /// Bytes between such a head and the data.
     [[nodiscard]] static std::size_t bytes_behind(const RequestHead& head) noexcept;
-    /// That is what follows it.
+    /// Takes in the bytes that follow the head.
     void hear(const RequestHead& head, const std::byte* from) noexcept;
 
-    /// Where its data and its line belong, as its writer says.
+    /// The addresses of data and line, as the writer says.
     [[nodiscard]] std::uint64_t data_at() const noexcept { return data_.at; }
     [[nodiscard]] std::uint64_t line_at() const noexcept { return line_.at; }
     [[nodiscard]] const void* line() const noexcept { return words_; }
@@ -35,7 +35,7 @@ private:
     static constexpr unsigned kWords = kLineBytes / sizeof(std::uint64_t);
 
     struct Place {
-        std::uint64_t at = 0, next = 0;  // of this one, and where one that follows on begins
+        std::uint64_t at = 0, next = 0;  // the last address, and the one that need not be sent
 
         void move(std::uint64_t to, std::uint64_t bytes) noexcept;
     };

@@ -25,9 +25,9 @@ namespace {
 constexpr Nanoseconds kMillisecond = 1'000'000;
 constexpr Nanoseconds kPatience = 10'000 * kMillisecond;
 constexpr Nanoseconds kPauseFirst = 10 * kMillisecond, kPauseMost = 1000 * kMillisecond;
-// Who has called, too, comes by that way. Nobody relies on that for ever.
+// A peer whose own call goes on comes by that one. If it does not, this process calls again after:
 constexpr Nanoseconds kCallAwaited = 500 * kMillisecond;
-// Until a goodbye is at the peer's; its kernel may say so 40 ms late.
+// The wait for a goodbye to arrive; the peer's kernel may say so 40 ms late.
 constexpr Nanoseconds kGoodbyeMost = 100 * kMillisecond;
 constexpr unsigned kRefusalsMost = 8;  // in 1 to 2 s
 static_assert(kPauseFirst << kRefusalsMost < kPatience && kPauseMost < kPatience);
@@ -40,11 +40,12 @@ void Meeting::remind(Nanoseconds when) noexcept {
     if (due_ == 0 || when < due_) due_ = when;
 }
 
-/// What is needed once the two have met, so that then nothing can fail. False: it is not to be had.
+/// Makes room for all that a meeting needs at its end, so that nothing can fail then. False: memory
+/// is short.
 bool Meeting::prepare(Peers::Entry& entry) noexcept try {
     if (entry.peer == nullptr) entry.peer = std::make_unique<Peer>();
     if (entry.peer->block.span().empty()) entry.peer->block = Pages(own_.settings.block_bytes);
-    // Whatever becomes of all those that are being called, and of one that calls.
+    // Each peer that is being called, and one that calls, may need a connection and a notice.
     connections_.reserve(calling_.size() + 1);
     notices_.reserve(calling_.size() + 1);
     return true;
@@ -109,8 +110,8 @@ void Meeting::say_hello(nhi::PeerId id, Nanoseconds now) noexcept {
     streams_.watch(going.stream.get(), Streams::Source::peer, id, Streams::kIn);
 }
 
-/// Later, where a process may still be on its way to a typed place, or what is short may be back;
-/// else the peer is lost.
+/// Tries again if nobody listens at a typed place yet, or descriptors ran short; else the peer is
+/// lost.
 void Meeting::failed(nhi::PeerId id, int error, Nanoseconds now) noexcept {
     Peers::Entry& entry = peers_[id];
     Call& going = entry.peer->call;
@@ -128,7 +129,7 @@ void Meeting::failed(nhi::PeerId id, int error, Nanoseconds now) noexcept {
          failure_of(own_.card, entry.card, error));
 }
 
-/// Who listens there hung up without a word: it has no room for now, or is somebody else.
+/// The listener hung up without a word: it has no room for now, or is another process.
 void Meeting::refused(nhi::PeerId id, Nanoseconds now) noexcept {
     Peers::Entry& entry = peers_[id];
     Call& going = entry.peer->call;
@@ -137,7 +138,7 @@ void Meeting::refused(nhi::PeerId id, Nanoseconds now) noexcept {
         going.patience.again_later(now, prng_);
         return remind(going.patience.due());
     }
-    // The process that a whole card names has gone, whoever it is that hangs up.
+    // If the card is whole, the process that it names has gone, and another one hangs up.
     lose(id, is_typed(entry.card) ? Status::unreachable : Status::lost,
          "who listens at " + host::place_text(entry.card) + " hung up without a word: " +
              (is_typed(entry.card)
@@ -180,8 +181,8 @@ void Meeting::judge_answer(nhi::PeerId id, Nanoseconds now) {
         return lose(id, Status::mismatch,
                     "This process and " + name_of(peers_, id) + " " + why);
     }
-    // It says where it listens as it sees that; behind a translation of addresses it is another
-    // place than the one that was called.
+    // The answer names the place at which the listener itself sees that it listens: behind a
+    // translation of addresses not the one that was called.
     const ddi::Card& card = entry.card;
     const bool is_it = is_typed(card) ? answer.from.same_place(card)
                                       : answer.from.incarnation == card.incarnation;
@@ -205,15 +206,15 @@ void Meeting::judge_answer(nhi::PeerId id, Nanoseconds now) {
 void Meeting::hear(int stream, Nanoseconds now) noexcept try {
     if (auto visitor = door_.hear(stream)) answer(*std::move(visitor), now);
 } catch (const std::bad_alloc&) {
-    // He hears nothing, and calls again.
+    // The caller hears nothing, and calls again.
 }
 
-/// He knows whom he calls.
+/// The caller knows which process it calls.
 bool Meeting::names_this(const Hello& hello) const noexcept {
     return own_.is_named_by(hello) || (is_typed(hello.to) && own_.settings.answers_typed);
 }
 
-/// And says what a peer would say.
+/// The caller knows this process, and its hello is sound.
 bool Meeting::is_welcome(const Hello& hello) const noexcept {
     return names_this(hello) && hello.magic == Hello::kMagic && !is_typed(hello.from) &&
            hello.from.incarnation != own_.card.incarnation && hello.from.port != 0 &&
@@ -221,7 +222,7 @@ bool Meeting::is_welcome(const Hello& hello) const noexcept {
            hello.block_bytes <= nhi::kPairLimit;
 }
 
-/// It does not know what it would have to say.
+/// The caller does not know the incarnation, or the job.
 void Meeting::note_guess(Visitor& visitor, Nanoseconds now) {
     if (!door_.note_guess(now)) return;
     const std::uint32_t from = streams_.caller(visitor.stream.get());
@@ -259,7 +260,7 @@ void Meeting::answer(Visitor visitor, Nanoseconds now) {
             }
             break;
         case PeerState::joined:
-        case PeerState::attached: return;  // it has a connection
+        case PeerState::attached: return;  // the peer has a connection
         case PeerState::ending:
         case PeerState::lost: return static_cast<void>(reply(Verdict::gone));
     }
@@ -268,7 +269,7 @@ void Meeting::answer(Visitor visitor, Nanoseconds now) {
 
 // --- both ---
 
-/// All that it needs is there (prepare).
+/// All that this needs is there (prepare()).
 void Meeting::attach(nhi::PeerId id, Stream stream, const Hello& hello) noexcept {
     Peers::Entry& entry = peers_[id];
     Peer& peer = *entry.peer;
@@ -293,15 +294,15 @@ void Meeting::lose(nhi::PeerId id, Status why, std::string reason) noexcept try 
     peer.call.stream.close();
     peer.state = PeerState::ending;
     std::erase(calling_, id);
-    streams_.ring();  // perhaps outside of poll()
+    streams_.ring();  // this may be outside of poll()
     notices_.add({id, why, std::move(reason)});
 } catch (const std::bad_alloc&) {
-    // The listener never hears of it, and transfers say that it is lost.
+    // The listener never hears of the peer's end, but transfers to it return Status::lost.
 }
 
 // --- by time ---
 
-/// One that is connecting.
+/// Looks at a peer that is connecting.
 void Meeting::look_at(nhi::PeerId id, Nanoseconds now) noexcept {
     FCI_ASSERT(peers_[id].state() == PeerState::connecting);
     Call& going = peers_[id].peer->call;
@@ -337,8 +338,9 @@ Nanoseconds Meeting::due() const noexcept {
     return std::min(door, due_);
 }
 
-/// Whoever has answered a call takes this process for a peer, also where that is not heard yet: for
-/// it this is no death either. True: it is at its host, or never comes there.
+/// A listener that has answered a call takes this process for a peer, also if the answer is still
+/// unread; the goodbye tells it that this is no death. True: it is at the peer's host, or never
+/// will be.
 bool Meeting::has_said_goodbye(Call& going) noexcept {
     if (!going.stream || !going.said_hello) return true;
     if (going.goodbye == sizeof kGoodbye) return streams_.under_way(going.stream.get()) == 0;

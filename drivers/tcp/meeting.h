@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Meeting: how processes meet. One calls, the other one answers, and from then on that connection
-// carries what both say. Both may call at once: then one of the calls goes on (ddi/crossing.h), and
-// who made the other one hears so, and waits to be called.
+// Meeting: how processes meet. A caller calls, a listener answers, and from then on both send their
+// frames on that connection. If two call each other at once, one call goes on (ddi/crossing.h), and
+// the caller of the other one hears so, and waits to be called.
 //
-// Only who names this very process, by its incarnation, hears a word: that travels only from the
-// launcher to those who have the card. Who typed an address does not know it, and is answered only
-// where the user asks for that (Settings::answers_typed).
+// A caller is answered only if it names this very process by its incarnation, which travels only
+// from the launcher to processes that have the card. A caller that typed an address does not know
+// it, and is answered only if the user asks for that (Settings::answers_typed).
 //
-// What takes how long at most:
-//  - A host that does not answer: Settings::silence_ms. Nobody listens at a place that was given:
-//    no time; at a typed one: Settings::connect_ms.
-//  - Who listens has not said anything: no limit, while its host answers, for it may compute; the
-//    user hears of it. At a typed place: Settings::connect_ms.
-//  - Who listens hangs up without a word: it may have no room for now, so kRefusalsMost times.
-//  - Descriptors or memory do not suffice: they are waited for for 10 s.
+// How long each step takes at most:
+//  - A host does not answer: Settings::silence_ms. Nobody listens: at a place that was given, no
+//    time; at a typed one, Settings::connect_ms.
+//  - The listener does not answer the hello: no limit, while its host answers, for it may compute;
+//    the user hears of it. At a typed place: Settings::connect_ms.
+//  - The listener hangs up without a word: it may have no room for now, so kRefusalsMost tries.
+//  - Descriptors or memory do not suffice: 10 s.
 #pragma once
 
 #include <string>
@@ -43,13 +43,13 @@ public:
     [[nodiscard]] Door& door() noexcept { return door_; }
     /// Device::connect.
     Status connect(nhi::PeerId id, Nanoseconds now);
-    /// The stream of a peer that is connecting has something.
+    /// Goes on with a peer that is connecting: its stream can be read or written.
     void go_on(nhi::PeerId id, Nanoseconds now) noexcept;
-    /// Somebody at the door has.
+    /// Reads from a caller at the door.
     void hear(int stream, Nanoseconds now) noexcept;
-    /// What is due by time.
+    /// Does what is due by `now`.
     void tend(Nanoseconds now) noexcept;
-    /// When that is, at the earliest; 0: nothing.
+    /// When to tend next, at the earliest; 0: never.
     [[nodiscard]] Nanoseconds due() const noexcept;
     [[nodiscard]] bool is_busy() const noexcept { return !calling_.empty() || !door_.is_empty(); }
     /// Before the process goes.
@@ -82,7 +82,7 @@ private:
     ddi::Notices& notices_;
     Door door_;
     Prng prng_;
-    std::vector<nhi::PeerId> calling_;  // those that are connecting
+    std::vector<nhi::PeerId> calling_;  // peers that are connecting
     Nanoseconds due_ = 0;               // when to look at them; 0: never
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Own: what this process is to others.
+// Own: the card and the settings of this process, and the hellos that it says.
 #pragma once
 
 #include <unistd.h>
@@ -13,7 +13,7 @@ struct Own {
     ddi::Settings settings;
     ddi::Card card;
 
-    /// As only those can to whom the launcher gave the card.
+    /// Only a process to which the launcher gave the card can name this one.
     [[nodiscard]] bool is_named_by(const Hello& hello) const noexcept {
         return hello.to.incarnation == card.incarnation;
     }
@@ -29,9 +29,9 @@ struct Own {
                 verdict,
                 settings.rank};
     }
-    /// For a caller that differs: with what both must have in common where it has the card, so that
-    /// its user hears what that is. One that typed the place gets nothing that it has not said: of
-    /// those the number of the job keeps out whoever does not know it.
+    /// For a caller that differs. A caller that has the card hears the settings, so that its user
+    /// learns the difference. A caller that typed the place hears nothing that it has not said:
+    /// only the number of the job keeps strangers out there.
     [[nodiscard]] Hello refusal_of(const Hello& hello) const noexcept {
         if (hello.magic == Hello::kMagic && is_named_by(hello)) {
             return hello_to(hello.from, Verdict::mismatch);

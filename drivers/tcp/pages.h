@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages: zeroed memory on a page boundary, which is there where it is touched.
+// Pages: zeroed memory on a page boundary, of which a page is there once it is touched.
 #pragma once
 
 #include <sys/mman.h>

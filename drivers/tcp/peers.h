@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers: the processes that this one knows, and what it keeps of those it has to do with.
+// Peers: the processes that this one knows, and the state of its connections to them.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ namespace fci::tcp {
 
 using ddi::PeerState;
 
-/// How this process goes to meet a peer.
+/// This process's call to a peer.
 struct Call {
-    Stream stream{};  // empty: it is to be tried again, or the peer comes by itself
-    bool said_hello = false;  // on it
+    Stream stream{};  // empty: the call is to be tried again, or the peer calls by itself
+    bool said_hello = false;  // on this stream
     HelloReader answer{};
-    std::size_t goodbye = 0;  // bytes of it that were said, where the process closes meanwhile
+    std::size_t goodbye = 0;  // bytes of a goodbye that were sent, if the process closes meanwhile
     ddi::Patience patience{};
     Nanoseconds began = 0;
     Nanoseconds silent_at = 0;  // when it has waited long for a word on this stream
-    unsigned refusals = 0;  // times that who listens there hung up without a word
+    unsigned refusals = 0;  // times that the listener hung up without a word
     bool told = false;      // the user has heard that there is no answer
 };
 
@@ -35,11 +35,11 @@ struct Peer {
     PeerState state = PeerState::known;
     Call call{};
     std::optional<Connection> connection{};
-    Pages block{};  // here, that it writes
+    Pages block{};  // the block here that the peer writes
     std::uint64_t sizes = 0;
-    std::uint64_t block_bytes = 0;  // that it keeps for this process
+    std::uint64_t block_bytes = 0;  // of the block that the peer keeps for this process
     std::uint32_t pid = 0;
-    int rank = -1;  // as it says
+    int rank = -1;  // as the peer's hello says
     int loss = -1;  // ddi::About
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pulse: whether a peer's host still answers. That a process takes nothing is no sign: it may
-// compute for hours, and its window is closed meanwhile. But its kernel acknowledges what is sent,
-// and answers when it is asked for room.
+// Pulse: whether a peer's host still answers. A process that takes nothing is no sign: it may
+// compute for hours, and its window is closed meanwhile. But its kernel acknowledges bytes that are
+// sent, and answers when it is asked for room.
 #pragma once
 
 #include "fci_core/base/assert.h"
@@ -18,7 +18,7 @@ public:
         FCI_ASSERT(silence >= 2 * kLookEvery);
     }
 
-    /// What the kernel knows of a connection.
+    /// The state of a connection, as the kernel knows it.
     struct Sign {
         bool is_owed = false;       // something that was sent is unanswered
         Nanoseconds heard_ago = 0;  // since the last answer
@@ -27,7 +27,7 @@ public:
     /// False: for so long something has been owed, and nothing came.
     bool look(Nanoseconds now, const Sign& sign) noexcept {
         FCI_ASSERT(now > 0 && owed_since_ <= now && sign.heard_ago >= 0);
-        // What was sent after a long silence is not owed since then.
+        // Bytes sent after a long silence are owed from now on, not since the last answer.
         if (!sign.is_owed) {
             owed_since_ = 0;
         } else if (owed_since_ == 0 || now - sign.heard_ago > owed_since_) {

@@ -20,7 +20,7 @@ std::unique_ptr<ddi::Device> open_over(std::unique_ptr<Streams> streams,
     return TcpDevice::open(settings, false, std::move(streams), status, error);
 }
 
-/// By doing it: a device with the least memory.
+/// Tries it: opens a device with the least memory.
 bool probe_tcp(std::string* note) {
     ddi::Settings settings;
     settings.block_bytes = 4096;

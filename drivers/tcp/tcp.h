@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tcp driver: one connection for each pair of processes that talk, over any network that has
-// TCP. It is what works everywhere.
+// TCP. It works everywhere.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace fci::tcp {
 
 std::unique_ptr<ddi::Device> open_tcp(const ddi::Settings& settings, Status* status,
                                       std::string* error);
-/// Over others than the kernel's, and without hints.
+/// Over streams that are not the kernel's, and without hints.
 std::unique_ptr<ddi::Device> open_over(std::unique_ptr<Streams> streams,
                                        const ddi::Settings& settings, Status* status,
                                        std::string* error);

@@ -97,7 +97,7 @@ void TcpDevice::open_hints() {
     turn_.set_hints(hints_.get());
 }
 
-/// A child has none of its parent's connections, which would outlive the parent in it.
+/// A child gives up its parent's connections, which would otherwise outlive the parent in it.
 void TcpDevice::enter_fork_child() noexcept {
     if (hints_) hints_->close();
     streams_->close();
@@ -122,7 +122,7 @@ Status TcpDevice::add_peer(const ddi::Card& card, nhi::PeerId* id) {
 
 Status TcpDevice::connect(nhi::PeerId id) { return meeting_.connect(id, streams_->now()); }
 
-/// One whose memory is here, or was.
+/// A peer that is attached, or was; else nullptr.
 const Peer* TcpDevice::met(nhi::PeerId id) const noexcept {
     const bool is_met = id < peers_.size() && peers_[id].state() >= PeerState::attached;
     return is_met ? peers_[id].peer.get() : nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TcpDevice: a process on the network. It listens at its card's place, and is made of who is known
-// (Peers), how they are met (Meeting), what ties it to them (Connections), and what is done when
-// (Turn).
+// TcpDevice: a process on the network. It listens at its card's place, and consists of the peers
+// that it knows (Peers), the way to meet them (Meeting), the connections to them (Connections) and
+// the order in which it tends all these (Turn).
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ namespace fci::tcp {
 
 class TcpDevice final : public ddi::Device {
 public:
-    /// `streams`: `of_kernel`, so that what else the kernel has can be watched with them.
+    /// `of_kernel`: `streams` are the kernel's, so other descriptors can be watched with them.
     static std::unique_ptr<ddi::Device> open(const ddi::Settings& settings, bool of_kernel,
                                              std::unique_ptr<Streams> streams, Status* status,
                                              std::string* error);

@@ -18,7 +18,7 @@ bool lies_in(std::uint64_t room, std::uint64_t address, std::uint64_t bytes) noe
 
 bool TcpNetwork::is_possible(nhi::PeerId writer, std::uint64_t address,
                              std::uint64_t bytes) const noexcept {
-    if (address >= nhi::kPairLimit) return bytes <= memory_bytes_;  // of a window, open or not
+    if (address >= nhi::kPairLimit) return bytes <= memory_bytes_;  // in a window, open or not
     return lies_in(peers_[writer].peer->block.span().size(), address, bytes);
 }
 

@@ -15,7 +15,7 @@ namespace fci::tcp {
 
 class TcpNetwork final : public nhi::Bookkeeping, private FrameDecoder::Target {
 public:
-    /// `memory`: of the device, for windows. The others need not be there before the first call.
+    /// `memory`: the device's, for windows. The others need not be built before the first call.
     TcpNetwork(Peers& peers, Connections& connections, Turn& turn, std::span<std::byte> memory)
         : Bookkeeping(memory),
           peers_(peers),

@@ -10,10 +10,10 @@ namespace fci::tcp {
 
 namespace {
 
-// So few peers are read without asking the kernel first who has something.
+// If there are so few peers, all are read without asking the kernel first which have something.
 constexpr std::size_t kReadAtOnce = 2;
 constexpr unsigned kLookEvery = 64;  // turns, for all others
-// Where hints come, more are to be expected, and are looked for without asking the kernel.
+// After a hint more are to be expected: for so long the sockets are read without asking the kernel.
 constexpr Nanoseconds kHintsLately = 10'000'000;
 
 }  // namespace
@@ -38,7 +38,8 @@ unsigned Turn::poll(Nanoseconds now) noexcept {
     return work + tell();
 }
 
-/// `sleeps`: what is told in poll() only is left where it is, and ends the sleep.
+/// `sleeps`: hints stay in their sockets, as listeners hear of them in poll() only; they end the
+/// sleep.
 unsigned Turn::look(Nanoseconds now, bool sleeps) noexcept {
     unsigned work = 0;
     std::array<Streams::Event, Streams::kEventsMost> events;
@@ -70,7 +71,8 @@ unsigned Turn::hear(unsigned lane, Nanoseconds now) noexcept {
     return heard;
 }
 
-/// What is due by time; and whoever sleeps, or watches Device::wait_fd(), comes back for the rest.
+/// Does what is due by time, and sets the timer, so that a caller that sleeps, or watches
+/// Device::wait_fd(), comes back for the rest.
 void Turn::tend(Nanoseconds now) noexcept {
     meeting_.tend(now);
     connections_.tend(now);

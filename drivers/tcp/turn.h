@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turn: what a device does when it is polled, and its sleep.
+// Turn: the work of a device in each poll, and its sleep.
 #pragma once
 
 #include "drivers/multicast/multicast.h"
@@ -26,7 +26,7 @@ public:
     unsigned poll(Nanoseconds now) noexcept;
     /// Device::sleep.
     void sleep(Nanoseconds timeout) noexcept;
-    /// Somebody sleeps, or is about to, and what comes wakes him: or nobody does.
+    /// True: a caller sleeps, or is about to, and every arrival must wake it.
     void set_watched(bool watched) noexcept {
         is_watched_ = watched;
         if (watched) {
@@ -38,7 +38,7 @@ public:
     /// nullptr: there are none.
     void set_hints(multicast::Multicast* hints) noexcept { hints_ = hints; }
     [[nodiscard]] multicast::Multicast* hints() const noexcept { return hints_; }
-    /// An event has come for which it must not sleep.
+    /// An event has come: the sleep must end.
     void wake() noexcept { is_woken_ = true; }
 
 private:

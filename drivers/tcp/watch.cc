@@ -35,7 +35,7 @@ bool Watch::takes(One& one) noexcept {
            epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, one.fd, &one.event) == 0;
 }
 
-/// Without memory to note what is refused the process ends: it would wait for that for ever.
+/// Without memory to note a refused descriptor the process ends, as it would wait for it for ever.
 void Watch::set(int fd, std::uint64_t name, std::uint32_t events) noexcept {
     FCI_ASSERT(fd >= 0);
     closed(fd);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Watch: an epoll, and what to do where it refuses a descriptor for want of memory, or as the user
-// watches too many (fs.epoll.max_user_watches). Such a one is asked for by itself each time, and
-// offered again, so that nothing that happens to it is missed.
+// Watch: an epoll that may refuse a descriptor, for want of memory, or as the user watches too many
+// (fs.epoll.max_user_watches). A refused descriptor is polled by itself each time, and offered to
+// epoll again, so that none of its events is missed.
 #pragma once
 
 #include <sys/epoll.h>
@@ -18,24 +18,24 @@ namespace fci::tcp {
 
 class Watch {
 public:
-    /// Whoever sleeps on fd() while something is refused looks again after that.
+    /// While a descriptor is refused, a caller that sleeps on fd() looks again after so long.
     static constexpr Nanoseconds kAgain = 10'000'000;
 
-    /// False: there is none, and errno says why.
+    /// False: epoll could not be opened; errno says why.
     [[nodiscard]] bool open() noexcept;
     void close() noexcept;
 
-    /// What happens to it comes under that name; of a name that it had before no more.
+    /// Events of `fd` come under that name from now on, and no more under an earlier one.
     void set(int fd, std::uint64_t name, std::uint32_t events) noexcept;
     void forget(int fd) noexcept;
-    /// It is closed, or is about to be.
+    /// `fd` is closed, or is about to be.
     void closed(int fd) noexcept;
     [[nodiscard]] bool is_complete() const noexcept { return refused_.empty(); }
 
-    /// How many have something.
+    /// Returns how many descriptors have something.
     std::size_t look(std::span<epoll_event> happened) noexcept;
-    /// Until one of them has something, or should be looked for. False: the time is over, or a
-    /// signal came.
+    /// Waits until a descriptor has something. False: the time is over, or a signal came. True also
+    /// if a refused one is to be polled.
     bool wait(Nanoseconds timeout) noexcept;
     [[nodiscard]] int fd() const noexcept { return epoll_.get(); }
 
