@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datagram: a hint, or a piece of one, as it goes over the wire. Numbers are as the processor has
-// them; a job whose processors differ in that is refused by TCP's hello.
+// Datagram: a hint, or a piece of one, as it goes over the wire. Numbers are in the processor's
+// byte order; TCP's hello refuses a job whose processors differ in that.
 //
 //   word     | from the beginning | read by
-//   cookie   |  0                 | the kernel's filter, before all else: of another job
-//   version  |  4                 | every version: the place of this stays
-//   magic    |  5                 | a dissector, which looks for FCI in a capture
-//   rank     |  6                 | whose address it must have come from; a part of the nonce
-//   name     |  8                 | the index table, and which key it is
-//   serial   | 16                 | a part of the nonce: counts the sender's datagrams of this
-//   group number   | 24                 | the index table offset,  | 32                 | the index
-//   table
-//     total  |                    |
-//   tag      | 40                 | of the data and of all words before it (AES-128-GCM)
+//   cookie   |  0                 | the kernel's filter, which drops those of other jobs first
+//   version  |  4                 | every version: the place of this stays magic    |  5
+//   | a dissector, which looks for FCI in a capture rank     |  6                 | the check of
+//   the sender's address; a part of the nonce name     |  8                 | the index table, and
+//   the choice of the key serial   | 16                 | a part of the nonce: counts the sender's
+//   datagrams of this group number   | 24                 | the index table offset,  | 32
+//   | the index table total  |                    | tag      | 40                 | the check of
+//   the data and of all words before it (AES-128-GCM)
 //   data     | 56                 | encrypted; at most Hints::kPieceMost
 //
 // All words are written by the sender, and each of them may be anything until the tag was found
@@ -50,7 +48,7 @@ static_assert(sizeof(Heading) == 56 && offsetof(Heading, tag) == 40);
 inline constexpr std::size_t kDatagramMost = sizeof(Heading) + nhi::Hints::kPieceMost;
 static_assert(kDatagramMost == 1500 - 28, "it fits into a frame of Ethernet, with UDP and IP");
 
-/// Of a piece of the hint: `offset` is the piece's. Without a tag.
+/// The heading of a piece of the hint, without a tag. `offset`: the piece's.
 [[nodiscard]] Heading heading_of(std::uint32_t cookie, const nhi::Hint& hint, std::uint64_t serial,
                                  std::uint32_t offset) noexcept;
 
@@ -58,7 +56,7 @@ struct Datagram {
     Heading heading;
     std::span<std::byte> data;
 };
-/// Nothing: it is none of this job and version. Its sender is not known yet (seal.h).
+/// Nothing: the datagram is of another job or version. Its sender is not proven yet (seal.h).
 [[nodiscard]] std::optional<Datagram> read_datagram(std::uint32_t cookie,
                                                     std::span<std::byte> bytes) noexcept;
 

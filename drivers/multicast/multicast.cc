@@ -49,15 +49,15 @@ void Multicast::set_watched(bool watched) noexcept {
     watch_long(watched && table_.expects_long());
 }
 
-/// A receiver need not look before all lanes of it are full: what waits there is charged for
-/// the kernel's own room, too.
+/// A receiver need not look before all its lanes are full. The kernel charges its own room to a
+/// socket's buffer, too.
 std::size_t Multicast::window() noexcept {
     if (!why_not_.empty()) return 0;
     const std::size_t bursts = std::max<std::size_t>(sockets_.room() * 9 / 20 / kMost, 1);
     return (kLanes - 1) * bursts * kMost;
 }
 
-/// False: what would be said could be read and forged by all, so nothing is.
+/// False: without the library strangers could read and forge hints, so none is sent.
 bool Multicast::can_seal() noexcept try {
     if (!why_not_.empty()) return false;
     if (library_) return true;
@@ -109,7 +109,7 @@ std::uint64_t Multicast::heard(std::uint64_t name) const noexcept {
     return found == seals_.end() ? 0 : found->second.latest();
 }
 
-/// Of a job without groups nothing is heard, nor taken from the network.
+/// Without groups no hint is heard, nor taken from the network.
 void Multicast::leave(std::uint64_t name) noexcept {
     table_.leave(name);
     seals_.erase(name);
@@ -143,7 +143,7 @@ Status Multicast::hint(const nhi::Hint& hint, std::span<const std::byte> bytes) 
     return Status::again;
 }
 
-/// One datagram behind the other. Empty: the library failed.
+/// Seals the datagrams, one behind the other. Empty: the library failed.
 std::span<const std::byte> Multicast::seal(Seal& seal, const nhi::Hint& hint,
                                            std::span<const std::byte> bytes) noexcept {
     nhi::Hint own = hint;
@@ -162,7 +162,7 @@ std::span<const std::byte> Multicast::seal(Seal& seal, const nhi::Hint& hint,
     return {sealed_->data(), written};
 }
 
-/// In one system call, if this kernel, and this interface, does that.
+/// Sends all datagrams in one system call, if this kernel and this interface can.
 Status Multicast::send(unsigned lane, std::span<const std::byte> sealed) noexcept {
     if (can_segment_ || sealed.size() <= kDatagramMost) {
         const Status status = send_at_once(lane, sealed);
@@ -185,7 +185,7 @@ Status Multicast::send_at_once(unsigned lane, std::span<const std::byte> sealed)
         return Status::ok;
     }
     if (is_for_now(static_cast<int>(-sent))) return Status::again;
-    // A firewall of this host's says nothing about bursts.
+    // EPERM is from a firewall of this host, and says nothing about bursts.
     if (is_burst && sent != -EPERM) return Status::unsupported;
     return Status::ok;  // it is lost, like one that a switch drops
 }
@@ -194,8 +194,8 @@ Status Multicast::send_at_once(unsigned lane, std::span<const std::byte> sealed)
 
 unsigned Multicast::look(unsigned lane) noexcept {
     unsigned expected = 0;
-    // Whoever is told of a hint may leave the last group, or expect nothing long any more; then
-    // what is here may be for the next one who does.
+    // A listener that is told of a hint may leave the last group, or expect no long hint any more;
+    // then the datagrams left here may be for the next one that does.
     for (unsigned i = 0; i < kReadsMost && sockets_.can_hear(); ++i) {
         if (lane != kShortLane && !table_.expects_long()) break;
         Sockets::Received got{};
@@ -206,7 +206,7 @@ unsigned Multicast::look(unsigned lane) noexcept {
             expected += take(rest.first(bytes), got.source);
             rest = rest.subspan(bytes);
         } while (!rest.empty());
-        if (got.bytes.size() < kPieceMost) break;  // the last of what it belongs to
+        if (got.bytes.size() < kPieceMost) break;  // the last piece of a hint
     }
     return expected;
 }
@@ -218,7 +218,7 @@ unsigned Multicast::look_for_long() noexcept {
     return expected;
 }
 
-/// Whether it was expected.
+/// Returns whether the datagram was expected.
 bool Multicast::take(std::span<std::byte> datagram, std::uint32_t source) noexcept {
     const auto read = read_datagram(place_.cookie, datagram);
     if (!read) {
@@ -238,7 +238,7 @@ bool Multicast::take(std::span<std::byte> datagram, std::uint32_t source) noexce
     return place(hint, read->data);
 }
 
-/// It names a group of this process, and nobody of that group has sent it.
+/// The datagram names a group of this process, but no member of that group has sent it.
 void Multicast::refuse(std::uint32_t source) noexcept try {
     ++counters_->hints_forged;
     if (std::exchange(has_told_of_forgeries_, true)) return;
@@ -278,7 +278,7 @@ void Multicast::stash(const nhi::Hint& hint, std::span<const std::byte> bytes) n
     ++counters_->hints_stray;
 }
 
-/// What is expected now; what is still ahead goes back.
+/// Takes the kept pieces that are expected now; those still ahead stay kept.
 unsigned Multicast::take_stash() noexcept {
     stash_is_due_ = false;
     unsigned expected = 0;

@@ -22,7 +22,7 @@ namespace fci::multicast {
 
 class Multicast final : public nhi::Hints {
 public:
-    /// Told of the descriptors to be watched: look() is wanted when they can be read.
+    /// Called for each descriptor to be watched: look() is wanted when it can be read.
     using Watch = std::function<void(int descriptor, unsigned lane, bool on)>;
 
     /// `own`: the address of the interface that is used.
@@ -48,24 +48,24 @@ public:
     Status hint(const nhi::Hint& hint, std::span<const std::byte> bytes) noexcept override;
 
     [[nodiscard]] bool can_hear() const noexcept { return sockets_.can_hear(); }
-    /// Takes what this lane has; how many hints were expected.
+    /// Reads this lane; returns how many hints were expected.
     unsigned look(unsigned lane) noexcept;
-    /// Takes what there is of what is not short, if such is expected.
+    /// Reads the lanes of long hints, if a long hint is expected.
     unsigned look_for_long() noexcept;
-    /// Somebody sleeps, and is to be woken by what is expected.
+    /// True: a caller sleeps, and hints that are expected must wake it.
     void set_watched(bool watched) noexcept;
-    /// That of all short hints. Who looks there in each turn does without being told of them: that
-    /// costs the one who sends, in whose time the kernel does it for all.
+    /// The lane of all short hints. A process that reads it in each turn is not told of them: the
+    /// kernel would wake all receivers in the sender's time.
     static constexpr unsigned kShortLane = 0;
     void set_quiet(bool quiet) noexcept {
         if (can_hear() && quiet != is_quiet_) change_quiet(quiet);
     }
     void count_in(Counters& counters) noexcept { counters_ = &counters; }
-    /// In a child of fork(), too, which hears nothing.
+    /// Closes all sockets; also called in a child of fork().
     void close() noexcept;
 
 private:
-    using Burst = std::array<std::byte, 64 * 1024>;  // the longest that the kernel cuts, or merges
+    using Burst = std::array<std::byte, 64 * 1024>;  // the most that the kernel cuts, or merges
 
     [[nodiscard]] bool can_seal() noexcept;
     [[nodiscard]] std::span<const std::byte> seal(Seal& seal, const nhi::Hint& hint,
@@ -85,20 +85,20 @@ private:
     Sockets sockets_;
     nhi::IndexTable table_;
     std::unique_ptr<host::Libcrypto> library_;
-    std::unordered_map<std::uint64_t, Seal> seals_;  // by group, for the same ones as the table
+    std::unordered_map<std::uint64_t, Seal> seals_;  // by name, for each group of the table
     std::unique_ptr<Burst> heard_, sealed_;
-    /// Pieces of what is longer, and is not expected yet: its sender was ahead of this process,
-    /// which still waits for something else that is long.
+    /// A piece of a long hint that is not expected yet: its sender is ahead of this process, which
+    /// still waits for another long hint.
     struct Stashed {
         nhi::Hint hint;
         std::vector<std::byte> bytes;
     };
     std::deque<Stashed> stash_;
-    std::uint64_t looks_ = 0;  // for all that is long
+    std::uint64_t looks_ = 0;  // reads of the lanes of long hints
     bool stash_is_due_ = false;
     bool can_segment_ = true, is_quiet_ = false, long_is_watched_ = false;
     bool has_told_of_forgeries_ = false;
-    std::string why_not_;  // why nothing is sent nor heard; empty: nothing is known against it
+    std::string why_not_;  // why hints can be neither sent nor heard; empty: they can, so far
     Counters uncounted_;
     Counters* counters_ = &uncounted_;
 };

@@ -2,10 +2,9 @@
 // Seal: the hints of one group as this process sends and hears them, encrypted and authenticated
 // with the group's key, which no process outside of the group has.
 //
-// A nonce is the sender's rank and the count of its datagrams in this group, over all lanes, and
-// also where the same bytes go out again: so none comes twice. The numbers of hints would
-// not do: a burst that the kernel refused is sealed again, and by then its memory may have other
-// bytes.
+// A nonce is the sender's rank and the count of its datagrams in this group, over all lanes, also
+// if the same bytes go out again; so no nonce comes twice. The numbers of hints would not do: a
+// burst that the kernel refused is sealed again, and by then its memory may have other bytes.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +33,12 @@ public:
     /// heading and data. False: the library failed.
     [[nodiscard]] bool close(std::uint32_t cookie, const nhi::Hint& hint, std::uint32_t offset,
                              std::span<const std::byte> data, std::byte* out) noexcept;
-    /// Whether a member of the group sent it, from the address at which it is; then the data lie
-    /// there as they were sent.
+    /// True: a member of the group sent it, from that member's own address; the data are decrypted
+    /// in their place.
     [[nodiscard]] bool open(const Datagram& datagram, std::uint32_t source) noexcept;
 
     [[nodiscard]] std::uint16_t rank() const noexcept { return rank_; }
-    /// The greatest number of those that were opened; 0: none was.
+    /// The greatest number of the hints that were opened; 0: none was.
     [[nodiscard]] std::uint64_t latest() const noexcept { return latest_; }
 
 private:

@@ -19,7 +19,7 @@ namespace fci::multicast {
 
 namespace {
 
-constexpr unsigned kHops = 1;  // they stay in this network
+constexpr unsigned kHops = 1;  // hints stay in this network
 
 template <class Value>
 bool set(int socket, int level, int name, const Value& value) noexcept {
@@ -75,7 +75,7 @@ bool Sockets::open_to_send(std::string* why) {
     host::Descriptor made(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     const sockaddr_in to = address_of(place_.host, place_.port);
     const in_addr own{own_};
-    // Who shares this host hears of it by memory.
+    // Members on this host get the data by shared memory.
     const bool is_ready = made && set(made.get(), IPPROTO_IP, IP_MULTICAST_IF, own) &&
                           set(made.get(), IPPROTO_IP, IP_MULTICAST_TTL, int{kHops}) &&
                           set(made.get(), IPPROTO_IP, IP_MULTICAST_LOOP, int{0}) &&
