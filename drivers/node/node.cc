@@ -19,8 +19,8 @@ namespace {
 // The two devices choose among the same numbers, each without knowing the other one's.
 constexpr unsigned kTries = 64;
 
-/// Where TCP listens here, if nothing comes between: its address, why that one, and a port that the
-/// kernel chose. What listens there ends with this, as it needs the memory of what is opened next.
+/// Finds a place for TCP: the address, why that one, and a port that the kernel chose. The socket
+/// is closed again, as the device that is opened next needs the port.
 Status find_place(const ddi::Settings& settings, ddi::Card* place, ddi::NetworkChoice* choice,
                   std::string* error) {
     ddi::Settings least;
@@ -98,7 +98,7 @@ std::unique_ptr<ddi::Device> open_node(const ddi::Settings& settings, const Host
         *status = find_place(settings, &place, &choice, error);
         if (*status != Status::ok) return nullptr;
         *status = open_pair(settings, place, incarnation, &pair, error);
-        // `exhausted`: perhaps the number was taken on one of the two sides.
+        // `exhausted`: another process may have taken the port on one of the two sides.
         if (*status != Status::exhausted || settings.wanted.port != 0) break;
     }
     if (*status != Status::ok) return nullptr;
@@ -119,7 +119,7 @@ std::unique_ptr<ddi::Device> open_node(const ddi::Settings& settings, const Host
     return nullptr;
 }
 
-/// By doing it: a device with the least memory.
+/// Tries it: opens a device with the least memory.
 bool probe_node(std::string* note) {
     ddi::Settings settings;
     settings.block_bytes = 4096;

@@ -13,17 +13,17 @@
 
 namespace fci::node {
 
-/// What tells this host from others.
+/// How a process is known to be on this host.
 struct Host {
     host::Mark mark = host::kNoMark;
-    IsHere has_address;  // a card's: it is one of this host's own
+    IsHere has_address;  // the card's address is one of this host's own
     static Host own();
 };
 
 /// nullptr, a status and a sentence when it cannot be done.
 std::unique_ptr<ddi::Device> open_node(const ddi::Settings& settings, Status* status,
                                        std::string* error);
-/// As if the process were on that host.
+/// Opens the device as if the process were on `host`.
 std::unique_ptr<ddi::Device> open_node(const ddi::Settings& settings, const Host& host,
                                        Status* status, std::string* error);
 /// Whether the driver works here; if not, `note` says what is missing.

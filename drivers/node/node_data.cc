@@ -40,7 +40,7 @@ bool NodeData::expects(nhi::PeerId from) const noexcept {
 
 bool NodeData::is_early(nhi::PeerId from, const nhi::Data& data) const noexcept {
     const nhi::PeerId known = peers_.find(kFar, from);
-    return known == nhi::kNoPeer || target_->is_early(known, data);  // it comes to be known
+    return known == nhi::kNoPeer || target_->is_early(known, data);  // the peer is not known yet
 }
 
 std::byte* NodeData::locate(nhi::PeerId from, const nhi::Data& data) noexcept {

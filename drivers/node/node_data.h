@@ -10,7 +10,8 @@ namespace fci::node {
 
 class NodeData final : public nhi::DataWay, private nhi::DataTarget {
 public:
-    /// All outlive it. nullptr: the far network has no such way, and nothing here is called.
+    /// All outlive it. `far`: nullptr if the far network carries no data; nothing here is called
+    /// then.
     NodeData(Peers& peers, nhi::DataWay* far, Pace& pace) noexcept
         : peers_(peers), far_(far), pace_(pace) {}
 

@@ -19,9 +19,9 @@ namespace {
 
 using State = Peers::State;
 
-// Without descriptors, each of the devices in its turn.
+// How long each device sleeps in turn if one of them has no descriptor.
 constexpr Nanoseconds kNap = 1'000'000;
-// For which the far device sleeps where something has come: so it takes that in.
+// How long the far device sleeps when something has come, so that it takes that in.
 constexpr Nanoseconds kMoment = 1'000;
 static_assert(kMoment < kNap);
 
@@ -55,7 +55,7 @@ NodeDevice::~NodeDevice() {
     for (const Side side : kSides) device(side).set_listener(nullptr);
 }
 
-// --- who is who ---
+// --- peers of both devices ---
 
 Status NodeDevice::add_peer(const ddi::Card& card, nhi::PeerId* id) {
     const Side side = is_here_(card) ? kNear : kFar;
@@ -66,7 +66,7 @@ Status NodeDevice::add_peer(const ddi::Card& card, nhi::PeerId* id) {
         return Status::unreachable;
     }
     ddi::Card named = card;
-    // One place of this host is as good as another for the near device.
+    // For the near device any address of this host will do.
     if (side == kNear) named.host = near_->card().host;
     nhi::PeerId there = nhi::kNoPeer;
     const Status status = device(side).add_peer(named, &there);
@@ -98,7 +98,7 @@ void NodeDevice::attached(Side side, nhi::PeerId id) {
 
 void NodeDevice::lost(Side side, nhi::PeerId id, Status why, const std::string& reason) {
     const nhi::PeerId known = peers_.find(side, id);
-    if (known == nhi::kNoPeer) return;  // nobody has heard of it
+    if (known == nhi::kNoPeer) return;  // the listener has never heard of it
     FCI_ASSERT(known != nhi::kSelf);
     peers_.set(known, State::lost);
     if (listener_ != nullptr) listener_->peer_lost(known, why, reason);
@@ -108,7 +108,7 @@ void NodeDevice::count_stranger() noexcept {
     if (listener_ != nullptr) listener_->stranger_came();
 }
 
-/// A peer near by as the others know it: with the address under which this host is known.
+/// A near peer's card has the address under which other hosts know this one.
 const ddi::Card* NodeDevice::card_of(nhi::PeerId id) const noexcept {
     const Peers::Entry* const entry = peers_.find(id);
     if (entry == nullptr) return nullptr;
@@ -160,8 +160,8 @@ void NodeDevice::sleep(Nanoseconds timeout) noexcept {
     network_.woken();
 }
 
-/// What makes the near descriptor readable ends the sleep, as it does there. What makes the far one
-/// readable ends it while any event wakes: data seldom come without theirs.
+/// A readable near descriptor ends the sleep. A readable far one ends it while any event wakes, as
+/// data seldom come without their event.
 void NodeDevice::sleep_on_both(Nanoseconds timeout) noexcept {
     const Nanoseconds begin = now();
     for (;;) {
@@ -174,11 +174,11 @@ void NodeDevice::sleep_on_both(Nanoseconds timeout) noexcept {
         for (int i = 0; i < count; ++i) {
             if (happened[i].data.u32 != kNear) continue;
             far_only = false;
-            near_->sleep(0);  // takes notice of a call, so that the next one is heard
+            near_->sleep(0);  // takes the wake-up in, so that the next one is noticed
         }
         if (!far_only) return;
         if (network_.wakes()) return far_->sleep(kMoment);
-        // Who comes back before the time was woken, by an arrival or a departure.
+        // If the far device comes back before the time, an arrival or a departure woke it.
         const Nanoseconds most = std::min(left, kNap), before = now();
         far_->sleep(most);
         if (now() - before < most) return;

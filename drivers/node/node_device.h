@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // NodeDevice: a process whose peers are partly on its own host and partly on others (§3.2.3). Two
-// devices reach them, the near and the far one; this one has one table of all, and hands each call
-// to the one that it is for.
+// devices reach them, the near and the far one; NodeDevice has one table of all peers, and hands
+// each call to the device that reaches the peer.
 //
-// A card tells on which side its process is. Who comes by the other one nevertheless is no process
-// that this driver started: it gets no number, nothing of what it writes is read, and it counts as
-// a stranger.
+// A card tells on which side its process is. A caller that comes by the other side nevertheless is
+// no process that this driver started: it gets no number, none of its writes is read, and it counts
+// as a stranger.
 #pragma once
 
 #include <functional>
@@ -20,13 +20,13 @@
 
 namespace fci::node {
 
-/// The process of that card is on this host. Of a typed card its address alone can tell.
+/// True: the process of that card is on this host. If the card was typed, only its address tells.
 using IsHere = std::function<bool(const ddi::Card& card)>;
 
 class NodeDevice final : public ddi::Device {
 public:
-    /// `far` has the incarnation and the port of `near`, and its communication memory for its own.
-    /// `choice`: of the address at which it listens.
+    /// `far` has the incarnation and the port of `near`, and uses its communication memory.
+    /// `choice`: how the address at which `far` listens was chosen.
     NodeDevice(std::unique_ptr<ddi::Device> near, std::unique_ptr<ddi::Device> far, IsHere is_here,
                const Pace& pace, ddi::NetworkChoice choice = {});
     ~NodeDevice() override;
@@ -46,7 +46,7 @@ public:
     }
     [[nodiscard]] MemoryUse memory() const noexcept override;
     void sleep(Nanoseconds timeout) noexcept override;
-    /// Of both devices; -1 where one has none.
+    /// Readable when either device's is; -1 if one has none.
     [[nodiscard]] int wait_fd() const noexcept override { return epoll_.get(); }
     Nanoseconds now() const noexcept override { return far_->now(); }
     [[nodiscard]] std::string describe(nhi::PeerId id) const override;

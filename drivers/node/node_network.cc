@@ -9,7 +9,8 @@ namespace fci::node {
 
 namespace {
 
-// Of empty turns, while some peer is far: to ask the clock in every one would cost more than it.
+// Empty turns between polls, while some peer is far: asking the clock in every turn would cost
+// more.
 constexpr unsigned kIdlePollEvery = 16;
 
 std::uint32_t with(std::uint32_t set, nhi::EventId event, bool on) noexcept {
@@ -43,7 +44,7 @@ Status NodeNetwork::configure_event(nhi::EventId event, nhi::EventSignal signal)
     return status;
 }
 
-/// The near one last: what it takes to order itself before the caller's next reads orders all.
+/// The near network comes last: its barrier orders both before the caller's next reads.
 Status NodeNetwork::mask_event_interrupt(nhi::EventId event, bool masked) noexcept {
     Status status = network_[kFar]->mask_event_interrupt(event, masked);
     if (status == Status::ok) status = network_[kNear]->mask_event_interrupt(event, masked);
@@ -73,7 +74,7 @@ Nanoseconds NodeNetwork::busy_poll_every() const noexcept {
 unsigned NodeNetwork::idle_poll_every() const noexcept {
     const unsigned near = network_[kNear]->idle_poll_every();
     if (is_alone()) return near;
-    // Without a peer here there is nothing else to look for, and who yields gets a turn seldom.
+    // Without a near peer there is nothing else to poll, and a process that yields gets few turns.
     return peers_.in(kNear, Peers::State::attached) == 0 ? 1 : std::min(near, kIdlePollEvery);
 }
 

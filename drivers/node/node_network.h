@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NodeNetwork: the network interface over two others (App. C). What concerns one peer goes to the
+// NodeNetwork: the network interface over two others (App. C). A call for one peer goes to the
 // network that reaches it; windows and events are set in both.
 #pragma once
 
@@ -46,15 +46,15 @@ public:
     }
     [[nodiscard]] nhi::Hints* hints() noexcept override { return network_[kFar]->hints(); }
 
-    /// Some event wakes a sleeper. A turn since the last one was unmasked may have taken it from
-    /// the network, which then says nothing of it to whoever sleeps.
+    /// wakes(): some event wakes a sleeper. may_have_woken(): a turn since the last unmasking may
+    /// have taken such an event from the network, which then does not end a sleep.
     [[nodiscard]] bool wakes() const noexcept { return (interrupting_ & ~masked_) != 0; }
     [[nodiscard]] bool may_have_woken() const noexcept { return polled_ && wakes(); }
     /// The sleep is over.
     void woken() noexcept;
 
 private:
-    /// Nobody on another host is met, or about to be.
+    /// No peer on another host is met, or about to be.
     [[nodiscard]] bool is_alone() const noexcept;
     /// The network that reaches the peer, and its number there; nullptr: there is no such peer.
     nhi::NetworkInterface* network_of(nhi::PeerId id, nhi::PeerId* there) const noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pace: when each of two networks is polled. To ask the kernel costs as much as two short messages
-// by shared memory do, so it is asked by time, and often only where something is to be expected.
+// Pace: when each of two networks is polled. A poll of the kernel costs as much as two short
+// messages by shared memory, so it is done by time, and often only while something is expected.
 #pragma once
 
 #include "drivers/node/peers.h"
@@ -11,34 +11,34 @@ namespace fci::node {
 
 class Pace {
 public:
-    /// Real time: each network is polled when its time has come.
+    /// In real time: each network is polled when its time has come.
     Pace() = default;
-    /// In simulated time, which goes on only where a network is polled: both in every turn.
+    /// In simulated time, which goes on only when a network is polled: both in every turn.
     static Pace always() noexcept {
         Pace pace;
         pace.always_ = true;
         return pace;
     }
 
-    /// Since the far network was last heard, or written to, which may be answered.
+    /// How long the far network counts as active after it was read from, or written to.
     static constexpr Nanoseconds kLately = 100'000;
-    static constexpr Nanoseconds kOften = 1'000;      // lately
-    static constexpr Nanoseconds kSeldom = 20'000;    // where there are peers
-    static constexpr Nanoseconds kAtTheDoor = 200'000;  // where nobody is: somebody may come
+    static constexpr Nanoseconds kOften = 1'000;      // between polls while it is active
+    static constexpr Nanoseconds kSeldom = 20'000;    // between polls while it has peers
+    static constexpr Nanoseconds kAtTheDoor = 200'000;  // without peers: a caller may come
     static_assert(kOften < kSeldom && kSeldom < kLately && kLately < kAtTheDoor);
 
-    /// True: it is polled now.
+    /// True: that side is to be polled now.
     bool begin(Side side, const Peers& peers, Nanoseconds now) noexcept {
         const bool due = always_ || now - polled_[side] >= every(side, peers, now) ||
                          now < polled_[side];
         if (due) polled_[side] = now;
         return due;
     }
-    /// What came of it; `now` as in begin().
+    /// The poll of the far network found something; `now` as in begin().
     void heard(Nanoseconds now) noexcept { active_ = now; }
     /// Something was given to the far network.
     void wrote() noexcept { wrote_ = true; }
-    /// Whatever ended a sleep is to be seen by the next turn.
+    /// A sleep has ended: the next turn polls both networks, to see the reason.
     void hurry() noexcept { polled_ = {kLongAgo, kLongAgo}; }
 
 private:

@@ -39,11 +39,11 @@ public:
     [[nodiscard]] const Entry* find(nhi::PeerId id) const noexcept {
         return id < all_.size() ? &all_[id] : nullptr;
     }
-    /// What this process calls number `id` of that side; kNoPeer: not known yet.
+    /// The own id of the peer that has `id` on that side; kNoPeer: not known yet.
     [[nodiscard]] nhi::PeerId find(Side side, nhi::PeerId id) const noexcept {
         return id < known_[side].size() ? known_[side][id] : nhi::kNoPeer;
     }
-    /// The same, and a new one if need be.
+    /// As find(), but adds the peer if it is not known.
     nhi::PeerId add(Side side, nhi::PeerId id) {
         if (const nhi::PeerId known = find(side, id); known != nhi::kNoPeer) return known;
         FCI_ASSERT(size() < nhi::kNoPeer);
@@ -59,7 +59,7 @@ public:
         --count(entry.side, before);
         ++count(entry.side, state);
     }
-    /// How many others there are of a side in that state. Of those only known it says nothing.
+    /// How many other peers of a side are in that state, which is not `known`.
     [[nodiscard]] unsigned in(Side side, State state) const noexcept {
         FCI_ASSERT(state != State::known);
         return counts_[side][static_cast<unsigned>(state)];
