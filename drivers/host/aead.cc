@@ -47,7 +47,7 @@ bool Aead::pass(const Nonce& nonce, std::span<const std::byte> associated,
                                            static_cast<int>(data.size())) == 1;
 }
 
-/// A stream cipher keeps nothing back, so nothing is written here.
+/// GCM keeps nothing back, so nothing is written here.
 bool Aead::end(std::byte* out) noexcept {
     int bytes = 0;
     const bool is_done = library_.final(context_, out_of(out), &bytes) == 1;

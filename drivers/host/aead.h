@@ -28,8 +28,7 @@ public:
     /// with one key: a stranger with two such texts can read both, and forge others.
     [[nodiscard]] bool seal(const Nonce& nonce, std::span<const std::byte> associated,
                             std::span<const std::byte> data, std::byte* out, Tag* tag) noexcept;
-    /// False: its maker has not this key, or it was changed; then the bytes at `out` are of no
-    /// use.
+    /// False: the sealer had another key, or the bytes were changed; those at `out` are of no use.
     [[nodiscard]] bool open(const Nonce& nonce, std::span<const std::byte> associated,
                             std::span<const std::byte> data, std::byte* out,
                             const Tag& tag) noexcept;

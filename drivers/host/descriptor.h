@@ -40,7 +40,7 @@ private:
     int fd_ = -1;
 };
 
-/// How many of them this process may have now.
+/// How many descriptors this process may have open.
 inline std::uint64_t descriptors_most() noexcept {
     rlimit limit{};
     return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? std::uint64_t{limit.rlim_cur} : UINT64_MAX;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers that nobody can foresee, from the kernel.
+// Random numbers from the kernel.
 #pragma once
 
 #include <sys/random.h>

@@ -19,7 +19,7 @@ struct Interface {
     std::string name;
     std::string kind;  // "veth", "bridge"; empty: hardware, or a kernel that does not tell
     bool is_up = false;
-    bool has_link = false;  // somebody is at the other end
+    bool has_link = false;  // a cable or a peer is at the other end
     bool is_loopback = false;
     bool has_multicast = false;
     int mtu = 0;  // bytes of a packet at most

@@ -17,7 +17,7 @@ bool find_one(void* library, const char* name, Function** function) noexcept {
 
 }  // namespace
 
-/// What is opened stays: OpenSSL wants to be there until the process ends.
+/// The library stays open, as OpenSSL expects to be there until the process ends.
 std::unique_ptr<Libcrypto> Libcrypto::open(std::string* why, std::span<const char* const> names) {
     FCI_ASSERT(!names.empty());
     for (const char* const name : names) {

@@ -11,14 +11,14 @@ namespace fci::host {
 
 class Libcrypto {
 public:
-    /// As the library has them; each of these types is known there only.
+    /// The library's types, which are complete there only.
     struct Context;
     struct Cipher;
     struct Engine;
     struct Library;
 
     static constexpr const char* kNames[] = {"libcrypto.so.3", "libcrypto.so.1.1"};
-    /// The first of these that is here and has AES-128-GCM. nullptr, and why.
+    /// Opens the first of `names` that is here and has AES-128-GCM. nullptr, and *why.
     static std::unique_ptr<Libcrypto> open(std::string* why,
                                            std::span<const char* const> names = kNames);
     Libcrypto(const Libcrypto&) = delete;
@@ -27,7 +27,7 @@ public:
 
     [[nodiscard]] const Cipher* cipher() const noexcept { return cipher_; }
 
-    // Those of OpenSSL's functions that a cipher is used by (EVP_EncryptInit(3)).
+    // OpenSSL's functions that use a cipher (EVP_EncryptInit(3)).
     Context* (*context_new)() = nullptr;
     void (*context_free)(Context*) = nullptr;
     int (*context_ctrl)(Context*, int what, int value, void* pointer) = nullptr;
@@ -41,8 +41,8 @@ private:
     Libcrypto() noexcept = default;
     [[nodiscard]] bool find(void* library);
 
-    // Of OpenSSL 3: a library context of FCI's own, which neither reads nor changes what the
-    // program sets up for itself.
+    // OpenSSL 3 only: a library context of FCI's own, so that the program's settings are neither
+    // used nor changed.
     Library* own_ = nullptr;
     const Cipher* cipher_ = nullptr;
     void (*cipher_free_)(Cipher*) = nullptr;

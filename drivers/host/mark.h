@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Marks: sixteen bits of a process' incarnation say on which host it is, so that whoever has its
-// card knows whether shared memory reaches it. A host is what an abstract socket reaches: one
+// Marks: sixteen bits of a process's incarnation say on which host it is, so that a peer that has
+// its card knows whether shared memory reaches it. A host is the reach of an abstract socket: one
 // kernel, booted once, and one network namespace in it. An address would not do, as many hosts
 // have a 172.17.0.1, and all of them 127.0.0.1.
 #pragma once
@@ -35,7 +35,7 @@ inline constexpr const char* kApart =
     "a process is on another host, and it or this one was opened for its own host alone (driver "
     "shm, as each of their jobs has one host); start both jobs with FCI_DRIVER=node";
 
-/// Of the host on which this process is; kNoMark, and errno: the kernel does not say.
+/// The mark of this process's host; kNoMark, and errno: the kernel does not say.
 inline Mark own_mark() noexcept {
     const Descriptor file(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
     char boot[64];

@@ -15,7 +15,7 @@ bool is_one_of(const std::string& word, std::initializer_list<std::string_view> 
     return std::ranges::find(words, word) != words.end();
 }
 
-/// What programs that make networks inside a host call them.
+/// True: programs that make networks inside a host give their interfaces such names.
 bool is_named_as_software(const std::string& name) {
     const auto prefixes = {"docker", "br-",  "virbr", "veth",  "vnet",   "tun",     "tap",  "wg",
                            "cni",    "cali", "lxc",   "lxdbr", "podman", "flannel", "dummy"};
@@ -44,7 +44,7 @@ Nature find_nature(const Interface& interface, const std::vector<Interface>& all
         });
     } else if (is_one_of(interface.kind,
                          {"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "ipoib", "dsa"})) {
-        // One that lies elsewhere was lent to this container by its host.
+        // If the parent is in another namespace, the host lent the interface to this container.
         physical =
             interface.has_parent_elsewhere || std::ranges::any_of(all, [&](const Interface& other) {
                 return other.index == interface.parent && is_physical(other);

@@ -10,18 +10,18 @@
 
 namespace fci::host {
 
-/// The better first.
+/// In the order of preference.
 enum class Nature : std::uint8_t {
     physical,   // hardware, or a bond, bridge or VLAN over it
     container,  // a container's way out: the inner end of a pair, the outer one is elsewhere
-    software,   // what reaches this host's containers and virtual machines, or a tunnel
+    software,   // reaches this host's containers and virtual machines, or is a tunnel
     loopback,
 };
 
 static_assert(Nature::physical < Nature::container && Nature::container < Nature::software);
 static_assert(Nature::software < Nature::loopback, "the order is the preference");
 
-/// By what the kernel says of it, and by its name only where that says nothing.
+/// Judges by the kernel's description; if that says nothing, by the name.
 Nature nature_of(const Interface& interface, const std::vector<Interface>& all);
 
 /// "physical (bond)", "virtual (veth)".

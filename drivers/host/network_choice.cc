@@ -21,7 +21,7 @@ constexpr std::size_t kQuotedMost = 64;  // characters of what the user wrote
 constexpr const char* kOnlyIpv6 = "only IPv6 addresses";
 static_assert(kNamedMost < kListedMost, "an error tells more than a line of information");
 
-/// What the user wrote, so that it is one line and no longer than that.
+/// The user's text, cut to one short line.
 std::string quoted(const std::string& text) {
     std::string shown = text.substr(0, kQuotedMost);
     std::ranges::replace_if(
@@ -29,10 +29,10 @@ std::string quoted(const std::string& text) {
     return "'" + shown + (shown.size() < text.size() ? "..." : "") + "'";
 }
 
-/// Less is better. What decides stands in this order.
+/// Less is better; the first member that differs decides.
 struct Rank {
     Nature nature;
-    std::size_t way;  // of the launcher's addresses: which one, those in an own subnet first
+    std::size_t way;  // which of the launcher's addresses it leads to, those in an own subnet first
     bool no_default;
     std::string name;
     std::size_t number;  // of the address, as the kernel lists them
@@ -213,8 +213,8 @@ std::string Chooser::against(const Candidate& loser, const Candidate& winner) co
     return loser.interface == winner.interface ? "a further address" : "later by name";
 }
 
-/// "; not docker0 172.17.0.1/16, virbr0 192.168.122.1/24: virtual (bridge)". Loopback, and what has
-/// no address at all, surprise nobody.
+/// "; not docker0 172.17.0.1/16, virbr0 192.168.122.1/24: virtual (bridge)". Loopback, and
+/// interfaces without an address, are not named.
 std::string Chooser::others() const {
     std::map<std::string, std::vector<const ddi::NetworkRow*>> by_reason;
     for (const ddi::NetworkRow& row : networks_.rows) {
@@ -242,7 +242,7 @@ std::string Chooser::list() const {
     for (std::size_t i = 0; i < std::min(rows.size(), kListedMost); ++i) {
         text += (i == 0 ? "" : ", ") + rows[i].interface;
         if (!rows[i].address.empty()) text += " " + rows[i].address;
-        // Where FCI_NET can mean nothing, none of them is to blame.
+        // If FCI_NET can mean no network, none of them is to blame.
         if (!rows[i].why.empty() && (pattern_ || wanted_.empty())) text += " (" + rows[i].why + ")";
     }
     if (rows.size() > kListedMost) {

@@ -12,20 +12,20 @@
 
 namespace fci::host {
 
-/// What the kernel says, addresses in network byte order.
+/// The host's networks as the kernel describes them, addresses in network byte order.
 struct Surroundings {
-    /// One of the launcher's addresses, and with which of the own ones packets leave for it.
+    /// One of the launcher's addresses, and the own address with which packets leave for it.
     struct Way {
         std::uint32_t launcher = 0, own = 0;
     };
 
     std::vector<Interface> interfaces;
     std::vector<Way> ways;
-    std::uint32_t default_own = 0;  // with which packets leave by the default route; 0: none does
+    std::uint32_t default_own = 0;  // own address of packets by the default route; 0: no such route
 };
 
-/// `wanted`: what FCI_NET says; empty: nothing. Without it neither loopback, nor what an interface
-/// gave itself, nor what is down is taken, and 127.0.0.1 where nothing else is there.
+/// `wanted`: FCI_NET; empty: not set. Without it no loopback address is taken, none that an
+/// interface gave itself, and none of an interface that is down; if no other is left, 127.0.0.1.
 ddi::Networks choose(const Surroundings& surroundings, const std::string& wanted);
 
 }  // namespace fci::host

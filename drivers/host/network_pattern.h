@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NetworkPattern: what FCI_NET may say, an interface's name, a pattern of names, or a subnet.
+// NetworkPattern: the value of FCI_NET: an interface's name, a pattern of names, or a subnet.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ public:
     /// Why this address is not meant; empty: it is.
     [[nodiscard]] std::string mismatch(const Interface& interface,
                                        const Interface::Address& address) const;
-    /// Addresses that lead nowhere else are meant, too: they are named by their interface, or the
-    /// subnet lies within theirs.
+    /// True: the pattern means also such addresses, which lead to no other host: it names their
+    /// interface, or its subnet lies within theirs.
     [[nodiscard]] bool admits_loopback() const noexcept;
     [[nodiscard]] bool admits_link_local() const noexcept;
-    /// A subnet means addresses, wherever they are; the name of an interface, what it leads to.
+    /// A subnet means addresses, on any interface; a name means the interface.
     [[nodiscard]] bool is_subnet() const noexcept { return kind_ == Kind::subnet; }
 
 private:

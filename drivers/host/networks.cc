@@ -14,7 +14,7 @@ namespace fci::host {
 
 namespace {
 
-constexpr std::size_t kLauncherMost = 16;  // addresses of it that are tried
+constexpr std::size_t kLauncherMost = 16;  // addresses of the launcher that are tried
 // An address that is kept for examples (RFC 5737), so that only a default route leads to it.
 constexpr std::uint32_t kFarAway = 0xc6336401;  // 198.51.100.1
 static_assert(kFarAway >> 24 == 198 && (kFarAway >> 16 & 255) == 51);
