@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Agreement: what the two ends of a connection must have in common.
+// Agreement: the settings that the two ends of a connection must have in common.
 #pragma once
 
 #include <cstdio>
@@ -9,7 +9,7 @@
 
 namespace fci::ddi {
 
-/// What they differ in, with both values and a remedy, as the end of a sentence; empty: nothing.
+/// The first difference, with both values and a remedy, as the end of a sentence; empty: none.
 inline std::string difference(const Settings& ours, const Settings& theirs) {
     char text[160] = "";
     const auto differ = [&](const char* format, std::uint64_t here, std::uint64_t there) {

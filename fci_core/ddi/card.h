@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Card: what a process hands out so that others can reach it (the DDI's node description, §3.2.3).
+// Card: the address that a process hands out so that others can reach it (the DDI's node
+// description, §3.2.3).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ struct Card {
     std::uint16_t family = 2;       // AF_INET
     std::uint16_t port = 0;         // unique among the processes of one host
     std::uint32_t host = 0;         // IPv4 address
-    std::uint64_t incarnation = 0;  // drawn at start; 0 in a card that was typed: whoever is there
+    std::uint64_t incarnation = 0;  // drawn at start; 0 in a typed card: any process at that place
 
     [[nodiscard]] bool same_place(const Card& other) const noexcept {
         return port == other.port && host == other.host;

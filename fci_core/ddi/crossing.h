@@ -6,9 +6,9 @@
 
 namespace fci::ddi {
 
-/// Both choose the same way: the own one, or that of the peer. By the last bits of the incarnations
-/// each has its own way with about half of the others, so that where all meet all nobody does the
-/// work of all.
+/// True: the own call goes on; false: the peer's. Both processes decide alike. By the last bits of
+/// the incarnations each one's own call goes on with about half of the others, so that where all
+/// meet all no process does the work of all.
 [[nodiscard]] constexpr bool is_own_way(std::uint64_t own, std::uint64_t peer) noexcept {
     return (own > peer) == (((own ^ peer) & 1) != 0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Device: opens a network, knows who is on it, and hands out communication memory (§3.2.3, §2.7.3).
+// Device: opens a network, knows its peers, and hands out communication memory (§3.2.3, §2.7.3).
 #pragma once
 
 #include <cstddef>
@@ -26,52 +26,51 @@ public:
     /// A peer that this process never named may turn up here first.
     virtual void peer_attached(nhi::PeerId id) = 0;
     /// The process is gone, or was never to be reached; `reason` is a sentence for the user.
-    /// `why`: lost, it died; not_found, it closed in order, so that only who named it is concerned;
-    /// others, no connection came about.
-    /// Nothing about `id` is said after this. block(id) stays readable: what the peer wrote
-    /// before it died is still delivered first.
+    /// `why`: lost, it died; not_found, it closed in order, which concerns only operations with
+    /// this peer; others, no connection came about. Nothing about `id` is said after this.
+    /// block(id) stays readable: the peer's last writes are delivered first.
     virtual void peer_lost(nhi::PeerId id, Status why, const std::string& reason) = 0;
-    /// Somebody who is no peer came to the door and was turned away.
+    /// A caller that is no peer was turned away.
     virtual void stranger_came() noexcept {}
 };
 
-/// Who a peer is and how it is reached, for the user.
+/// A peer's identity and the way to it, for the user.
 struct About {
     const char* way = "";   // a word that lives as long as the program: "memory", "tcp"
     std::uint32_t pid = 0;  // as this process sees it, or as the peer says; 0: not known
     int rank = -1;          // in its job, as its launcher says; -1: not known
-    int loss = -1;          // the rank that it had lost first, as it said before it ended; -1: none
+    int loss = -1;          // the rank that the peer says it had lost before it ended; -1: none
 };
 
-/// What a device is opened with.
+/// The settings with which a device is opened.
 struct Settings {
     // On these both ends of a connection agree; a difference is a Status::mismatch, naming both.
-    // Of everything that fixes how the block is used: what belongs to the version of FCI in the
-    // upper half, what options change in the lower.
+    // A digest of all that fixes the use of the block: the upper half is of FCI's version, the
+    // lower half of the options.
     std::uint64_t layout_digest = 0;
     std::uint64_t job = 0;                // cookie: processes of another job are refused
 
     // Each process's own:
     std::size_t block_bytes = 0;          // request block that it keeps for each peer
-    // Of it, what must be there at once; the rest when it is asked for (provide). 0: all of it.
+    // Bytes of the block that are there at once; the rest comes by provide(). 0: all.
     std::size_t block_first_bytes = 0;
-    std::uint64_t sizes = 0;              // how it is divided, for every peer (Device::sizes)
-    std::size_t communication_bytes = 0;  // memory for windows of one's own
-    bool communication_later = false;     // which is there only where it is asked for (provide)
-    std::size_t communication_spare = 0;  // more of it, if that works
-    // Instead of memory of its own: that of the device above, which has several networks.
+    std::uint64_t sizes = 0;              // how the block is divided (Device::sizes)
+    std::size_t communication_bytes = 0;  // memory for own windows
+    bool communication_later = false;     // that memory comes by provide() only
+    std::size_t communication_spare = 0;  // more of that memory, if it comes by provide()
+    // The memory of the device above, which has several networks; empty: the device has its own.
     std::span<std::byte> communication{};
-    std::uint64_t incarnation = 0;        // likewise; 0: drawn
+    std::uint64_t incarnation = 0;        // of the device above; 0: drawn
     Card wanted{};                        // port 0: any free one; host 0: as `network` says
     NetworkRequest network{};
-    PortRange ports{};                    // of these where no port is wanted
+    PortRange ports{};                    // for a port that is not wanted by number
     bool multicast = true;                // if the network has it
-    std::uint64_t launch = 0;            // who has another one, or another job, hears no hints
-    std::uint32_t connect_ms = 30'000;    // for which a typed place is tried where nobody listens
-    std::uint32_t silence_ms = 10'000;    // of a host that owes an answer, until it has gone
-    bool answers_typed = false;           // over a network also who knows no more than the place
-    int rank = -1;                        // as in About; for others to show
-    std::uint64_t seed = 1;               // of a simulated network's chance
+    std::uint64_t launch = 0;            // hints reach processes of the same launch and job only
+    std::uint32_t connect_ms = 30'000;    // how long a typed place is called if nobody listens
+    std::uint32_t silence_ms = 10'000;    // after so long without an answer a host counts as gone
+    bool answers_typed = false;           // a network driver answers callers that typed the place
+    int rank = -1;                        // as in About; peers show it
+    std::uint64_t seed = 1;               // of a simulated network
 };
 
 class Device {
@@ -93,10 +92,10 @@ public:
 
     /// Settings::sizes of that process, as it says; 0 before peer_attached.
     [[nodiscard]] virtual std::uint64_t sizes(nhi::PeerId id) const noexcept = 0;
-    /// The memory into which `id` writes; empty before peer_attached.
+    /// The memory into which peer `id` writes; empty before peer_attached.
     [[nodiscard]] virtual std::span<std::byte> block(nhi::PeerId id) noexcept = 0;
     [[nodiscard]] virtual std::span<std::byte> communication_memory() noexcept = 0;
-    /// What the device holds, without looking at each peer; 0 where that is not known.
+    /// The memory that the device holds, without a look at each peer; 0: not known.
     [[nodiscard]] virtual MemoryUse memory() const noexcept { return {}; }
 
     /// Sleeps until an unmasked event, an arrival, a departure, or the timeout (< 0: none).
@@ -104,23 +103,23 @@ public:
     /// A descriptor that becomes readable in those cases; -1 where there is none.
     [[nodiscard]] virtual int wait_fd() const noexcept = 0;
     virtual Nanoseconds now() const noexcept = 0;
-    /// From now on it counts there what it does (network_writes and the like).
+    /// From now on the device counts there (network_writes and the like).
     virtual void count_in(Counters& counters) noexcept { (void)counters; }
     [[nodiscard]] virtual About about(nhi::PeerId id) const noexcept {
         (void)id;
         return {};
     }
-    /// Where it listens and why there; host 0: on no network.
+    /// Where the device listens and why there; host 0: on no network.
     [[nodiscard]] const NetworkChoice& network_choice() const noexcept { return network_choice_; }
     /// For messages: "pid 4711 at 127.0.0.1:40001".
     [[nodiscard]] virtual std::string describe(nhi::PeerId id) const = 0;
     virtual void set_listener(PeerListener* listener) noexcept = 0;
-    /// This process has lost a rank (-1: nobody knows which) and may end because of that. Its peers
-    /// on other hosts hear so, where the network can tell them, and name that one as the cause.
+    /// This process has lost a rank (-1: not known which) and may end because of that. If the
+    /// network can tell them, peers on other hosts hear so, and name that rank as the cause.
     virtual void tell_of_loss(int rank) noexcept { (void)rank; }
 
 protected:
-    NetworkChoice network_choice_;  // a driver over a network says it while it opens
+    NetworkChoice network_choice_;  // a network driver sets it while it opens
 };
 
 }  // namespace fci::ddi

@@ -12,9 +12,9 @@ namespace fci::ddi {
 struct Driver {
     const char* name;     // as FCI_DRIVER and fci_info say it
     const char* summary;  // one line for people
-    /// Tries what opening needs. *note: why it is not usable, or what is limited; may stay empty.
+    /// Tries to open. *note: why the driver is not usable, or a limitation of it; may stay empty.
     bool (*probe)(std::string* note);
-    /// nullptr with *status and *error: what failed, where, likely cause, what to do.
+    /// nullptr with *status and *error: the failure, its place, the likely cause, the remedy.
     std::unique_ptr<Device> (*open)(const Settings& settings, Status* status, std::string* error);
 };
 

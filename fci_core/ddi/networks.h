@@ -8,10 +8,10 @@
 
 namespace fci::ddi {
 
-/// What decides about it, besides what the host has.
+/// The request by which that address is chosen.
 struct NetworkRequest {
     std::string wanted;                   // FCI_NET: interface, pattern, subnet; empty: nothing
-    std::vector<std::uint32_t> launcher;  // its IPv4 addresses, in network byte order
+    std::vector<std::uint32_t> launcher;  // the launcher's IPv4 addresses, in network byte order
 };
 
 struct NetworkChoice {
@@ -23,7 +23,7 @@ struct NetworkChoice {
 /// One address of an interface, or an interface that has none.
 struct NetworkRow {
     std::string interface, address;  // "eth0", "10.0.0.1/24"
-    std::string why;                 // what speaks for it, or against it
+    std::string why;                 // the reason for it, or against it
     bool chosen = false;
 };
 
@@ -33,7 +33,8 @@ struct Networks {
     std::string error;  // why there is no choice, and what to do
 };
 
-/// What this host has now, and what a process that is opened now takes (drivers/registry.cc).
+/// The networks of this host now, and the one that a process opened now takes
+/// (drivers/registry.cc).
 Networks networks(const NetworkRequest& request);
 
 }  // namespace fci::ddi

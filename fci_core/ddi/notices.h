@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Notices: what the listener of a device is to hear, kept until it may.
+// Notices: the attachments and losses of which the listener of a device is to hear, kept until it
+// may.
 #pragma once
 
 #include <string>
@@ -10,18 +11,18 @@
 
 namespace fci::ddi {
 
-/// Of a peer: attached (ok), or lost, and why (PeerListener::peer_lost).
+/// A peer attached (ok), or was lost, and why (PeerListener::peer_lost).
 struct Notice {
     nhi::PeerId id;
     Status why;
     std::string reason;
 };
 
-/// Its end where it said goodbye: that concerns only who waits for it.
+/// The peer ended with a goodbye, which concerns only operations with it.
 inline Notice closed(nhi::PeerId id, const std::string& name) {
     return {id, Status::not_found, name + " has closed its connection"};
 }
-/// Its end where it did not. `sign`: how that showed, if it is not the usual one.
+/// The peer ended without a goodbye. `sign`: how that showed, if not in the usual way.
 inline Notice died(nhi::PeerId id, const std::string& name, const std::string& sign = "") {
     const char* const usual = " has died: it was killed, crashed, or ended without closing";
     return {id, Status::lost, sign.empty() ? name + usual : name + ": " + sign};
@@ -30,16 +31,16 @@ inline Notice died(nhi::PeerId id, const std::string& name, const std::string& s
 class Notices {
 public:
     [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
-    /// Memory for so many more, which may throw bad_alloc; then add() does not.
+    /// Reserves memory for `more` notices, so that add() does not throw; may throw bad_alloc.
     void reserve(std::size_t more) {
         queue_.reserve(queue_.size() + more);
         telling_.reserve(queue_.size() + more);
     }
     void add(Notice notice) { queue_.push_back(std::move(notice)); }
 
-    /// Says what is there, and is not called from inside itself. The listener may connect, transfer
-    /// and add peers; what comes of that waits for the next time. Before it hears of each
-    /// `settle(notice)` is called; false: of this one it does not.
+    /// Tells the listener of all notices; not called from inside itself. The listener may connect,
+    /// transfer and add peers; notices that come of that wait for the next call. Before each notice
+    /// `settle(notice)` is called; false: the listener does not hear of this one.
     template <class Settle>
     unsigned tell(PeerListener* listener, Settle settle) {
         telling_.clear();

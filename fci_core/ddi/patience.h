@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Patience: when to try again what failed for now, and when to give up. It is told the time.
+// Patience: when a step that failed is to be tried again, and when to give up. It is told the time.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ public:
     }
     /// Tries until `limit` from now, with pauses as long as before.
     void renew(Nanoseconds now, Nanoseconds limit) noexcept { give_up_ = now + limit; }
-    /// Once more, after a pause of which nobody knows exactly how long it is: those who failed
-    /// together do not come together again.
+    /// Tries once more after a pause of random length: processes that failed together do not come
+    /// together again.
     void again_later(Nanoseconds now, Prng& prng) noexcept {
         const auto half = static_cast<std::uint64_t>(pause_ / 2);
         due_ = now + pause_ / 2 + static_cast<Nanoseconds>(prng.below(2 * half + 1));
@@ -34,7 +34,7 @@ public:
 
     [[nodiscard]] bool is_over(Nanoseconds now) const noexcept { return now >= give_up_; }
     [[nodiscard]] bool is_due(Nanoseconds now) const noexcept { return due_ != 0 && now >= due_; }
-    /// 0: nothing is to be tried.
+    /// When the next try is due; 0: none is.
     [[nodiscard]] Nanoseconds due() const noexcept { return due_; }
     [[nodiscard]] Nanoseconds give_up() const noexcept { return give_up_; }
 

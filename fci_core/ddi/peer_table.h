@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PeerTable: the processes that a device knows, by id and by card. All drivers have the same one.
+// PeerTable: the processes that a device knows, by id and by card. All drivers use it.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ enum class PeerState : std::uint8_t {
     known,       // by its card only
     connecting,  // called, or waited for since both called
     joined,      // connected, but the listener has not heard of it yet
-    attached,    // from here on its memory is here
-    ending,      // it is gone, but the listener has not heard of it yet
+    attached,    // from this state on the peer's memory is here
+    ending,      // gone, but the listener has not heard of it yet
     lost,        // for ever: a process that comes back gets another id
 };
 
-/// `Peer`: what a driver keeps of those that were called, or have called; its `state` says how far
-/// that has come.
+/// `Peer`: a driver's state of a process that was called, or has called; its member `state` says
+/// how far the meeting has come.
 template <class Peer>
 class PeerTable {
 public:
@@ -57,8 +57,8 @@ public:
         return size() - 1;
     }
 
-    /// The id that `card` names; its card is completed if it was a typed one. kNoPeer: none.
-    /// What has been lost is named by its incarnation only.
+    /// The id that `card` names; if the entry's card was typed, it is completed. kNoPeer: none. A
+    /// lost process is named by its incarnation only.
     nhi::PeerId find(const Card& card) noexcept {
         nhi::PeerId best = nhi::kNoPeer;
         for_each_at(card, [&](nhi::PeerId id) {
@@ -76,7 +76,7 @@ public:
         return found != nhi::kNoPeer ? found : add(card);
     }
 
-    /// As find(), for this very process, and without completing anything.
+    /// As find(), but for this very process, and without completing a card.
     [[nodiscard]] nhi::PeerId find_exactly(const Card& card) const noexcept {
         nhi::PeerId found = nhi::kNoPeer;
         for_each_at(card, [&](nhi::PeerId id) {
@@ -86,7 +86,7 @@ public:
         return found;
     }
 
-    /// One that was at this place before the process of `card` was; kNoPeer: none.
+    /// The process that was at this place before the one of `card`; kNoPeer: none.
     [[nodiscard]] nhi::PeerId replaced_by(const Card& card) const noexcept {
         nhi::PeerId found = nhi::kNoPeer;
         for_each_at(card, [&](nhi::PeerId id) {
@@ -111,7 +111,7 @@ private:
                (index_.size() - 1);
     }
 
-    /// Those at the place of `card`, oldest first, while `visit` says true.
+    /// Visits the entries at the place of `card`, oldest first, while `visit` returns true.
     template <class Visit>
     void for_each_at(const Card& card, Visit visit) const noexcept {
         if (index_.empty()) return;
