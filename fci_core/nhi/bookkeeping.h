@@ -39,14 +39,14 @@ protected:
     explicit Bookkeeping(std::span<std::byte> memory) noexcept : windows_(memory) {}
 
     [[nodiscard]] const Windows& windows() const noexcept { return windows_; }
-    /// They have come. True: a process that sleeps must be woken.
+    /// Takes events that have come. True: a process that sleeps must be woken.
     bool take_events(std::uint32_t events) noexcept {
         for (std::uint32_t left = events & counting_; left != 0; left &= left - 1) {
             ++counts_[static_cast<unsigned>(std::countr_zero(left))];
         }
         return (events & interrupting_ & ~masked_) != 0;
     }
-    /// Some event would.
+    /// True: some event would wake a sleeper.
     [[nodiscard]] bool may_wake() const noexcept { return (interrupting_ & ~masked_) != 0; }
     /// The events that anything is wanted of (Link::wanted_events).
     [[nodiscard]] const std::uint64_t& wanted_events() const noexcept { return wanted_events_; }

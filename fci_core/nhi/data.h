@@ -13,7 +13,7 @@ namespace fci::nhi {
 
 struct Data {
     static constexpr std::uint64_t kMost = 1024 * 1024;  // at a time: short messages get between
-    /// The name is that of the message, as its sender calls it, and not that of a buffer.
+    /// With this bit the name is the message's, as its sender calls it, and not a buffer's.
     static constexpr std::uint64_t kPushed = 1ull << 63;
 
     std::uint64_t name;    // of the buffer, as its owner calls it
@@ -21,43 +21,43 @@ struct Data {
     std::uint64_t bytes;
 };
 
-/// Whose buffers peers send data into.
+/// The owner of the buffers into which peers send data.
 class DataTarget {
 public:
     virtual ~DataTarget() = default;
     /// The peer has been told of a buffer. A network that reads its stream then reads no data of it
     /// to any other place.
     [[nodiscard]] virtual bool expects(PeerId from) const noexcept = 0;
-    /// What names their buffer has come and was not looked at yet. They wait, and all behind them.
+    /// The request that names the data's buffer has come, but was not looked at yet. The data wait,
+    /// and all behind them.
     [[nodiscard]] virtual bool is_early(PeerId from, const Data& data) const noexcept = 0;
-    /// Where they belong; nullptr: nowhere, and no peer in order would send them. This is asked
+    /// Where the data belong; nullptr: nowhere, and no sound peer sends them. The network asks
     /// again whenever more of them come, as the buffer may have been given back meanwhile.
     [[nodiscard]] virtual std::byte* locate(PeerId from, const Data& data) noexcept = 0;
-    /// All of them are there. False: they belong nowhere.
+    /// All of the data are there. False: they belong nowhere.
     [[nodiscard]] virtual bool arrived(PeerId from, const Data& data) noexcept = 0;
 };
 
-/// A network's way for data, where it has one: NetworkInterface::data(). For those peers whose link
-/// is direct.
+/// A network's way for data, if it has one (NetworkInterface::data()), to peers whose link is
+/// direct.
 class DataWay {
 public:
     virtual ~DataWay() = default;
-    /// Behind all that was given for this peer before, transfers as well. ok: the bytes at `from`
-    /// are borrowed until has_taken(). again: others still are, or there is no room. `events`, a
-    /// bit for each: raised when all of them are there.
+    /// Sends the data behind all that was given for this peer before, transfers as well. ok: the
+    /// bytes at `from` are borrowed until has_taken(). again: others are still borrowed, or there
+    /// is no room. `events`, a bit for each: raised when all of the data are there.
     virtual Status send(PeerId id, const Data& data, const std::byte* from,
                         std::uint32_t events) noexcept = 0;
-    /// What was borrowed for that peer may be used for anything else. Of one that is lost it stays
-    /// false: what was under way to it is nowhere.
+    /// True: bytes borrowed for that peer may be used again. For a lost peer it stays false, as the
+    /// data under way to it never arrive.
     [[nodiscard]] virtual bool has_taken(PeerId id) const noexcept = 0;
-    /// Nothing that was borrowed for this peer is touched any more; if anything was, it gets
-    /// nothing more.
+    /// Bytes borrowed for this peer are touched no more; if any were, nothing more is sent to it.
     virtual void give_back(PeerId id) noexcept = 0;
-    /// Some that came wait for this process to look at what names their buffers. The next poll
-    /// takes them.
+    /// Data are early (is_early()): this process must look at its requests. The next poll takes the
+    /// data in.
     [[nodiscard]] virtual bool waits() const noexcept { return false; }
-    /// Where data of peers goes; nullptr: nowhere any more, and what comes is dropped. Nor is what
-    /// was borrowed touched any more: whoever sent it goes, and the network sends it from a copy.
+    /// Where data of peers go. nullptr: data that come are dropped, and borrowed bytes are touched
+    /// no more: the target closes, and the network sends the rest from a copy.
     virtual void set_target(DataTarget* target) noexcept = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IndexTable: where hints go here (§2.5.2, fig. 2.19). What every driver with hints keeps; what it
-// is asked about may have been sent by anybody.
+// IndexTable: where hints go here (§2.5.2, fig. 2.19). Every driver with hints has one. Any process
+// may have sent the hints that are looked up in it.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ public:
         groups_.erase(found);
     }
     [[nodiscard]] bool empty() const noexcept { return groups_.empty(); }
-    /// Something that is not short is expected.
+    /// A long hint is expected.
     [[nodiscard]] bool expects_long() const noexcept { return long_ != 0; }
 
     Status expect(std::uint64_t name, std::uint64_t number, std::span<std::byte> to) noexcept {
@@ -48,8 +48,8 @@ public:
         found->second.past = number;
     }
 
-    /// Not far behind the last number withdrawn, so that it may be a hint which is late. What is
-    /// older is a replay, most likely, and need not be looked at.
+    /// The number is not far behind the last one withdrawn, so the hint may be late. An older one
+    /// is most likely a replay, and need not be opened.
     [[nodiscard]] bool is_recent(std::uint64_t name, std::uint64_t number) const noexcept {
         const auto found = groups_.find(name);
         return found != groups_.end() && number + kLateMost > found->second.past;
@@ -58,7 +58,7 @@ public:
     struct Place {
         std::byte* at = nullptr;
         HintListener* listener = nullptr;  // nullptr: these bytes go nowhere
-        bool is_ahead = false;             // they may: the number comes after all withdrawn ones
+        bool is_ahead = false;             // its number comes after all withdrawn ones
     };
     [[nodiscard]] Place find(const Hint& hint, std::size_t bytes) const noexcept {
         const auto found = groups_.find(hint.name);

@@ -15,12 +15,11 @@
 
 namespace fci::nhi {
 
-/// How stores into mapped memory, and a look then whether somebody sleeps who waits for them,
-/// stay in this order.
+/// How a writer's stores into mapped memory stay before its look whether the reader sleeps.
 enum class Ordering : std::uint8_t {
-    by_sleeper,  // who unmasks an event orders them for all
-    by_fence,    // likewise; but this process must make a fence in between, and ask again then
-    by_all       // unmasking an event here does not: all must make fences
+    by_sleeper,  // a process that unmasks an event orders them for all writers
+    by_fence,    // the same, but this process must make a fence in between, and then ask again
+    by_all       // unmasking does not order them: every writer must make fences
 };
 
 /// One object per process and network, used by one thread. The contract, kept by the conformance
@@ -48,49 +47,48 @@ public:
 
     // --- extensions ---
 
-    /// What can be done with an attached peer; a link without anything for any other.
+    /// The link to an attached peer; for any other an empty one.
     [[nodiscard]] virtual Link link(PeerId id) noexcept = 0;
-    /// Everything that was given here is where it should be, or gets there without this process, as
-    /// far as it ever will: who closes waits for that.
+    /// All that was given here has arrived, or gets there without this process, as far as it ever
+    /// will. A process that closes waits for that.
     [[nodiscard]] virtual bool is_idle() const noexcept { return true; }
     /// poll() is wanted every that many empty turns, until it was called.
     [[nodiscard]] virtual unsigned idle_poll_every() const noexcept { return 1; }
-    /// poll() is wanted after that much time, too, where turns always find work, until it was
-    /// called.
+    /// poll() is wanted after that much time, too, if turns always find work.
     [[nodiscard]] virtual Nanoseconds busy_poll_every() const noexcept { return kBusyPollEvery; }
-    /// To hear of deaths and to open to strangers. What reaches memory is seen without it.
+    /// Enough to notice deaths and callers. Writes into memory are seen without poll().
     static constexpr Nanoseconds kBusyPollEvery = 200'000;
     /// A software network's turn: arrivals, departures, timers. Returns the work done.
     virtual unsigned poll(Nanoseconds now) noexcept = 0;
     /// How often the event arrived here, where configure_event() switched its flag on.
     [[nodiscard]] virtual std::uint32_t event_count(EventId event) const noexcept = 0;
-    /// Where the memory of a mapped peer can be loaded and stored by this process; nullptr
-    /// elsewhere, and where there is no such memory.
+    /// The address here of memory of a mapped peer; nullptr: the peer is not mapped, or has no such
+    /// memory.
     virtual std::byte* map(PeerId id, LcsAddress address, std::size_t bytes) noexcept = 0;
-    /// Memory of the destination's block that is to be written next, beyond what was there when it
-    /// was attached (Settings::block_first_bytes), is there from now on. Likewise that of a window:
-    /// its owner must ask (Settings::communication_later), as kSelf; others may, before they read
-    /// much of it. exhausted: not to be had.
+    /// Makes memory of the destination's block present before it is written, beyond the bytes that
+    /// were there when the peer attached (Settings::block_first_bytes). For memory of a window its
+    /// owner must ask (Settings::communication_later), as kSelf; peers may, before they read much
+    /// of it. exhausted: memory is short.
     virtual Status provide(PeerId id, LcsAddress address, std::size_t bytes) noexcept {
         (void)id, (void)address, (void)bytes;
         return Status::ok;
     }
-    /// Memory of an own window that was provided is not needed any more: it may be anything, and is
-    /// there again when it is provided again.
+    /// Gives back memory of an own window that was provided: its content is lost, and it must be
+    /// provided again before it is used.
     virtual void take_back(LcsAddress address, std::size_t bytes) noexcept {
         (void)address, (void)bytes;
     }
     [[nodiscard]] virtual Ordering ordering() noexcept { return Ordering::by_all; }
-    /// nullptr: it has no such way.
+    /// nullptr: this network has no way for data.
     [[nodiscard]] virtual DataWay* data() noexcept { return nullptr; }
-    /// nullptr: nothing here reaches many at once.
+    /// nullptr: this network has no multicast.
     [[nodiscard]] virtual Hints* hints() noexcept { return nullptr; }
     /// Copies between local memory and memory of `id` that lies in no window, by the kernel.
     /// All bytes or an error; `remote` is an address in that process. unsupported: not with this
-    /// peer in this direction, which a copy of no bytes finds out. It may become so at any time,
-    /// with a part copied, and then stays so. lost: it has closed, ended or become another program,
-    /// and nothing of it was touched. Whoever closes a device can use its memory for anything else
-    /// from then on: no copy of a peer reads or writes it.
+    /// peer in this direction, which a copy of no bytes finds out. This answer may come at any
+    /// time, with a part copied, and then stays. lost: the peer has closed, ended or become another
+    /// program, and its memory was not touched. After a process has closed its device, no peer's
+    /// copy reads or writes its memory.
     enum class Direction : std::uint8_t { read, write };
     virtual Status copy(PeerId id, Direction direction, std::uint64_t remote, void* local,
                         std::size_t bytes) noexcept = 0;

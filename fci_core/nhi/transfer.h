@@ -23,7 +23,7 @@ public:
     };
 
     explicit Transfer(PeerId destination) noexcept : destination_(destination) {}
-    /// The same for another destination.
+    /// A copy of the transfer for another destination.
     Transfer(PeerId destination, const Transfer& like) noexcept : Transfer(like) {
         destination_ = destination;
     }
@@ -42,14 +42,14 @@ public:
         return *this;
     }
 
-    /// The caller gives data for the same destination, mostly at once, which may go with it.
+    /// The caller will give data for the same destination, mostly at once; this may go with them.
     Transfer& let_wait() noexcept {
         waits_ = true;
         return *this;
     }
 
-    /// Nobody waits for it, most likely: it may stay with the system for a fifth of a second, or
-    /// until something else is given for the same destination, whatever this process does.
+    /// Most likely the receiver does not wait for this: it may stay with the system for a fifth of
+    /// a second, or until another transfer for the same destination, whatever this process does.
     Transfer& let_linger() noexcept {
         lingers_ = true;
         return *this;

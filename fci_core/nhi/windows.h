@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows: what a driver keeps of windows whose network does not look at them itself (§2.5.2;
-// App. C, NHI_OpenWindow).
+// Windows: the table of open windows of a driver whose network has none itself (§2.5.2; App. C,
+// NHI_OpenWindow).
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace fci::nhi {
 
 class Windows {
 public:
-    /// Of parts of `memory`.
+    /// Each window is a part of `memory`.
     explicit Windows(std::span<std::byte> memory) noexcept : memory_(memory) {}
 
     Status open(WindowNumber number, LcsAddress base, std::span<std::byte> local) noexcept {
