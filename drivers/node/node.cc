@@ -19,8 +19,8 @@ namespace {
 // The two devices choose among the same numbers, each without knowing the other one's.
 constexpr unsigned kTries = 64;
 
-/// Finds a place for TCP: the address, why that one, and a port that the kernel chose. The socket
-/// is closed again, as the device that is opened next needs the port.
+/// Finds a place for TCP: the address, why that one, and a port that the kernel chose. The device
+/// is closed again: the one that stays needs memory of the near device, which is opened first.
 Status find_place(const ddi::Settings& settings, ddi::Card* place, ddi::NetworkChoice* choice,
                   std::string* error) {
     ddi::Settings least;
