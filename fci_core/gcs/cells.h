@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cells: memory that travels between two processes. Whoever has just read a message from one writes
-// the next into it, where it lies in that core's cache: from a place that the other one wrote last,
-// each line would have to be fetched twice, once to be written and once to be read.
-//
-// The message is the token: who received last through a cell may write it next, and nobody waits
-// for one; without it a message goes as it would without cells. Each side lends the other at most
-// one of each size, out of its own pool, so that two messages may cross. Small ones are for what a
-// line is too short for: few lines to go round in, which stay in the first cache of both.
+// Cells: memory that travels between two processes. The process that has just read a message from a
+// cell writes the next one into it, where it lies in that core's cache: in a place that the other
+// core wrote last, each line would have to be fetched twice, once to be written and once to be
+// read.
+//  The message is the token: the side that received last through a cell may write it next, and no
+// side waits for one; without a cell a message goes as it would without cells. Each side lends the
+// other at most one of each size, out of its own pool, so that two messages may cross. Small cells
+// are for messages just too long for a line: a few lines, which stay in the first cache of both.
 //
 //   state   | the cell is                          | until
 //   none    | not lent, as far as this side knows  | lend(), or the peer's first message through it
@@ -29,10 +29,10 @@ namespace fci::gcs {
 /// Those of one pair, as one side sees them.
 class Cells {
 public:
-    // Of a request that says which cell its data is in. Other places in a pool have none of these
-    // bits.
+    // Bits of the word in a request that names the cell of its data. Other places in a pool have
+    // none of them.
     static constexpr std::uint64_t kIsCell = 1ull << 63;
-    static constexpr std::uint64_t kOfReader = 1ull << 62;  // lent by who reads it now
+    static constexpr std::uint64_t kOfReader = 1ull << 62;  // lent by the process that reads it now
     static constexpr std::uint64_t kIsSmall = 1ull << 61;
 
     enum class State : std::uint8_t { none, here, leaving, away, coming };

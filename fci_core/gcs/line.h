@@ -40,11 +40,11 @@ static_assert(kWakeEvent < nhi::kEventsMax);
 inline constexpr unsigned kRingWord = 6;
 static_assert(kRingWord < std::size(Line{}.word));
 
-/// The laps that a writer goes round a ring in.
+/// How far a writer goes through a ring before it begins again.
 enum class Laps : std::uint8_t {
-    by_transfers,  // as long as the ring: each return of credit is a message of its own
-    long_,         // likewise, as processes take turns on their cores, and a peer is often late
-    short_         // while the peer keeps up: they stay in the first cache of both
+    by_transfers,  // the whole ring: each return of credit is a message of its own
+    long_,         // the whole ring: processes take turns on their cores, and a peer is often late
+    short_         // a part, while the peer keeps up: it stays in the first cache of both
 };
 
 /// Words in a block are whole by themselves where they are aligned.

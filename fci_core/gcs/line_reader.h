@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LineReader: a process's view of the block that it keeps for a peer (request_block.h): what came
-// from there, and what the peer is told of it.
+// LineReader: a process's view of the block that it keeps for a peer (request_block.h): requests
+// from there, and the credit that goes back.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace fci::gcs {
 
 class LineReader {
 public:
-    /// `unexpected_bytes`: what the peer may use of this process's memory for messages that nobody
-    /// asked for. `laps`: those of the writer. `link`: where the peer can be told of credit.
+    /// `unexpected_bytes`: memory here that the peer may use for unexpected messages. `laps`: those
+    /// of the writer. `link`: where credit for the peer is written.
     void attach(nhi::PeerId peer, const Layout& layout, std::span<const std::byte> own_block,
                 std::uint64_t unexpected_bytes, Laps laps, const nhi::Link& link) noexcept {
         FCI_ASSERT(peer_ == nhi::kNoPeer && peer != nhi::kNoPeer);  // once in its life
@@ -75,8 +75,8 @@ public:
         more_disposed_ += bytes;
         return advance();
     }
-    /// Copies it out, once: what the peer may still scribble is not looked at again. What it keeps
-    /// of this process's memory is for dispose(), later.
+    /// Copies the request out, once: the peer may still scribble over it, and it is not read again.
+    /// Unexpected memory that the message takes is given back by dispose(), later.
     [[nodiscard]] Line take() noexcept {
         const Line line = *next_;
         more_disposed_ -= kLineBytes;

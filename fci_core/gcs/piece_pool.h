@@ -7,9 +7,9 @@
 //   pieces   | the owner (PiecePool)      | the peer that was told of one, until it gave it back
 //   returned | the peer (PiecesIn), grows | the owner (PiecesOut); in the request block
 //
-// Pieces go round through the pool. One that somebody still holds is passed over, so a slow peer
-// stops nobody else. Half of the pool is for whoever comes first; of the other half each peer has
-// its part, whatever the others hold. All comes back from a peer that is lost.
+// Pieces go round through the pool. One that a peer still holds is passed over, so a slow peer
+// stops no other. Half of the pool is for the peers that come first; of the other half each peer
+// has its part, whatever the others hold. All pieces come back from a peer that is lost.
 #pragma once
 
 #include <algorithm>

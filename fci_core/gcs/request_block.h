@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two typed views of a request block (§2.6.6, §2.6.9): who writes what.
+// The two typed views of a request block (§2.6.6, §2.6.9), the writer's and the reader's.
 //
 //   part    | written by            | read by | order
 //   slots   | the peer (LineWriter) | owner   | a line's control word last

@@ -117,8 +117,8 @@ private:
     std::uint64_t at_ = 0, until_ = 0;  // written, may be written
     std::uint64_t lap_ended_ = 0;       // where the lap before this one did
     std::uint64_t ring_bytes_ = 0;
-    std::uint64_t there_ = 0;           // of them, with memory
-    std::uint64_t lap_ = 0;             // of these, that are gone round in
+    std::uint64_t there_ = 0;           // bytes of the ring that have memory
+    std::uint64_t lap_ = 0;             // bytes of them that a lap uses
     const Credit* credit_ = nullptr;
     nhi::PeerId peer_ = nhi::kNoPeer;
     Laps laps_ = Laps::short_;
