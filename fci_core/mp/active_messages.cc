@@ -20,7 +20,7 @@ bool ActiveMessages::take(Peer& peer, std::uint64_t match, std::span<const std::
     const Handler& handler = handlers_[handler_of(match)];
     const std::uint64_t header_bytes = header_bytes_of(match);
     if (header_bytes > message.size() || handler.call == nullptr) return false;
-    // First: what the handler does may need the line that is reserved.
+    // `taken` goes first: the handler may use up the reserved line.
     if (send != 0) engine_.outbox.tell(peer, Kind::taken, send);
     ReceiveTarget none{};
     handler.call(handler.user, peer.id, message.data(), header_bytes, message.data() + header_bytes,
@@ -34,7 +34,7 @@ bool ActiveMessages::take_announced(Peer& peer, const AnnounceRecord& record,
     if (header.size() != header_bytes_of(record.match) || handler.call == nullptr) return false;
     Order* const order = engine_.orders.take();
     if (order == nullptr) throw std::bad_alloc();
-    // The handler is called once. What it does must not use up what is needed after it.
+    // The handler is called once, and must not use up the line that is needed after it.
     WaitingLine& kept = engine_.outbox.keep();
     ReceiveTarget target{};
     handler.call(handler.user, peer.id, header.data(), header.size(), nullptr, record.length,

@@ -34,7 +34,8 @@ public:
     /// its checks.
     [[nodiscard]] bool take(Peer& peer, std::uint64_t match, std::span<const std::byte> message,
                             std::uint32_t send);
-    /// A long one. Likewise; also where there is no memory, once the handler was called.
+    /// A long message was announced. False: it fails its checks, or there is no memory though the
+    /// handler was called.
     [[nodiscard]] bool take_announced(Peer& peer, const AnnounceRecord& record,
                                       std::span<const std::byte> header);
 

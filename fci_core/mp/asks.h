@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks: where a send waits for an offer that fits it (one-sided, §2.6.3), who cannot offer asks.
+// Asks: where a send waits for an offer that fits it (one-sided, §2.6.3), a receiver that cannot
+// offer asks.
 //
 // A receive from anybody is not offered: the dissertation offers it to a whole group, of which a
 // sender must then lock it, so each message costs a broadcast and a mutual exclusion, which it
 // names as what does not scale. Nor is a receive that an offer might contradict (offers.h), or one
 // that was posted before the two processes had met; and a probe has nothing to offer. For these:
 //  - The receiver asks the source, or, for anybody, every peer, and each that attaches later.
-//  - Whoever is asked announces all that waits, in order, as under the two-sided protocol; if
-//    nothing waits, the next send that no offer fits. The last of these announcements says so
-//    (kAll) and ends the ask. The receiver asks again if it still waits.
-// So while a receive that is not offered is posted, an ask stands at everybody who may send to it,
-// and no message waits for a receive that waits for it. An ask names no pattern: it is one bit at
-// either side, whatever is received. That more may be announced than is wanted costs what it costs
-// under the two-sided protocol.
+//  - A sender that is asked announces all sends that wait, in order, as under the two-sided
+//    protocol; if none waits, the next send that no offer fits. The last of these announcements
+//    says so (kAll) and ends the ask. The receiver asks again if it still waits. So while a receive
+//    that is not offered is posted, an ask stands at every peer that may send to it, and no message
+//    waits for a receive that waits for it. An ask names no pattern: it is one bit at either side,
+//    whatever is received. More may be announced than is wanted, which costs the same as under the
+//    two-sided protocol.
 //
 // Order is kept because a send is matched with an offer, if there is one that fits, whether it was
 // asked for or not, and because sends that wait go before younger ones (Sends::serve). An offer

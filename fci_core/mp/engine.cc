@@ -9,8 +9,8 @@ namespace fci::mp {
 
 namespace {
 
-/// Where sends wait for their receives none is too short to be offered, and none is posted by
-/// fast::post(), which tells nobody.
+/// If sends wait for their receives, no receive is too short to be offered, and none is posted by
+/// fast::post(), which makes no offer.
 Limits limits_under(const Protocol& protocol, Limits limits) noexcept {
     if (!protocol.announces) limits.offer_bytes = 0;
     return limits;
@@ -35,7 +35,7 @@ Engine::Engine(ddi::Device& its_device, const Protocol& its_protocol, const Limi
     pool.open(network, limits.layout, device.communication_memory());
 }
 
-/// At all peers but the one that sent last.
+/// Looks at all peers but the one that sent last.
 [[gnu::noinline]] bool Engine::look_closely() const noexcept {
     if (work.busy()) return true;
     const std::vector<Peer*>& active = peers.active();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine: what all objects of this room stand on. Each of them has its own state besides.
+// Engine: the state that all objects of this room share. Each object has its own state besides.
 #pragma once
 
 #include <cstdint>
@@ -33,19 +33,19 @@ struct Engine {
         const gcs::Line& line = first.in.next();
         return {first, line, first.in.is_next(line)};
     }
-    /// A turn that finds nothing there has something else to do.
+    /// If arrival() finds nothing, the turn has something else to do.
     [[nodiscard]] bool is_more_due() const noexcept { return work.any() && look_closely(); }
     [[nodiscard]] bool look_closely() const noexcept;
 
-    /// For everything that may go into such a block.
+    /// Every request fits into such a block.
     [[nodiscard]] bool fits(const gcs::Layout& layout) const noexcept {
         return layout.slots >= kSlotsLeast &&
                limits.eager_bytes + kHeaderMost <= layout.ring_bytes / 4;
     }
-    /// The peer may write on where its messages were taken, and hears of it.
+    /// Tells the peer that it may write again where its messages were taken.
     void return_credit(Peer& peer) noexcept;
     void return_credit_if_due(Peer& peer) noexcept;
-    /// The oldest piece of the peer's pool that is in use here is its own again.
+    /// Gives the oldest piece of the peer's pool that is in use here back.
     void return_pieces(Peer& peer, std::uint64_t bytes) noexcept {
         peer.pools.in.give_back(peer.in.layout(), bytes);
         if (peer.pools.in.owes()) work.set_busy();
@@ -55,19 +55,19 @@ struct Engine {
     [[nodiscard]] bool goes_directly(const Peer& peer) const noexcept {
         return peer.data.is_there && limits.copy != CopyPath::Policy::ring;
     }
-    /// Messages to it, or from it, may be pushed: up to kPushMost their data comes unasked.
+    /// Messages to or from the peer may be pushed: up to kPushMost their data comes unasked.
     [[nodiscard]] bool may_push(const Peer& peer) const noexcept {
         return protocol.sends_data() && goes_directly(peer);
     }
-    /// For a message of so many bytes; nullptr: it goes another way.
+    /// A cell for a message of so many bytes; nullptr: the message goes another way.
     [[nodiscard]] gcs::Cells::Cell* cell_for(Peer& peer, std::uint64_t bytes) noexcept;
-    /// A send to it found no room.
+    /// Counts a send to the peer that found no room.
     void count_wait(Peer& peer) noexcept {
         ++counters.credit_waits;
         ++peer.row->waits;
     }
-    /// Messages that have gone out so far, but for those by which who waits asks for a hint that
-    /// is late: with them nobody goes on.
+    /// Messages sent so far. Requests for late hints are not counted: a caller sends them while it
+    /// waits.
     [[nodiscard]] std::uint64_t sends() const noexcept {
         return counters.sent_inline + counters.sent_eager + counters.sent_announced +
                counters.sent_pushed - counters.hints_asked - counters.hints_lacked;
@@ -86,12 +86,12 @@ struct Engine {
     Outbox outbox;
     gcs::PiecePool pool;
     gcs::CellLender lender;
-    /// Somebody has probed, or tried to send to a peer that is not connected yet.
+    /// The caller has probed, or tried to send to a peer that is not connected yet.
     bool asked_in_vain = false;
     /// A peer that died while no wildcard receive was posted; the next wildcard receive fails with
     /// it. kAnySource: none.
     nhi::PeerId untold = kAnySource;
-    /// Whenever credit goes back, now and then among arrivals, kCreditReturned is set there.
+    /// kCreditReturned is set there whenever credit goes back, now and then among arrivals.
     std::uint8_t* credit_mark = nullptr;
     static constexpr std::uint8_t kCreditReturned = 2;
     /// Has memory for short messages that their receivers hold back (icl.h).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The ways of short messages, written for the processor: no order for a send, no search, nothing
-// allocated. Each of them may refuse, and has done nothing then; what it does, the general engine
-// would do as well, which is how they are tested (test/unit/mp/differential_test.cc).
+// allocated. Each may refuse, and has done nothing then; else its effect is that of the general
+// engine, against which they are tested (test/unit/mp/differential_test.cc).
 #pragma once
 
 #include <cstddef>
@@ -40,8 +40,8 @@ namespace fci::mp::fast {
     return true;
 }
 
-/// A message in a cell or in the ring, and a line that says where. What fits into a line was tried
-/// there; what the process sends to itself is copied once (self_copies.h).
+/// A message in a cell or in the ring, and a line that says where. send_line() was tried first; a
+/// message to the process itself is copied once (self_copies.h).
 inline bool send_eager(Engine& engine, nhi::PeerId id, std::uint32_t space, std::uint32_t flags,
                        std::uint64_t match, std::uint64_t immediate, const void* data,
                        std::uint64_t bytes) noexcept {
@@ -59,7 +59,7 @@ inline bool send_eager(Engine& engine, nhi::PeerId id, std::uint32_t space, std:
         mp::copy(cell->data, static_cast<const std::byte*>(data), bytes);
         slot.line->word[1 + before / 8] = cell->name;
         gcs::Cells::gone(*cell);
-        to.in.expect(cell->data, bytes);  // an answer of the same kind
+        to.in.expect(cell->data, bytes);  // the answer may come in the same cell
         engine.counters.cell_bytes += bytes;
     } else if (!to.is_worth_a_cell(bytes, engine.limits) &&
                to.out.ring_free(engine.network, bytes)) {
@@ -148,7 +148,7 @@ inline bool copy_from_ring(Peer& peer, const gcs::Line& line, std::uint64_t byte
     return true;
 }
 
-/// Likewise, in the cell of this name. False also where this side does not know it yet.
+/// A whole message in the cell of this name. False also if this side does not know the cell yet.
 inline bool copy_from_cell(Peer& peer, std::uint64_t name, std::uint64_t bytes,
                            std::byte* to) noexcept {
     gcs::Cells::Cell* const cell = peer.pools.cells.find(name, bytes, gcs::Cells::State::away);
@@ -181,8 +181,8 @@ inline bool copy_from_cell(Peer& peer, std::uint64_t name, std::uint64_t bytes,
     return place == kInPool && copy_from_cell(peer, flag::load_relaxed(line.word[1]), bytes, to);
 }
 
-/// A receive that is waited for takes what is there: a whole message, while nothing else waits or
-/// is due. No order, no callback.
+/// A blocking receive takes a whole message that is here, while nothing else waits or is due. No
+/// order, no callback.
 [[gnu::always_inline]] inline bool take_awaited(Engine& engine, const Engine::Arrival& first,
                                                 const Pattern& pattern, void* data,
                                                 std::uint64_t bytes, Outcome* outcome) noexcept {
@@ -217,7 +217,7 @@ template <std::uint32_t kFlags>
     constexpr bool in_ring = (kFlags & kInRing) != 0, in_pool = (kFlags & kInPool) != 0;
     constexpr bool has_immediate = (kFlags & kImmediate) != 0;
     const std::uint64_t bytes = flag::load_part_acquire<std::uint16_t>(line.control, 1);
-    // Filled in as it becomes known: so little need be kept.
+    // Each field is set as it becomes known, so that few registers are needed.
     Outcome outcome;
     outcome.match = flag::load_relaxed(line.word[0]);
     PostedNode* const node =

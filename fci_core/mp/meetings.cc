@@ -12,7 +12,7 @@ namespace fci::mp {
 
 namespace {
 
-/// What operations end with.
+/// The code with which operations end.
 int failure_of(Status departure) noexcept {
     return departure == Status::unreachable ? kUnreachable
            : departure == Status::mismatch  ? kMismatch
@@ -45,7 +45,7 @@ Peer* Meetings::connected(nhi::PeerId id) {
     if (status != Status::ok && status != Status::again) {
         peer_lost(id, status, engine_.device.describe(id) + ": " + to_string(status));
     }
-    // Lost without memory to say so, it is tried again.
+    // If the peer was lost without memory to say so, it is tried again.
     if (!found->lost && !found->attached) engine_.peers.expect(*found);
     return found;
 }
@@ -64,7 +64,7 @@ void Meetings::peer_attached(nhi::PeerId id) noexcept try {
     engine_.work.set_starved();
 }
 
-/// None of them was told of as lost meanwhile.
+/// None of the peers for which memory was short was lost meanwhile.
 bool Meetings::attach_missed() noexcept {
     if (!missed_) [[likely]] return true;
     missed_ = false;
@@ -81,10 +81,10 @@ bool Meetings::attach_missed() noexcept {
 void Meetings::attach(nhi::PeerId id) {
     Peer* const peer = engine_.peers.make(id);
     FCI_ASSERT(peer != nullptr && !peer->attached);
-    if (peer->lost) return;  // it was given up before it came
+    if (peer->lost) return;  // the peer was given up before it attached
     const auto layout = engine_.limits.layout.with(engine_.device.sizes(id));
     const nhi::Link link = engine_.network.link(id);
-    // What the peer says of its block is true.
+    // The sizes that the peer says must fit its block.
     if (!layout || !engine_.fits(*layout) || layout->block_bytes() > link.block_bytes) {
         return give_up(*peer);
     }
@@ -106,7 +106,7 @@ void Meetings::attach(nhi::PeerId id) {
     }
     engine_.peers.activate(*peer, link.same_host);
     engine_.counters.peers_attached += id != nhi::kSelf;
-    engine_.work.set_busy();  // what waited for the connection
+    engine_.work.set_busy();  // orders may have waited for the connection
 }
 
 // --- going ---
@@ -118,7 +118,7 @@ void Meetings::peer_lost(nhi::PeerId id, Status why, const std::string& reason) 
         if (gone == nullptr || gone->lost || gone->departure.why != Status::ok) return;
         engine_.peers.set_reason(id, reason);
     } catch (const std::bad_alloc&) {
-        if (gone == nullptr) return;  // nobody here had to do with it
+        if (gone == nullptr) return;  // no operation here concerns it
     }
     gone->departure.why = why;
     if (why == Status::lost) {
@@ -126,7 +126,7 @@ void Meetings::peer_lost(nhi::PeerId id, Status why, const std::string& reason) 
         engine_.device.tell_of_loss(about.loss >= 0 ? about.loss : about.rank);
     }
     if (!gone->attached) return depart(*gone);
-    // No more than its block holds: who writes on after a goodbye is not heard for ever.
+    // At most as many requests as its block holds: a peer may write on after a goodbye for ever.
     gone->departure.last_request = gone->in.taken() + gone->in.layout().slots;
     engine_.work.set_busy();
 }
@@ -148,8 +148,8 @@ void Meetings::give_up(Peer& peer) {
     fail(peer, true);
 }
 
-/// Ends every order that needs this peer. `died`: not by closing, so the job is broken and whoever
-/// waits for anybody must hear of it too, now or as soon as somebody does.
+/// Ends every order that needs this peer. `died`: it did not close, so the job is broken, and a
+/// receive from any source must fail, too, now or as soon as one is posted.
 void Meetings::fail(Peer& peer, bool died) {
     peer.lost = true;
     ++engine_.counters.peers_lost;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Meetings: who comes and who goes, and what ends with a peer.
+// Meetings: peers that attach and peers that are lost, with the operations that end then.
 #pragma once
 
 #include <string>
@@ -17,32 +17,33 @@ public:
 
     /// The peer, with its connection at least begun. nullptr: the device has no such. May throw.
     Peer* connected(nhi::PeerId id);
-    /// The same: kSuccess, or why nothing goes there and nothing comes from there.
+    /// As connected(), into *peer: kSuccess, or why no message can go there or come from there.
     int reach(nhi::PeerId id, Peer** peer) {
         *peer = connected(id);
         if (*peer == nullptr) return kNoEntry;
         return (*peer)->lost ? (*peer)->departure.failure : kSuccess;
     }
-    /// Connects to all of the first `peers` whose cards were given by themselves: only who met a
-    /// process hears of its death.
+    /// Connects to all of the first `peers` that have whole cards: a process hears only of the
+    /// deaths of peers that it has met.
     void meet(nhi::PeerId peers);
-    /// Told of every peer that dies, after what it sent was delivered. Not of one that closed.
+    /// `died` is called for every peer that dies, after its last message was delivered, but not for
+    /// a peer that closed.
     void on_death(void (*died)(void* user, nhi::PeerId peer), void* user) noexcept;
-    /// From now on no memory of a peer is touched, and operations with any fail: what was mapped is
+    /// From now on no memory of a peer is touched, and operations with any fail: the mappings are
     /// gone, as in a child of fork().
     void sever() noexcept;
 
-    /// Neither throws: what there is no memory for now is done by a later turn.
+    /// Neither throws: if memory is short, a later turn does the work.
     void peer_attached(nhi::PeerId id) noexcept override;
-    /// What it wrote before is still to be delivered: the turn does so, and then calls depart().
+    /// The peer's last requests are still to be delivered: the turn does so, then calls depart().
     void peer_lost(nhi::PeerId id, Status why, const std::string& reason) noexcept override;
     void stranger_came() noexcept override { ++engine_.counters.strangers; }
 
-    /// All that it wrote has been heard.
+    /// All that the peer wrote has been read.
     void depart(Peer& peer);
-    /// It sent what fails its checks: nothing it says can be trusted.
+    /// The peer sent a request that fails its checks: nothing of it can be trusted.
     void give_up(Peer& peer);
-    /// Those that there was no memory for. False: there is none yet.
+    /// Attaches peers for which there was no memory. False: there is none yet.
     bool attach_missed() noexcept;
 
 private:

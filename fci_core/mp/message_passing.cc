@@ -45,7 +45,7 @@ int MessagePassing::send(const SendArguments& send, const Completion& completion
 
 int MessagePassing::receive(const Pattern& pattern, std::span<const iovec> to,
                             const Completion& completion, std::uint32_t* handle, Outcome* outcome) {
-    engine_.outbox.reserve();  // for what its source is told
+    engine_.outbox.reserve();  // for the request to its source
     if (ArrivedNode* const node = engine_.arrived.find(pattern)) {
         return receives_.take_arrived(static_cast<Arrived&>(*node), to, completion, handle,
                                       outcome);
@@ -96,7 +96,7 @@ int MessagePassing::receive_claimed(Arrived& message, std::span<const iovec> to,
     return receives_.take_arrived(message, to, completion, handle, outcome);
 }
 
-// --- who waits for what ---
+// --- waiting ---
 
 bool MessagePassing::waits_for_anybody() const noexcept {
     return any_of_oldest(engine_.posted,

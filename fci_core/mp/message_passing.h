@@ -29,11 +29,11 @@ public:
 
     /// kDone, kAccepted with *handle, or an error. `handle` may be nullptr.
     int send(const SendArguments& send, const Completion& completion, std::uint32_t* handle);
-    /// Likewise; kDone with *outcome.
+    /// As send(), but kDone with *outcome.
     int receive(const Pattern& pattern, std::span<const iovec> to, const Completion& completion,
                 std::uint32_t* handle, Outcome* outcome);
     int cancel(std::uint32_t handle);
-    /// Of a source that is lost: why none can come. It meets nobody.
+    /// If the source is lost: why no message can come. Connects to no peer.
     int probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed);
     int receive_claimed(Arrived& message, std::span<const iovec> to, const Completion& completion,
                         std::uint32_t* handle, Outcome* outcome);
@@ -46,27 +46,27 @@ public:
 
     /// A receive from any source is among the oldest that are posted.
     [[nodiscard]] bool waits_for_anybody() const noexcept;
-    /// Somebody waits for what a message brings, or since this was last asked has probed for one,
-    /// or tried to send to a peer that is not connected yet: all of that wakes who sleeps. A
-    /// receive of whatever comes from anybody is a mailbox: nobody need stand at it.
+    /// The caller waits for a message, or since the last call of this has probed for one, or tried
+    /// to send to a peer that is not connected yet: each of these would wake it. A receive that
+    /// takes any message from any source does not count.
     [[nodiscard]] bool is_waited_for() noexcept;
-    /// Somebody is there to wait for. Until then, as in MPI_Init, whoever makes progress here waits
-    /// for something else.
+    /// A peer is active, or an operation was begun. Before that, as in MPI_Init, a caller that
+    /// makes progress here waits for something else.
     [[nodiscard]] bool is_in_use() const noexcept;
 
-    /// One bounded turn over requests and data; not over the network interface's own work. What was
-    /// done, or an error: out of memory. A request that needs more than there is stays where it is,
-    /// and the next turn tries it again; other peers are not held up.
+    /// One bounded turn over requests and data; not over the network interface's own work. Returns
+    /// the work done, or kNoMemory. A request that needs more memory than there is stays where it
+    /// is, and the next turn tries it again; other peers are not held up.
     int turn() noexcept;
-    /// The parts of a turn: what the peer sent that sent last, where Engine::arrival() has found
-    /// something, and all other things, where Engine::is_more_due().
+    /// The parts of a turn: take_arrivals() if Engine::arrival() has found a request of the peer
+    /// that sent last, take_more() if Engine::is_more_due().
     int take_arrivals(Peer& peer, const gcs::Line& line) noexcept;
     int take_more() noexcept;
-    /// Something would be done by the next turn, or there is room now for what was refused last.
+    /// The next turn would do something, or there is room now for the send that was refused last.
     [[nodiscard]] bool ready() noexcept;
-    /// Nothing that could be written to a peer now is still to be written.
+    /// All that could be written to peers has been written.
     [[nodiscard]] bool drained() const noexcept;
-    /// What is held here, the object itself not counted; looks at every connected peer.
+    /// The memory held here, without the object itself; looks at every connected peer.
     [[nodiscard]] MemoryUse memory() const noexcept;
 
 private:

@@ -39,7 +39,7 @@ void Offers::make(Order& order, Peer& source) {
 
 bool Offers::on_decline(Peer& peer, const gcs::Line& line) {
     const std::uint64_t epoch = unpack<HandleRecord>(line).handle;
-    if (epoch != peer.offer_epoch) return true;  // heard of already
+    if (epoch != peer.offer_epoch) return true;  // this decline was handled before
     ++peer.offer_epoch;
     ++engine_.counters.receives_declined;
     engine_.posted.for_each([&](PostedNode& node) {
@@ -101,7 +101,7 @@ bool Offers::on_offer(Peer& peer, const gcs::Line& line) {
     peer.takes_notes = true;
     const std::uint64_t sent = peer.out.sent();
     const std::uint32_t unseen = static_cast<std::uint32_t>(sent) - record.seen;
-    if (unseen > sent) return decline(peer, record.epoch);  // it has seen what is not there
+    if (unseen > sent) return decline(peer, record.epoch);  // it names requests that were not sent
     // A place holds one note, so the loop meets a missing one after kSentNotes at the latest.
     for (std::uint64_t number = sent - unseen; number++ != sent;) {
         SentNote& note = peer.notes[number % Peer::kSentNotes];

@@ -2,8 +2,8 @@
 // Offers: receive requests that reach the sender before its send request (§2.6.3, one-sided), so
 // that the sender writes at once into the receiver's buffer.
 //
-// Both sides must match the same receive with the same send although they decide apart. What keeps
-// them equal:
+// Both sides must match the same receive with the same send although they decide apart. These rules
+// keep them equal:
 //  - An offer is made only for a receive that names its source, and only if no receive posted
 //    earlier and not offered could take the same message (PostedList::blocks_offer). So for
 //    every message that the offer fits, the receiver's answer is "the oldest offer that fits".
@@ -34,10 +34,10 @@ public:
 
     // The receiver's side.
 
-    /// Whether the receive, which is not posted yet, is to be offered to its source. If so, its way
-    /// is chosen. What this side copies alone needs no offer.
+    /// Whether the receive, which is not posted yet, is to be offered to its source. If so, its
+    /// path is chosen. A message that this side copies alone needs no offer.
     [[nodiscard]] bool is_worth_it(Order& order, Peer* source);
-    /// Tells the source of it. The receive is posted.
+    /// Sends the offer to the source. The receive is posted.
     void make(Order& order, Peer& source);
     [[nodiscard]] bool on_decline(Peer& peer, const gcs::Line& line);
     [[nodiscard]] bool on_withdrawn(Peer& peer, const gcs::Line& line);
@@ -46,7 +46,7 @@ public:
 
     /// The oldest offer that the message fits is used up by it.
     static std::optional<OfferRecord> use(Peer& peer, std::uint32_t space, std::uint64_t match);
-    /// The same, without using it up; nullptr: there is none.
+    /// The oldest offer that the message fits, which stays; nullptr: there is none.
     static const OfferRecord* find(Peer& peer, std::uint32_t space, std::uint64_t match) noexcept;
     [[nodiscard]] bool on_offer(Peer& peer, const gcs::Line& line);
     [[nodiscard]] bool on_withdraw(Peer& peer, const gcs::Line& line);

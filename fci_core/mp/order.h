@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Order: an operation that the user started and that is not finished (§2.6.10). Requests are what
-// travels; orders stay at home.
+// Order: an operation that the user started and that is not finished (§2.6.10). Requests travel;
+// orders stay at home.
 #pragma once
 
 #include <sys/uio.h>
@@ -25,7 +25,7 @@
 
 namespace fci::mp {
 
-/// How an operation was answered or ended: what the plugs are told, by the words of the core.
+/// How an operation was answered or ended: the codes for the plugs, by the words of the core.
 inline constexpr int kAccepted = FCI_ICL_OK;
 inline constexpr int kDone = FCI_ICL_DONE;
 inline constexpr int kSuccess = FCI_ICL_OK;
@@ -46,7 +46,7 @@ using Outcome = ::fci_icl_status;
 using Completion = ::fci_icl_completion;
 static_assert(std::is_same_v<decltype(Outcome::source), nhi::PeerId>);
 
-/// What only few orders need, so that the others stay small.
+/// Members that only few orders need, so that the others stay small.
 struct OrderExtras {
     std::unique_ptr<std::byte[]> bounce;  // several ranges are gathered or scattered through it
     std::vector<iovec> ranges;            // receive: where the bounce goes in the end
@@ -63,13 +63,13 @@ enum class OrderState : std::uint8_t {
     finished,     // only the completion is still to be told
 };
 
-/// What every order has, and all that a short message needs of a receive: with the place in the
-/// list of receives two cache lines.
+/// The members of every order, and all that a short message needs of a receive: with the place in
+/// the list of receives two cache lines.
 struct alignas(gcs::kLineBytes) OrderHot : PostedNode {
     OrderHot* next_free = nullptr;  // of the pool
     std::uint32_t handle = 0;
     int error = kSuccess;
-    // What reset() sets lies together.
+    // The members that reset() sets lie together.
     OrderState state = OrderState::queued;
     bool is_send = false;
     bool offered = false;      // receive: its offer may be in use at the source
@@ -77,11 +77,11 @@ struct alignas(gcs::kLineBytes) OrderHot : PostedNode {
     bool has_immediate = false;
     std::int8_t claim_index = -1;  // receive: the claim word it holds in its peer's block
     Path path = Path::ring;
-    Path chosen = Path::ring;  // receive: what CopyPath said
+    Path chosen = Path::ring;  // receive: the path that CopyPath chose
     std::byte* data = nullptr;   // the user's buffer, or the bounce
-    std::uint64_t bytes = 0;     // of it
-    // Receive: as many where a message may be put there at once; kNever: it is offered, or not one
-    // range, or nobody asks for its end.
+    std::uint64_t bytes = 0;     // of `data`
+    // Receive: `bytes` if a message may be put there at once; kNever: the receive is offered, or
+    // has several ranges, or no completion.
     std::int64_t direct_bytes = kNever;
     static constexpr std::int64_t kNever = -1;
     Completion completion{};
@@ -95,12 +95,12 @@ struct CopyShare {
     bool alone = false;    // this side copies all of it
 };
 
-/// What CopyPath is told of a receive whose data was asked for.
+/// For CopyPath: a receive whose data was asked for.
 struct CopyTiming {
-    Nanoseconds started = 0;       // 0: what it takes says nothing of any way
-    std::uint64_t chosen_for = 0;  // the length that the way was chosen for
+    Nanoseconds started = 0;       // 0: the time of this message says nothing about a path
+    std::uint64_t chosen_for = 0;  // the length for which the path was chosen
     std::uint32_t number = 0;      // CopyPath::begin()
-    bool paid_for_memory = false;  // that messages after it find there
+    bool paid_for_memory = false;  // the message waited for memory that later ones find there
 };
 
 /// As an ArrivedNode it is a send that is unasked.
@@ -134,13 +134,13 @@ struct Order : OrderHot, ListLink, ArrivedNode {
         FCI_ASSERT(piece_bytes != 0);
         return (wanted + piece_bytes - 1) / piece_bytes;
     }
-    /// What the sender is told of the word from which both sides claim.
+    /// For the sender: the name of the word from which both sides claim.
     [[nodiscard]] std::uint16_t claim_name() const noexcept {
         if (path != Path::shared) return 0;
         FCI_ASSERT(claim_index >= 0);
         return ClaimWord::name(static_cast<unsigned>(claim_index), claims_generation);
     }
-    /// For a new use; what belongs to moving data is set by begin_moving().
+    /// Prepares for a new use; begin_moving() sets the members for moving data.
     void reset(bool send, OrderState first, const Completion& told) noexcept {
         error = kSuccess;
         state = first;
@@ -152,13 +152,13 @@ struct Order : OrderHot, ListLink, ArrivedNode {
         path = chosen = Path::ring;
         completion = told;
     }
-    /// Of a receive.
+    /// For a receive into one range.
     void set_range(void* at, std::uint64_t size) noexcept {
         data = static_cast<std::byte*>(at);
         bytes = size;
         direct_bytes = static_cast<std::int64_t>(size);
     }
-    /// As much of the message travels as there is room for. Of a receive.
+    /// For a receive: as much of the message travels as there is room for.
     void limit() noexcept {
         wanted = std::min(length, bytes);
         if (wanted < length) error = kTruncated;

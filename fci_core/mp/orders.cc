@@ -18,7 +18,7 @@ std::uint64_t total(std::span<const iovec> ranges) noexcept {
     return bytes;
 }
 
-/// What was received for several ranges goes to them.
+/// Copies the bounce buffer of a receive into its ranges.
 void unpack_bounce(const Order& order, std::uint64_t bytes) noexcept {
     FCI_ASSERT(bytes <= order.bytes);
     const std::byte* from = order.data;
@@ -153,7 +153,7 @@ unsigned Orders::tell_finished() {
 
 void Orders::end(Order& order) noexcept {
     FCI_ASSERT(!order.in_list);
-    // An offered receive names its source, so that is who has the offer.
+    // An offered receive names its source, so the offer is at that peer.
     if (std::exchange(order.offered, false)) [[unlikely]] {
         --peers_[order.pattern.source].offers_out;
     }

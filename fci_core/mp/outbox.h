@@ -2,8 +2,8 @@
 // Outbox: the requests that this process writes besides its messages: answers, offers, withdrawals.
 // One that finds no free slot at its peer waits, in order, and before all messages.
 //
-// What must not fail half way reserves before it changes anything: reserve() may throw, and then
-// one put() or tell() may not.
+// An operation that must not fail half way calls reserve() before it changes anything: that may
+// throw, and then one put() or tell() does not.
 #pragma once
 
 #include <cstddef>
@@ -26,18 +26,18 @@ public:
     void reserve() {
         if (!try_reserve()) [[unlikely]] throw std::bad_alloc();
     }
-    /// The same; false: there is no memory.
+    /// As reserve(); false: there is no memory.
     [[nodiscard]] bool try_reserve() noexcept { return !free_.empty() || grow(); }
-    /// Keeps what was reserved from whoever reserves and writes in between; until keep_no_more().
+    /// Keeps the reserved line from other code that reserves and writes before keep_no_more().
     [[nodiscard]] WaitingLine& keep() noexcept { return take(); }
     void keep_no_more(WaitingLine& kept) noexcept { give(kept); }
 
-    /// To a peer that is not lost; for others nothing happens.
+    /// Writes to the peer, or does nothing if it is lost.
     void put(Peer& peer, const gcs::Line& line) noexcept;
-    /// One that names an order, or whatever `handle` stands for in this kind.
+    /// Writes a request that carries a handle (HandleRecord).
     void tell(Peer& peer, Kind kind, std::uint64_t handle, std::uint8_t flags = 0) noexcept;
 
-    /// Writes what waits, as far as there are slots. False: some of it still waits.
+    /// Writes the requests that wait, while there are slots. False: some still wait.
     bool push(Peer& peer) noexcept;
     void forget(Peer& peer) noexcept;
     [[nodiscard]] std::size_t memory() const noexcept {  // bytes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peer: all that this process knows of one other process in the message passing room.
+// Peer: the state of message passing with one other process.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ struct Offer {
     OfferRecord record;
 };
 
-/// A request that went out before the peer's offers could be known. A message may have used one of
-/// them up.
+/// A request that went out before the peer's offers could be known. If it is a message, it may have
+/// used one of them up.
 struct SentNote {
     std::uint64_t match = 0;
     std::uint64_t number = 0;  // of the request; 0: none
@@ -52,11 +52,11 @@ struct Peer {
 
     gcs::LineReader in;
     UnexpectedCredit credit;  // in the gap before a member that begins a cache line
-    PeerRow* row = nullptr;  // what is shown of it
+    PeerRow* row = nullptr;  // for fci_info --job
     gcs::LineWriter out;
     nhi::PeerId id = nhi::kNoPeer;
     bool fast_path = false;      // see takes_fast_path()
-    bool takes_notes = false;    // the peer makes offers: the fast path notes what it sends
+    bool takes_notes = false;    // the peer makes offers: the fast path notes each send
     bool attached = false;
     bool lost = false;
     bool present = false;        // attached and not lost
@@ -71,11 +71,11 @@ struct Peer {
     Pools pools;
     CopyPath path;
     struct {
-        bool is_there = false;  // the network brings it from buffer to buffer
-        unsigned expected = 0;  // receives that it may come for
-        IntrusiveList<Push> pushes;    // that are not all here, in order
-        IntrusiveList<Order> crossed;  // receives whose offers met their announcements on the way
-        bool crossed_in_vain = false;  // the offers were declined, so somebody must ask
+        bool is_there = false;  // the network brings data from buffer to buffer
+        unsigned expected = 0;  // receives for which data may come
+        IntrusiveList<Push> pushes;    // pushes that are not all here, in order
+        IntrusiveList<Order> crossed;  // receives whose offers crossed their announcements
+        bool crossed_in_vain = false;  // the offers were declined, so this side must ask
     } data;
     enum class Permission : std::uint8_t { unknown, given, refused };
     std::array<Permission, 2> may_copy{};  // by the kernel, for each direction (SharedCopies)
@@ -85,17 +85,17 @@ struct Peer {
     // One-sided: the peer's offers here, and the requests that they must be checked against.
     std::vector<Offer> offers;
     std::array<SentNote, kSentNotes> notes{};
-    int declined_epoch = -1;           // offers of it are refused
+    int declined_epoch = -1;           // offers of this epoch are refused
 
     // One-sided: own offers at the peer.
     std::uint8_t offer_epoch = 0;      // grows with every decline
     unsigned offers_out = 0;
 
-    // One-sided: sends of the one, asked for by the other (asks.h).
-    ArrivedList unasked;      // here, in order; as an envelope's source each has this process
-    bool asked = false;       // the peer has asked for them and was not answered
-    bool ask_stands = false;  // this process has asked the peer, likewise
-    bool ask_due = false;     // whether it must has still to be found out
+    // One-sided: sends that wait for an ask of the other side (asks.h).
+    ArrivedList unasked;      // sends from here, in order; their envelopes name this process
+    bool asked = false;       // the peer has asked, and was not answered
+    bool ask_stands = false;  // this process has asked the peer, and was not answered
+    bool ask_due = false;     // a later turn finds out whether this process must ask the peer
 
     bool may_take_fast_path = false;  // as far as it depends on the protocol and the limits
 
@@ -108,20 +108,20 @@ struct Peer {
     }
     /// The last request is no message: an offer that crosses it stands.
     void note_other() noexcept { note(out.sent(), 0, 0, true); }
-    /// It has room for the message even if nobody asks for it there.
+    /// The peer has memory for the message even if no receive there matches it.
     [[nodiscard]] bool has_unexpected_credit(std::uint64_t charge) noexcept {
         if (credit.has(charge)) [[likely]] return true;
         credit.give(out.disposed());
         return credit.has(charge);
     }
-    /// A message of so many bytes, for which no cell is here, is a reason to lend the peer one.
+    /// No cell is here for a message of so many bytes, and it is worth lending the peer one.
     [[nodiscard]] bool is_worth_a_cell(std::uint64_t bytes, const Limits& limits) const noexcept {
         const std::uint64_t after =
             limits.lend_after[static_cast<unsigned>(gcs::Cells::size_for(bytes))];
         return pools.cells.may_lend(bytes) && row->bytes_sent >= after &&
                row->bytes_received >= after;
     }
-    /// The one in which it says that a message of so many bytes is; nullptr: none can be there.
+    /// The cell in which, by the peer's word, a message of so many bytes is; nullptr: it cannot be.
     [[nodiscard]] gcs::Cells::Cell* find_cell(nhi::NetworkInterface& network, std::uint64_t name,
                                               std::uint64_t bytes,
                                               gcs::Cells::State state) noexcept {
@@ -130,7 +130,7 @@ struct Peer {
         pools.cells.meet(network, id, in.layout(), name);
         return pools.cells.find(name, bytes, state);
     }
-    /// Nothing that was to be written to it waits here.
+    /// No request, send or piece waits here to be written to the peer.
     [[nodiscard]] bool is_written() const noexcept {
         return control.empty() && pending.empty() && streams.empty();
     }
@@ -140,12 +140,12 @@ struct Peer {
         attached = present = fast_path = credit_owed = false;
         departure.failure = kUnreachable;
     }
-    /// A short message can go out at once, with nothing to look up. Whatever gets in its way clears
-    /// `fast_path`; the next send that goes out at once asks this again.
+    /// A short message can go out at once, with nothing to look up. Anything that stands in its way
+    /// clears `fast_path`; the next send that goes out at once asks this again.
     [[nodiscard]] bool takes_fast_path() const noexcept {
         return out.reachable() && sends_at_once();
     }
-    /// The same, however the peer is reached.
+    /// As takes_fast_path(), also if the peer is reached by transfers.
     [[nodiscard]] bool sends_at_once() const noexcept {
         return present && may_take_fast_path && control.empty() && pending.empty() &&
                offers.empty();

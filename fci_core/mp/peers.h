@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers: all processes that this one has had to do with, by id, and those that are active.
+// Peers: the state of every process that this one has dealt with, by id, and the list of the
+// active.
 #pragma once
 
 #include <map>
@@ -23,21 +24,21 @@ public:
 
     /// Ranks below have an entry.
     [[nodiscard]] nhi::PeerId size() const noexcept { return size_; }
-    /// Of an id below size(). One that is not present where nothing is known of it.
+    /// The peer with an id below size(); nobody_, which is not present, if nothing is known of it.
     [[nodiscard]] Peer& operator[](nhi::PeerId id) const noexcept { return *by_id_[id]; }
-    /// The same of any id.
+    /// As operator[], for any id.
     [[nodiscard]] Peer& find(nhi::PeerId id) const noexcept {
         return id < size_ ? *by_id_[id] : *nobody_;
     }
-    /// From now on it is known. nullptr: the device has no such peer. May throw bad_alloc, and
-    /// nothing has happened then; whoever is known becomes active without more.
+    /// Makes the peer known. nullptr: the device has no such peer. May throw bad_alloc, and nothing
+    /// has happened then; a known peer becomes active without allocating.
     Peer* make(nhi::PeerId id);
 
     /// Attached and not lost, most recently used first.
     [[nodiscard]] const std::vector<Peer*>& active() const noexcept { return active_; }
-    /// Of these, or one that never sends anything.
+    /// The first active peer, or nobody_, which never sends anything.
     [[nodiscard]] Peer& first() const noexcept { return *first_; }
-    /// It is to be met; until it is active, or lost.
+    /// The peer is to be met: it counts as expected until it is active, or lost.
     void expect(Peer& peer) noexcept;
     void activate(Peer& peer, bool same_host) noexcept;
     void deactivate(Peer& peer) noexcept;
@@ -48,30 +49,31 @@ public:
         for (const auto& peer : made_) visit(*peer);
     }
 
-    /// No memory of theirs is touched any more, and operations with any fail.
+    /// From now on no memory of peers is touched, and operations with any fail.
     void sever() noexcept;
     [[nodiscard]] bool severed() const noexcept { return severed_; }
 
-    /// Why operations with it fail from now on. May throw bad_alloc.
+    /// Operations with the peer fail from now on, for that reason. May throw bad_alloc.
     void set_reason(nhi::PeerId id, const std::string& reason) { reasons_[id] = reason; }
-    /// The same, beginning with what is known of the peer; if there is memory for it.
+    /// As set_reason(), with the peer's description in front; without memory nothing is set.
     void explain(nhi::PeerId id, const char* what) noexcept;
-    /// Empty while they do not, but what it wrote before it went may not be heard yet.
+    /// Why operations with the peer fail; empty: they do not. If it is set, the peer's last
+    /// requests may still be unread.
     [[nodiscard]] const char* reason(nhi::PeerId id) const noexcept;
 
-    /// They do, and there is nothing more to hear of it.
+    /// Operations with the peer fail, and its last request has been read.
     [[nodiscard]] bool is_lost(nhi::PeerId id) const noexcept { return find(id).lost; }
 
-    /// What is shown of them.
+    /// The rows that fci_info --job reads.
     [[nodiscard]] const PeerRows& rows() const noexcept { return rows_; }
 
     /// Without the process itself.
     [[nodiscard]] std::size_t connected() const noexcept;
     /// Processes of this host that were met so far, with this one.
     [[nodiscard]] unsigned on_this_host() const noexcept { return on_this_host_; }
-    /// Those that were asked for and not met so far.
+    /// Peers that were asked for and not met so far.
     [[nodiscard]] unsigned expected() const noexcept { return expected_; }
-    /// Those that sleep until a request wakes them, as far as can be seen without asking.
+    /// Active peers that sleep until a request wakes them, as far as their memory shows it.
     [[nodiscard]] unsigned sleeping() const noexcept;
     void add_memory(MemoryUse& use) const noexcept;
 
@@ -85,7 +87,7 @@ private:
     const Limits& limits_;
     Work& work_;
     PeerRows rows_;
-    PeerRow own_row_{};  // of the process itself, and of nobody
+    PeerRow own_row_{};  // of the process itself, and of nobody_
     const std::unique_ptr<Peer> nobody_;  // not present, never has a request
     Peer* first_;
     nhi::PeerId size_ = 0;

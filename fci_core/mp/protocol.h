@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Protocol: the policy of the one engine (§2.6.2-2.6.5). The dissertation's protocols differ in
-// what goes out unasked; everything else is common.
+// the messages that go out unasked; everything else is common.
 //
 //   protocol        sends are announced          receives are offered           section
 //   two-sided       without their data           never                          2.6.2, fig. 2.20

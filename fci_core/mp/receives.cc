@@ -117,7 +117,7 @@ int Receives::discard_matching(const Pattern& pattern) {
     return discarded;
 }
 
-/// The memory is free again, and its sender will hear of it.
+/// Frees the memory of a message; its sender will hear of it.
 void Receives::dispose(Arrived& message) {
     Peer& from = engine_.peers[message.envelope.source];
     from.in.dispose(message.charge);
@@ -158,7 +158,7 @@ void Receives::cancel(Order& order) {
     engine_.orders.finish_later(order, kCanceled);
 }
 
-/// Not in the list yet.
+/// Makes an Arrived that is not in the list yet.
 [[gnu::always_inline]] inline Arrived& Receives::new_arrived(const Envelope& envelope,
                                                              std::uint64_t bytes) {
     Arrived* const arrived = pool_.take(static_cast<std::uint32_t>(bytes));
@@ -265,7 +265,7 @@ void Receives::take_posted(Order& order, const Envelope& envelope, const gcs::Li
     order.length = record.length;
 }
 
-/// What is announced, with memory for so much of it.
+/// Makes an Arrived for an announced message, with memory for `bytes` of it.
 Arrived& Receives::new_announced(const Envelope& envelope, const gcs::Line& line,
                                  std::uint64_t bytes) {
     const auto record = unpack<AnnounceRecord>(line);
@@ -292,7 +292,7 @@ bool Receives::on_announce(Peer& peer, const gcs::Line& line) {
     if ((control.flags & kFollows) != 0) return take_push(peer, envelope, line);
     if (PostedNode* const node = engine_.posted.find(envelope)) {
         Order& order = static_cast<Order&>(*node);
-        // What the sender matched here must be what is matched here.
+        // The receive that the sender has matched must be the one that matches here.
         if (record.receive != 0 && (record.receive != order.handle || !order.offered)) {
             return false;
         }

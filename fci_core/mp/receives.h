@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Receives: what arrives meets what is posted (§2.6.2, §2.6.5, §2.6.13).
+// Receives: messages that arrive are matched with posted receives (§2.6.2, §2.6.5, §2.6.13).
 #pragma once
 
 #include <cstdint>
@@ -22,31 +22,32 @@ public:
         : engine_(engine), rendezvous_(rendezvous), asks_(asks), offers_(offers), active_(active) {}
     ~Receives();
 
-    // Those that take a completion: the outbox has a line in reserve.
+    // Before a call with a completion the caller has reserved a line of the outbox.
 
     /// kDone with *outcome, kAccepted with *handle, or an error. `source`: not lost; nullptr: any.
     int receive(Peer* source, const Pattern& pattern, std::span<const iovec> to,
                 const Completion& completion, std::uint32_t* handle);
-    /// The message goes to its receive. Without memory it stays where it is. Likewise.
+    /// Receives a message that waits here; returns as receive() does. Without memory it waits on.
     int take_arrived(Arrived& message, std::span<const iovec> to, const Completion& completion,
                      std::uint32_t* handle, Outcome* outcome);
     /// Throws the message away: its sender completes as if it had been received.
     void discard(Arrived& message);
-    /// Likewise all that match; how many these were.
+    /// Throws all messages away that match; returns how many.
     int discard_matching(const Pattern& pattern);
     /// kSuccess with *outcome, or kNoMessage. `claimed` may be nullptr; else it gets the message.
     int probe(const Pattern& pattern, Outcome* outcome, Arrived** claimed);
-    /// One that waits for its message.
+    /// Cancels a receive that waits for its message.
     void cancel(Order& order);
 
-    // False: it fails its checks. They throw bad_alloc before anything has happened.
+    // Handlers of requests. False: the request fails its checks. They throw bad_alloc before
+    // anything has happened.
     [[nodiscard]] bool on_send(Peer& peer, const gcs::Line& line);
     [[nodiscard]] bool on_announce(Peer& peer, const gcs::Line& line);
     /// The peer asks that a send request be forgotten. If it was matched already the answer is on
     /// its way and this one is not needed.
     [[nodiscard]] bool on_unsend(Peer& peer, const gcs::Line& line);
 
-    /// The peer is lost, and what was on its way from it.
+    /// The peer is lost, and with it the data on their way from it.
     void lose(Peer& peer) noexcept { data_.lose(peer); }
 
     [[nodiscard]] std::size_t memory() const noexcept { return pool_.memory(); }  // bytes

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records: what requests between two processes say (figs. 2.34-2.38, 2.67), one cache line each.
+// Records: the requests between two processes (figs. 2.34-2.38, 2.67), one cache line each.
 //
-//   kind          | sent by  | says                                                    | section
+//   kind          | sent by  | meaning                                                 | section
 //   send          | sender   | send request that holds the whole message               | 2.6.5
 //   announce      | sender   | send request: the message is here, ask for it; or it    | 2.6.2
 //                 |          | follows                                                 |
@@ -137,7 +137,7 @@ struct OfferRecord {
     std::uint8_t path;
     std::uint8_t epoch;            // comes back with `decline`
 };
-/// What a request or an offer says of how the data shall come is something that a sender can do.
+/// A sender can send data in the way that the request or offer names.
 template <class Record>
 constexpr bool names_a_way(const Record& record) noexcept {
     return record.piece_bytes != 0 && ClaimWord::index_of(record.claim) < gcs::Layout::kClaims &&
@@ -150,7 +150,7 @@ struct PieceRecord {
     std::uint64_t receive;  // from the clear-to-send, or from the offer
     std::uint64_t offset;   // in the sender's pool, with kInPool
 };
-/// All other kinds. Set by whoever sends it, read by the other side.
+/// All other kinds. Set by the process that sends it, read by the other side.
 struct HandleRecord {
     std::uint64_t handle;  // sent, withdraw, withdrawn: a receive; taken, unsend, unsent: a send;
                            // decline: an epoch; ask: 0, which nobody reads
@@ -162,7 +162,7 @@ concept WireRecord = std::is_trivially_copyable_v<T> && std::is_standard_layout_
 static_assert(WireRecord<AnnounceRecord> && WireRecord<ClearToSendRecord> &&
               WireRecord<OfferRecord> && WireRecord<PieceRecord> && WireRecord<HandleRecord>);
 
-// What comes with data in the ring leaves the word free that says where.
+// Records that come with data in the ring leave the word free that says where.
 static_assert(sizeof(AnnounceRecord) <= 8 * gcs::kRingWord);
 static_assert(sizeof(PieceRecord) <= 8 * gcs::kRingWord);
 

@@ -11,7 +11,7 @@ namespace fci::mp {
 
 namespace {
 
-/// By the kernel.
+/// The kernel copies on these paths.
 bool is_copied(Path path) noexcept { return path == Path::pull || path == Path::shared; }
 
 }  // namespace

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rendezvous: long messages, asked for once their receive is known, then moved by the way that is
-// cheapest for this peer and length (figs. 2.20, 2.40).
+// Rendezvous: long messages. The receiver asks for one once its receive is known; then the message
+// takes the path that is cheapest for this peer and length (figs. 2.20, 2.40).
 //
 //   direct  receiver: request  ->  sender: data, as the network can
 //   ring    receiver: request  ->  sender: piece, piece, ...  (each in its pool, or in the ring)
 //   pull    receiver copies    ->  receiver: taken
-//   shared  receiver: request, both copy from their end; who finished says sent / taken
+//   shared  receiver: request, both copy from their end; a side that is done says sent / taken
 //
-// Whom the kernel refuses to copy says so, and the message goes on another way (shared_copies.h).
+// A side that the kernel does not let copy says so, and the message takes another path
+// (shared_copies.h).
 #pragma once
 
 #include "fci_core/mp/engine.h"
@@ -22,8 +23,8 @@ public:
     Rendezvous(Engine& engine, Streams& streams, SharedCopies& copies, SelfCopies& own)
         : engine_(engine), streams_(streams), copies_(copies), own_(own) {}
 
-    /// order.path and what goes with it, for `bytes` from `peer`. Where no claim word is free, the
-    /// receiver copies alone.
+    /// Sets order.path and its claim and piece size, for `bytes` from `peer`. If no claim word is
+    /// free, the receiver copies alone.
     void choose_path(Order& order, Peer& peer, std::uint64_t bytes);
 
     /// The receive was matched with a message that was announced; order.length and its envelope
@@ -38,15 +39,16 @@ public:
     /// The announcement said that the data follows.
     void begin_push(Order& order, Peer& peer);
 
-    // Where an offer and the announcement that it fits cross, both sides see it, and nobody asks.
-    // Only of what goes directly, and is not empty: else the announcement uses up the offer.
+    // If an offer and the announcement that it fits cross, both sides see it, and neither asks.
+    // This holds for messages that go directly and are not empty: else the announcement uses the
+    // offer up.
 
-    /// Of the receive that an announcement without an offer was matched with.
+    /// True for a receive with which an announcement without an offer was matched.
     [[nodiscard]] static bool has_crossed(const Order& order) noexcept {
         return order.offer_stands && order.path == Path::direct && order.length != 0 &&
                order.bytes != 0;
     }
-    /// The offer was made before its maker knew of `send`; 0: of a message that came with its data.
+    /// The peer made the offer before it knew of `send`; 0: a message that came with its data.
     void on_crossing(Peer& peer, std::uint32_t send, const OfferRecord& offer);
     /// The sender had declined the offers.
     void ask_for_crossed(Peer& peer) noexcept;

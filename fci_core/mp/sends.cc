@@ -70,8 +70,8 @@ int Sends::send(Peer& to, const SendArguments& send, const Completion& completio
         }
     }
     if (is_buffered) {
-        // Whoever wants the buffer back at once must come again when there is room; which may
-        // never be, where the receiver waits for this very message.
+        // A caller that wants the buffer back at once must try again when there is room; there may
+        // never be any, if the receiver waits for this very message.
         engine_.count_wait(to);
         if (!to.attached) engine_.asked_in_vain = true;
         refused_ = {&to, bytes};
@@ -80,8 +80,8 @@ int Sends::send(Peer& to, const SendArguments& send, const Completion& completio
     return put_order(to, send, bytes, completion, handle);
 }
 
-/// To the process itself, into a receive that waits. kAgain: none does, and nothing happened. What
-/// would take a turn to another peer ends in the next one here, together with its receive.
+/// Sends to the process itself, into a receive that waits. kAgain: none does, and nothing happened.
+/// A send that would wait for another peer's turn ends in the next turn here, with its receive.
 int Sends::send_here(Peer& self, const SendArguments& send, std::uint64_t bytes,
                      const Completion& completion, std::uint32_t* handle) {
     const bool waits = (send.flags & kSendSynchronous) != 0 || bytes > self.credit.eager_bytes();
@@ -253,8 +253,8 @@ Status Sends::put_in_pool(Peer& peer, const SendArguments& send, Control control
     return status;
 }
 
-/// A short message that its receiver holds back goes on as a copy, where the keeper has memory for
-/// that, and its sender need not wait. The one that goes on, in the same place.
+/// If the keeper has memory for it, a short message that its receiver holds back goes on as a copy,
+/// so that its sender need not wait. Returns the order that goes on, in the same place.
 Order& Sends::keep(Order& order) noexcept try {
     const bool waits = (order.send_flags & kSendSynchronous) != 0;
     if (engine_.keeper.take == nullptr || waits || order.space >= kGroupSpace ||
@@ -331,7 +331,7 @@ bool Sends::may_push(Peer& peer, const Order& order) const noexcept {
            header_of(order).empty() && peer.has_unexpected_credit(kSlotCharge + order.length);
 }
 
-/// By an offer, or without one; where only an ask would let it go, and there is none, it waits.
+/// Announces a send, by an offer or without one; if it needs an ask, and there is none, it waits.
 Status Sends::announce(Peer& peer, Order& order) {
     FCI_ASSERT(order.is_send &&
                (order.state == OrderState::queued || order.state == OrderState::unasked));

@@ -22,7 +22,7 @@ struct SendArguments {
     std::span<const std::byte> header{};  // of an active message
 };
 
-/// One for the peer's handler `id`.
+/// A message for the peer's handler `id`.
 inline SendArguments active_message(nhi::PeerId peer, std::uint32_t id, std::uint32_t flags,
                                     std::span<const std::byte> header,
                                     std::span<const iovec> data) noexcept {
@@ -37,13 +37,14 @@ public:
     /// To a peer that is not lost. kDone, kAccepted with *handle, or an error.
     int send(Peer& to, const SendArguments& send, const Completion& completion,
              std::uint32_t* handle);
-    /// Those that wait for the peer, in order, as far as there is room. False: some wait on.
+    /// Sends the messages that wait for the peer, in order, while there is room. False: some wait
+    /// on.
     bool push(Peer& peer);
-    /// A send that has not begun, or whose message may not be matched yet.
+    /// Cancels a send that has not begun, or whose message may not be matched yet.
     void cancel(Order& order);
-    /// Asked by whoever is about to sleep, and by nobody else would it be heard that room came
-    /// between a refusal and the sleep. Says it once: what cannot go out all the same must not keep
-    /// anybody awake.
+    /// For a caller that is about to sleep: room has come since a send was refused, and nothing
+    /// else would wake the caller. True once only: a send that still cannot go out must not keep it
+    /// awake.
     [[nodiscard]] bool can_send_refused() noexcept;
 
 private:
@@ -63,14 +64,14 @@ private:
     bool serve(Peer& peer);
 
     struct Refused {
-        Peer* peer = nullptr;  // nobody was
+        Peer* peer = nullptr;  // nullptr: no send was refused
         std::uint64_t bytes = 0;
     };
 
     Engine& engine_;
     Rendezvous& rendezvous_;
     SelfCopies& own_;
-    Refused refused_;                 // the caller comes again with this one when there is room
+    Refused refused_;                 // the caller sends this one again when there is room
     std::vector<std::byte> scratch_;  // short messages of several ranges are gathered here
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The turn: what has arrived, and what could not go on before (§2.6.10: what a process does while
-// it waits).
+// The turn: takes requests that have arrived, and goes on with orders that had to wait (§2.6.10:
+// the work of a process while it waits).
 #include <new>
 
 #include "fci_core/mp/fast_path.h"
@@ -46,7 +46,7 @@ int MessagePassing::take_arrivals(Peer& peer, const gcs::Line& line) noexcept {
     return more < 0 ? more : static_cast<int>(work) + more;
 }
 
-/// All that is not to look for requests. Running out of memory anywhere in the turn becomes a code.
+/// All of a turn but the requests. Running out of memory anywhere in the turn becomes a code.
 [[gnu::noinline]] int MessagePassing::go_on() {
     const bool all_attached = meetings_.attach_missed();
     unsigned work = copies_.push();
@@ -65,7 +65,7 @@ int MessagePassing::take_arrivals(Peer& peer, const gcs::Line& line) noexcept {
     return engine_.work.end_starved() ? kNoMemory : static_cast<int>(work);
 }
 
-/// False: something of this peer waits on.
+/// False: a request or an order for this peer waits on.
 bool MessagePassing::push(Peer& peer) {
     if (peer.departure.why != Status::ok) [[unlikely]] {
         if (!hear_out(peer)) return false;
@@ -77,12 +77,12 @@ bool MessagePassing::push(Peer& peer) {
     if (peer.ask_due) asks_.ask_again(peer);
     if (peer.data.crossed_in_vain) rendezvous_.ask_for_crossed(peer);
     if (!engine_.outbox.push(peer)) return false;
-    // Messages that somebody waits for, before those that nobody may have asked for yet.
+    // Messages whose receivers have asked go before those that may be unexpected.
     streams_.push(peer);
     return sends_.push(peer) && !peer.credit_owed && peer.is_written();
 }
 
-/// What it wrote before it went. False: there is no memory for it yet.
+/// Takes the peer's last requests. False: there is no memory for one yet.
 bool MessagePassing::hear_out(Peer& peer) {
     while (!peer.lost && peer.in.ready() && peer.in.taken() < peer.departure.last_request) {
         if (!take_one(peer)) return false;
@@ -92,7 +92,7 @@ bool MessagePassing::hear_out(Peer& peer) {
 
 // --- requests ---
 
-/// What more of it is here; `most` at most, so that no peer starves another.
+/// Takes the requests of the peer that are here; `most` at most, so that no peer starves another.
 [[gnu::noinline]] unsigned MessagePassing::drain(Peer& peer, unsigned most) {
     unsigned taken = 0;
     while (taken < most && !peer.lost && peer.in.ready() && take_one(peer)) ++taken;
@@ -105,7 +105,7 @@ bool MessagePassing::take_one(Peer& peer) {
     return fast::take_message<0>(engine_, peer, next, kind_of(next)) || take_other(peer);
 }
 
-/// All that is more than a line with a message. Likewise.
+/// Takes a request that is more than a message in a line. False: it stays where it is.
 [[gnu::noinline]] bool MessagePassing::take_other(Peer& peer) {
     const gcs::Line& next = peer.in.next();
     const std::uint32_t kind = kind_of(next);

@@ -68,7 +68,7 @@ bool PostedList::enter(PostedNode& node) noexcept {
     return true;
 }
 
-/// The young ones are many: they enter the index, too.
+/// There are many young receives: they enter the index, too.
 void PostedList::settle() noexcept {
     FCI_ASSERT(is_indexed());
     bool whole = true;
@@ -80,7 +80,7 @@ void PostedList::settle() noexcept {
     leave_index();
 }
 
-/// Not before somebody searches: programs that receive in the order of posting never need it.
+/// Called only once a search needs it: programs that receive in the order of posting never do.
 void PostedList::build_index() noexcept {
     if (index_ == nullptr) index_.reset(new (std::nothrow) Index);
     starved_ = index_ == nullptr;
@@ -98,7 +98,7 @@ void PostedList::leave_index() noexcept {
     absent_.source = kAnySource;
 }
 
-/// It is about to be removed, and there is an index.
+/// The node is about to be removed, and there is an index.
 void PostedList::leaving(PostedNode& node) noexcept {
     FCI_ASSERT(is_indexed());
     if (node.slot_ == PostedNode::kNoSlot) {

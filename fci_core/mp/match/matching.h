@@ -10,7 +10,7 @@
 // Messages that wait at their sender (Peer::unasked) are in the same kind of list as those that
 // have arrived.
 //
-// What comes and goes on top of a long list pays for none of this: the youngest receives stay
+// Nodes that come and go on top of a long list pay for none of this: the youngest receives stay
 // outside of the index until there are more than kYoungMost of them, and both lists remember the
 // last question that nothing in their index answers.
 #pragma once
@@ -34,7 +34,7 @@ struct Envelope {
     friend bool operator==(const Envelope&, const Envelope&) = default;
 };
 
-/// What a receive asks for. Bits of `match` that are ignored are set.
+/// The messages that a receive asks for. Bits of `match` that are ignored are set.
 struct Pattern {
     nhi::PeerId source = 0;  // or kAnySource
     std::uint32_t space = 0;
@@ -74,7 +74,7 @@ inline constexpr std::size_t kHashFrom = 16;   // longer lists get an index
 inline constexpr std::size_t kHashUntil = 8;   // and lose it when as short as this again
 inline constexpr unsigned kClassesMax = 4;     // indices of one list; more classes: linear
 inline constexpr unsigned kYoungMost = 8;      // receives that are not in the index yet
-inline constexpr std::size_t kLookBack = 64;   // how far who looks for them looks
+inline constexpr std::size_t kLookBack = 64;   // blocks_offer() searches no longer lists
 
 /// Place in a list.
 struct MatchLink {
@@ -199,7 +199,7 @@ public:
                            young_->pattern.fits(source, space, match);
         return young ? young_ : nullptr;
     }
-    /// The same, and removes it.
+    /// As find(), and removes the receive.
     [[nodiscard]] PostedNode* take(const Envelope& message) noexcept {
         PostedNode* const node = find(message);
         if (node != nullptr) remove(*node);
@@ -209,7 +209,8 @@ public:
     /// To be asked before the receive is appended: some receive in the list that was not offered
     /// might take a message meant for `pattern`. True also when that takes too long to find out.
     [[nodiscard]] bool blocks_offer(const Pattern& pattern) const noexcept;
-    /// Some receive in the list that was not offered might take a message of this source. Likewise.
+    /// Some receive in the list that was not offered might take a message of this source. True also
+    /// when that takes too long to find out.
     [[nodiscard]] bool lacks_offer(nhi::PeerId source) const noexcept;
 
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }

@@ -14,19 +14,19 @@ namespace fci::mp {
 
 class ClaimTable {
 public:
-    /// Where both sides map the block. Not called: there are no words.
+    /// Called if both sides map the block; otherwise there are no words.
     void open(std::byte* block, const gcs::Layout& layout) noexcept {
         block_ = block;
         layout_ = layout;
     }
-    /// One that is free, or -1.
+    /// The index of a free word, or -1.
     [[nodiscard]] int take() noexcept {
         const int index = std::countr_one(used_);
         if (block_ == nullptr || index >= static_cast<int>(gcs::Layout::kClaims)) return -1;
         used_ |= std::uint64_t{1} << index;
         return index;
     }
-    /// Whoever still comes with its old name finds nothing.
+    /// Frees the word; a sender that still claims under the old name gets nothing.
     void give(int index) noexcept {
         FCI_ASSERT((used_ >> index & 1) != 0);
         ClaimWord::renew(*word(index));

@@ -16,7 +16,7 @@ public:
     static constexpr std::uint64_t kPiecesMost = (1u << 24) - 1;
     static constexpr std::uint16_t kGenerations = 1u << 10;
 
-    /// What travels in a request: which word, and its generation.
+    /// The word's name in a request: its index and its generation.
     static constexpr std::uint16_t name(unsigned index, std::uint16_t generation) noexcept {
         return static_cast<std::uint16_t>(index | generation << 6);
     }

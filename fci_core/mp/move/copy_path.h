@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CopyPath: which way long messages of one peer travel, learned from what they really cost.
-// No path is the fastest on every machine, nor on one machine all the time; so each is tried now
-// and then, and the cheapest for that length is used. No clock here: the caller measures.
+// CopyPath: chooses the path of one peer's long messages, by the measured cost of earlier ones. No
+// path is the fastest on every machine, nor on one machine all the time; so each is tried now and
+// then, and the cheapest for that length is used. No clock here: the caller measures.
 //
-// What a message costs is the time since the one before it ended, or since it began if that was
-// later: where many are under way at once, each waits for the others, and how long says nothing.
-// Nor does a message that shared its time with one that went another way, nor one that paid for
-// memory which the next ones find there; and the first on a path finds its memory in no cache. So a
-// path is tried until a few messages were alone, of which the cheapest counts, or several came one
-// after the other with no other path under way; or until so much has gone that way without an
-// answer that a stream would spend itself on trials.
+// The cost of a message is the time since the one before it ended, or since it began if that was
+// later: if many are under way at once, each waits for the others, and its own duration says
+// nothing. Nor does a message that shared its time with one on another path, nor one that waited
+// for memory which the next ones find there; and the first on a path finds its memory in no cache.
+// So a path is tried until a few messages were alone, of which the cheapest counts, or several came
+// one after the other with no other path under way; or until so many bytes have gone that way
+// without an answer that a stream would spend itself on trials.
 #pragma once
 
 #include <algorithm>
@@ -121,7 +121,7 @@ private:
     static constexpr std::uint32_t kTrialLeast = 16;
     static constexpr std::uint64_t kTrialBytes = 64 << 20;  // once one of its messages has ended
     static constexpr std::uint32_t kRun = 8;          // messages one after the other
-    static constexpr std::uint32_t kMixedMost = 128;  // then what mixed messages cost must do
+    static constexpr std::uint32_t kMixedMost = 128;  // then the cost of mixed messages must do
     static constexpr std::array<Path, 3> kPaths = {Path::ring, Path::shared, Path::pull};
 
     struct Run {
@@ -157,8 +157,8 @@ private:
         return best;
     }
 
-    /// What is under way when the first message of a trial ends cannot be called back, and goes the
-    /// way that is on trial; how much follows is bounded.
+    /// Messages that are under way when the first one of a trial ends cannot be called back, and
+    /// take the path on trial; this bounds how many more follow.
     static void bound_trial(Class& c, const Ended& message) noexcept {
         if (!c.on_trial || message.path != c.candidate ||
             is_before(message.number, c.trial_number)) {

@@ -11,7 +11,7 @@ namespace fci::mp {
 
 namespace {
 
-/// Of a receive that data go to, matched with their message.
+/// A receive whose data come was matched with their message.
 void begin_receive(Order& order, std::uint64_t length) noexcept {
     order.begin_moving();
     order.path = order.chosen = Path::direct;
@@ -112,7 +112,7 @@ void DataIn::lose(Peer& peer) noexcept {
         if (message != nullptr && (push->order != nullptr || push->is_dropped)) {
             pool_.give_back(*message);
         } else if (message != nullptr) {
-            // As if it were still at its sender, so whoever receives it hears of the loss.
+            // From now on it counts as still at its sender, so that a receive of it fails.
             message->push = nullptr;
             message->announced = true;
         }
@@ -133,11 +133,11 @@ bool DataIn::is_early(nhi::PeerId from, const nhi::Data& data) const noexcept {
            (!peer.attached || peer.in.ready());
 }
 
-/// The receive that they are for, and which they go on with; nullptr: there is none.
+/// The receive to which the data belong, as its next part; nullptr: there is none.
 Order* DataIn::find(nhi::PeerId from, const nhi::Data& data) const noexcept {
     Order* const order = engine_.orders.find(data.name, engine_.peers.find(from), false);
     if (order == nullptr || !order->expects_data || data.name != order->handle) return nullptr;
-    // Who was offered the buffer may fill it before its announcement is looked at.
+    // A sender that matched an offer may fill the buffer before its announcement is looked at.
     const bool is_moving = order->state == OrderState::moving;
     if (!is_moving && !order->offered) return nullptr;
     const std::uint64_t room = is_moving ? order->wanted : order->bytes;
@@ -145,7 +145,7 @@ Order* DataIn::find(nhi::PeerId from, const nhi::Data& data) const noexcept {
     return goes_on ? order : nullptr;
 }
 
-/// They come in the order of their announcements.
+/// Pushes come in the order of their announcements.
 Push* DataIn::find_push(nhi::PeerId from, const nhi::Data& data) const noexcept {
     Peer& peer = engine_.peers.find(from);
     if (peer.data.pushes.empty()) return nullptr;

@@ -2,9 +2,9 @@
 // DataIn: data that the network brings into a buffer here: of a receive that has asked for them or
 // was offered, or of a push, whose data follow its announcement unasked.
 //
-// A push goes into its receive where that is posted and has room. If not, its memory is charged as
-// that of any unexpected message is, and a receive that comes later gets a copy; but before the
-// first byte has come it gets the data themselves.
+// If its receive is posted and has room, a push goes into it. Else its memory is charged as that of
+// any unexpected message, and a receive that is posted later gets a copy, or, if no byte has come
+// yet, the data themselves.
 #pragma once
 
 #include "fci_core/mp/arrived_pool.h"
@@ -12,14 +12,14 @@
 
 namespace fci::mp {
 
-/// A message whose data come next of its kind.
+/// A push whose data are not all here.
 struct Push : ListLink {
     std::uint64_t length = 0;
     std::uint32_t send = 0;      // the sender's order
-    bool has_begun = false;      // some of it may be there
-    bool is_dropped = false;     // nobody wants it any more
+    bool has_begun = false;      // some of the data may be here
+    bool is_dropped = false;     // no receive is to get the data any more
     Order* order = nullptr;      // its receive, once there is one
-    Arrived* message = nullptr;  // whose memory it goes to; nullptr: into the receive's
+    Arrived* message = nullptr;  // its memory gets the data; nullptr: the receive's does
 };
 
 class DataIn final : private nhi::DataTarget {
@@ -35,14 +35,14 @@ public:
 
     /// The next begin() will not fail; may throw.
     void reserve();
-    /// The next push of this peer, for a receive that has room, or in this memory, or for a receive
-    /// that gets a part of it out of this memory.
+    /// Begins the next push of this peer. If all of it fits, its data go to `order`; else to
+    /// `message`, from which `order`, if given, gets its part.
     void begin(Peer& peer, const AnnounceRecord& record, Order* order, Arrived* message) noexcept;
-    /// A push that is not all here goes to this receive. True: without its message, which is free.
+    /// A push that is not all here goes to this receive. True: `message` is not needed, and freed.
     [[nodiscard]] bool redirect(Arrived& message, Order& order) noexcept;
-    /// Nobody wants it. The message is the push's.
+    /// No receive is to get the push. Its data still go to `message`, which the push frees.
     static void drop(Arrived& message) noexcept;
-    /// What is not all here of this peer's never will be.
+    /// The peer is lost: the rest of its pushes never comes.
     void lose(Peer& peer) noexcept;
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Landing: how the data of a long message goes from a sender's pool into its buffer. Which way is
-// the fastest depends on where the buffer's memory is: in this core's cache, as it was received
-// into a moment ago, or not. The receiver decides alone, and the sender knows nothing of it.
+// Landing: the copy of a long message from its sender's pool into the receive's buffer. Which copy
+// is the fastest depends on whether the buffer is in this core's cache, as a message came there a
+// moment ago. The receiver decides alone, and the sender knows nothing of it.
 #pragma once
 
 #include <algorithm>
@@ -17,15 +17,15 @@ namespace fci::mp {
 
 enum class Landing : std::uint8_t {
     wide,        // copy_wide(): the best where the buffer is in a cache, and never bad
-    library,     // the C library's, which may have a way of its own for what is in none
+    library,     // the C library's, which may have a way of its own for memory in no cache
     past_cache,  // copy_past_cache()
 };
 
-/// Buffers of long messages and how much was received since. A table that forgets: at worst a copy
-/// is slower.
+/// Buffers of long messages, each with the bytes received since. The table may forget a buffer: at
+/// worst a copy is slower.
 class WarmBuffers {
 public:
-    // As much as a core's own cache and its part of the next one may hold.
+    // Bytes that a core's own cache and its part of the next one may hold.
     static constexpr std::uint64_t kReach = 2 << 20;
 
     /// A message of so many bytes begins to go there. True: that memory may be in a cache, as less
@@ -42,18 +42,18 @@ public:
 private:
     struct Entry {
         std::uintptr_t address = 0;
-        std::uint64_t received = 0;  // in all before it
+        std::uint64_t received = 0;  // bytes in all before that message
     };
     std::array<Entry, 256> table_{};
     std::uint64_t received_ = 0;
 };
 
-/// How data of one peer goes into buffers that are in no cache of this core. Past the cache is
-/// twice as fast between cores with an L3 in common, and half as fast between others; so all ways
-/// are tried now and then, a few messages each, and the best that each could do is compared.
+/// Chooses the copy of one peer's data into buffers that are in no cache of this core. Past the
+/// cache is twice as fast between cores with an L3 in common, and half as fast between others; so
+/// all ways are tried now and then, a few messages each, and their best times are compared.
 class ColdLanding {
 public:
-    // Below, so much of the data may be read from the cache at once that it is better there.
+    // Shorter messages are better in the cache, as the program may read most of them at once.
     static constexpr std::uint64_t kLeast = 256 * 1024;
 
     struct Choice {

@@ -20,7 +20,7 @@ constexpr std::uint64_t kCopyPieceUsual = 64 * 1024;
 constexpr std::uint64_t kCopyPieceMost = 256 * 1024;
 constexpr std::uint64_t kPullPieceMost = 1 << 20;
 
-/// In which this side copies.
+/// The direction in which this side copies.
 SharedCopies::Direction direction_of(const Order& order) noexcept {
     return order.is_send ? SharedCopies::Direction::write : SharedCopies::Direction::read;
 }
@@ -48,7 +48,7 @@ bool SharedCopies::may_copy(Peer& peer, Direction direction) {
     return known == Peer::Permission::given;
 }
 
-/// Who may not read asks for streams from now on.
+/// If this side may not read, it asks for streams from now on.
 void SharedCopies::forbid(Peer& peer, Direction direction) noexcept {
     peer.may_copy[static_cast<unsigned>(direction)] = Peer::Permission::refused;
     if (direction == Direction::read) peer.path.set_policy(CopyPath::Policy::ring);
@@ -65,7 +65,7 @@ std::uint32_t SharedCopies::shared_piece(std::uint64_t bytes) noexcept {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(piece, 1u << 31));
 }
 
-/// Who copies alone does so at once, but for looking round now and then.
+/// A side that copies alone takes large pieces, and looks at other work in between.
 std::uint32_t SharedCopies::pulled_piece(std::uint64_t bytes) noexcept {
     return static_cast<std::uint32_t>(std::min(bytes, kPullPieceMost));
 }
@@ -104,7 +104,7 @@ unsigned SharedCopies::push() {
     if (copies_.empty()) return 0;
     unsigned work = 0;
     ++pushes_;
-    // The first of each peer: one after the other they end sooner than all at once.
+    // Only the first message of each peer: one after the other they end sooner than all at once.
     copies_.for_each([&](Order& order) {
         Peer& peer = engine_.peers[order.peer];
         if (std::exchange(peer.copied_in, pushes_) != pushes_) work += copy_piece(order, peer);
@@ -113,7 +113,7 @@ unsigned SharedCopies::push() {
 }
 
 bool SharedCopies::copy_piece(Order& order, Peer& peer) {
-    if (!engine_.outbox.try_reserve()) {  // for what is told when it ends
+    if (!engine_.outbox.try_reserve()) {  // for `sent` or `taken` at the end
         engine_.work.set_starved();
         return false;
     }
@@ -161,13 +161,13 @@ void SharedCopies::own_share_done(Order& order, Peer& peer) {
     if (all_mine || order.share.peer_done) end_transfer(engine_, order);
 }
 
-/// This side copies no more of the message. What it has copied it has copied in vain.
+/// This side copies no more of the message. The pieces that it has copied are copied again.
 void SharedCopies::refused(Order& order, Peer& peer) {
     FCI_ASSERT(order.state == OrderState::moving && !order.share.refused);
     ++engine_.counters.copies_refused;
     Orders::unlink(order);
     order.share.refused = true;
-    order.timing.started = 0;  // what it takes says nothing of any way
+    order.timing.started = 0;  // the time of this message says nothing about a path
     if (order.path == Path::pull) {
         go_on_by_stream(order, peer);
         return ask_for_data(engine_, order, peer);
@@ -177,7 +177,7 @@ void SharedCopies::refused(Order& order, Peer& peer) {
     if (order.share.alone) go_on_by_stream(order, peer);  // the other one was refused before
 }
 
-/// False: it has said so before.
+/// The other side copies no more. False: it has said so before.
 bool SharedCopies::other_refused(Order& order, Peer& peer) {
     if (order.share.alone) return false;
     order.share.alone = true;
@@ -237,11 +237,11 @@ bool SharedCopies::on_taken(Order& order, Peer& peer, std::uint8_t flags) {
     }
     if ((flags & kRefused) != 0) return other_refused(order, peer);
     if (order.share.alone) return false;
-    // It was through before it heard that a piece which it took for this side's is not copied.
+    // The other side was done before it heard that a piece of this side's is not copied.
     if (order.share.refused && (flags & kAll) == 0) return true;
     order.share.peer_done = true;
-    // All pieces are claimed, and what this side claims it copies at once: its share is done, too.
-    // It must not wait for the next turn to see that: the receiver may be leaving.
+    // All pieces are claimed, and this side copies each piece as it claims it: its share is done,
+    // too. It must not wait for the next turn to see that: the receiver may be leaving.
     if (order.in_list) {
         own_share_done(order, peer);
     } else {

@@ -4,19 +4,19 @@
 //
 // The kernel may permit the one direction and refuse the other (a container's seccomp profile), and
 // may do so from some moment on. Each side asks before its first copy of a peer, the sender whether
-// it may write, the receiver whether it may read, and remembers what is refused. A sender that may
-// not write leaves all of it to the receiver, a receiver that may not read asks for a stream. Where
-// a copy is refused in the middle of a message:
+// it may write, the receiver whether it may read, and remembers a refusal. A sender that may not
+// write leaves all of it to the receiver, a receiver that may not read asks for a stream. If a copy
+// is refused in the middle of a message:
 //
 //   of a receiver alone (pull)  it asks the sender for a stream of all of it
 //   of one side (shared)        it says so (kRefused), claims no more and waits; the other one
 //                               copies all of it again, alone, and says that (kAll)
 //   then of the other, too      it says so, and the sender streams all of it
 //
-// Who is refused holds a piece that it claimed and has not copied, so the message is not complete,
-// whatever the other side says meanwhile: `sent` and `taken` without kAll, which that one wrote
-// before it heard of the refusal, mean nothing to a side that was refused. Who has copied which
-// piece matters no more, as all is copied again. That happens once for each peer, to the messages
+// The side that is refused holds a piece that it claimed and has not copied, so the message is not
+// complete, whatever the other side says meanwhile: `sent` and `taken` without kAll, which that
+// side wrote before it heard of the refusal, mean nothing to the refused side. All pieces are
+// copied again, whichever side had copied them. That happens once for each peer, to the messages
 // that are under way just then.
 #pragma once
 
@@ -33,25 +33,26 @@ public:
 
     SharedCopies(Engine& engine, Streams& streams) : engine_(engine), streams_(streams) {}
 
-    /// The kernel lets this process read or write the peer's memory, as far as it is known. Asked
-    /// once, each.
+    /// The kernel lets this process read or write the peer's memory, as far as is known. The kernel
+    /// is asked once for each direction.
     [[nodiscard]] bool may_copy(Peer& peer, Direction direction);
-    /// Of a message that is long enough for two.
+    /// True: the message is long enough for both sides to copy.
     [[nodiscard]] static bool is_worth_sharing(std::uint64_t bytes) noexcept;
-    /// A receive gets a word from which both sides claim. False: none is free.
+    /// Gives a receive a word from which both sides claim. False: none is free.
     [[nodiscard]] bool hold_claim(Order& order, Peer& peer) noexcept;
     static std::uint32_t shared_piece(std::uint64_t bytes) noexcept;
     static std::uint32_t pulled_piece(std::uint64_t bytes) noexcept;
 
     /// The receiver of the message begins. order.path says whether it copies alone.
     void receive(Order& order) noexcept;
-    /// The sender helps, where it may. `claim`: as the receiver named its word.
+    /// The sender helps, if it may. `claim`: the name of the receiver's word.
     void send(Order& order, Peer& peer, std::uint16_t claim);
-    /// One piece of one message for each peer. How many it were.
+    /// Copies one piece of one message for each peer; returns how many pieces.
     unsigned push();
     /// The sender has copied its share, or copies no more. False: it fails its checks.
     [[nodiscard]] bool on_sent(Peer& peer, const gcs::Line& line);
-    /// The same of the receiver of a message that is sent from here, by this way.
+    /// The receiver of a message from here has copied its share, or copies no more. False: as
+    /// above.
     [[nodiscard]] bool on_taken(Order& order, Peer& peer, std::uint8_t flags);
 
     [[nodiscard]] bool empty() const noexcept { return copies_.empty(); }

@@ -59,13 +59,13 @@ void Streams::push(Peer& peer, Order& order) {
     engine_.orders.finish_later(order, kSuccess);
 }
 
-/// False: the network does not take the rest yet, and nothing that comes after it.
+/// False: the network does not take the rest yet, nor anything after it.
 bool Streams::push_data(Peer& peer, Order& order) {
     FCI_ASSERT(order.state == OrderState::moving && peer.data.is_there);
     while (order.moved < order.wanted) {
         const std::uint64_t bytes = std::min(nhi::Data::kMost, order.wanted - order.moved);
         const nhi::Data data{order.remote, order.moved, bytes};
-        // Who sleeps is woken by the last of them.
+        // The last part wakes a receiver that sleeps.
         const bool is_last = bytes == order.wanted - order.moved;
         const Status status = engine_.network.data()->send(
             peer.id, data, order.data + order.moved, is_last ? 1u << gcs::kWakeEvent : 0);

@@ -16,12 +16,12 @@ public:
 
     /// `order.wanted` bytes may go now.
     void begin(Peer& peer, Order& order) noexcept;
-    /// As many pieces of each as there is room for.
+    /// Writes as many pieces of each message as there is room for.
     void push(Peer& peer);
     /// The next piece of a message, for a receive. False: it fails its checks.
     [[nodiscard]] bool on_piece(Peer& peer, const gcs::Line& line);
 
-    /// Of one piece in the ring.
+    /// Bytes of one piece in the ring, at most.
     static std::uint32_t piece_bytes(const Peer& peer) noexcept;
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the data of one long message is asked for, and how it begins and ends to arrive: measured, so
-// that the peer's CopyPath learns what its ways cost.
+// Asks for the data of one long message, and measures from its begin to its end, so that the peer's
+// CopyPath learns the cost of each path.
 #pragma once
 
 #include "fci_core/mp/engine.h"
@@ -21,7 +21,7 @@ inline void ask_for_data(Engine& engine, const Order& order, Peer& peer) noexcep
 }
 
 inline void begin_transfer(Engine& engine, Order& order, Peer& peer) noexcept {
-    if (order.chosen == Path::direct) return;  // there was no choice
+    if (order.chosen == Path::direct) return;  // no other path was possible
     order.timing.number = peer.path.begin(order.chosen);
     order.timing.started = engine.device.now();
     order.timing.paid_for_memory = false;

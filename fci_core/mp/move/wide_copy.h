@@ -12,8 +12,8 @@ namespace fci::mp {
 /// 16 bytes behind a page.
 void copy_wide(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
 
-/// Past the cache: what lies at `to` is not fetched first, and nothing else has to leave. For what
-/// is not in the cache and will not be read soon. Ordered like other stores when it returns.
+/// Past the cache: memory at `to` is not fetched first, and nothing else leaves the cache. For
+/// memory that is in no cache and will not be read soon. Ordered like other stores on return.
 void copy_past_cache(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
 
 }  // namespace fci::mp
