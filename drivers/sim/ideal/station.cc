@@ -194,7 +194,7 @@ Status Station::check(const nhi::Transfer& transfer) const noexcept {
 Status Station::initiate_transfer(const nhi::Transfer& transfer) noexcept {
     const Status answer = check(transfer);
     if (answer != Status::ok) return answer;
-    // An event that follows stores has nobody who would try again (nhi/link.h).
+    // After an event that follows stores no caller would try again (nhi/link.h).
     const bool follows_stores = transfer.parts() == 0 && world.options_.stores;
     if (!follows_stores && world.prng_.chance(world.options_.again_percent)) {
         ++world.statistics_.again;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // StationHints: hints of a simulated process to those of other hosts. Each piece reaches each of
-// them by itself: it is lost, doubled or late, and overtakes others. What has come waits until the
-// process polls, as in the buffer of a socket, and is dropped when that is full, or when its sender
-// has another key than this process, or is not where the group has it.
+// them by itself: it is lost, doubled or late, and overtakes others. A piece that has come waits
+// until the process polls, as in the buffer of a socket; it is dropped when that is full, or when
+// its sender has another key than this process, or is not where the group has it.
 #pragma once
 
 #include <deque>

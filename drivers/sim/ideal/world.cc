@@ -306,7 +306,7 @@ void World::tell_lost(Station& to, nhi::PeerId id, Nanoseconds after, Status why
     schedule(after, std::move(notice));
 }
 
-/// Who closed in good order is not_found from now on, who died is lost.
+/// A process that closed in good order is not_found from now on, one that died is lost.
 void World::depart(Station& leaving, Status why, const char* how) noexcept {
     if (!leaving.alive) return;
     leaving.alive = false;

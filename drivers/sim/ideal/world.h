@@ -28,11 +28,11 @@ struct HintOptions {
     bool work = false;  // NetworkInterface::hints()
     unsigned lost_percent = 0, twice_percent = 0, late_percent = 0;
     Nanoseconds late_max = 5'000'000;
-    std::uint64_t deaf = 0;     // a bit for each process that none gets to
+    std::uint64_t deaf = 0;     // a bit for each process that no hint reaches
     Nanoseconds deaf_from = 0, deaf_until = INT64_MAX;  // in that time
-    std::uint64_t without = 0;  // likewise, that can have none
-    std::uint64_t unheard = 0;  // likewise, that can join no group of them
-    std::size_t room = 256;  // of pieces that wait at one, as in a socket of 212 992 bytes
+    std::uint64_t without = 0;  // a bit for each process without hints()
+    std::uint64_t unheard = 0;  // a bit for each process that can join no group
+    std::size_t room = 256;  // pieces that wait at a process, as in a socket of 212 992 bytes
 };
 
 struct WorldOptions {
@@ -44,7 +44,7 @@ struct WorldOptions {
     unsigned again_percent = 0;   // transfers that are answered with Status::again
     Nanoseconds attach_delay_max = 5000;
     unsigned per_host = 0;     // so many processes, in the order in which they open, share a host;
-                               // 0: all. What follows is so within a host:
+                               // 0: all. Within a host:
     bool mapped = false;       // map() works
     bool stores = false;       // blocks are written by stores, which take no time
     bool kernel_copy = false;  // copy() works

@@ -13,22 +13,23 @@
 
 namespace fci::sim {
 
-/// What one end has written and the other one has not read. `here` of it are at the reader's.
+/// Bytes that one end has written and the other one has not read. `here` of them are at the
+/// reader's.
 struct Pipe {
-    /// What is read for a window of one byte to open by another one; else a long message would
-    /// take millions of turns.
+    /// Bytes that are read before a window of one byte opens by another one; else a long message
+    /// would take millions of turns.
     static constexpr std::size_t kReadForOneMore = 64;
 
     std::deque<std::byte> bytes{};
     std::size_t here = 0;
-    std::size_t room = 0;    // for all of it
-    std::size_t window = 0;  // of it, at the reader's; it opens while much is read
+    std::size_t room = 0;    // bytes, in all
+    std::size_t window = 0;  // bytes at the reader's; it opens while much is read
     std::size_t taken = 0;
     bool is_fresh = true;    // nothing was written so far
-    bool moves = false;      // something of it arrives at a time that is known
+    bool moves = false;      // some bytes arrive at a time that is known
     bool ends = false;       // the writer writes no more
-    bool is_at_end = false;  // and the reader's system knows
-    bool is_lost = false;    // what is written from now on comes nowhere
+    bool is_at_end = false;  // the reader's system knows that the writer writes no more
+    bool is_lost = false;    // bytes written from now on arrive nowhere
     bool is_corked = false;
     Nanoseconds corked_until = 0;
     Nanoseconds heard = 0;  // when the reader's system said something last
@@ -39,7 +40,7 @@ struct Pipe {
         bytes.resize(here);
         is_lost = true;
     }
-    /// The first `count` bytes of what is to be written; there is room for them.
+    /// Takes the first `count` bytes to be written; there is room for them.
     void put(std::span<const iovec> ranges, std::size_t count) {
         if (is_lost) return;
         for (const iovec& range : ranges) {
@@ -49,7 +50,7 @@ struct Pipe {
             count -= part;
         }
     }
-    /// So many, which are here.
+    /// Reads `count` bytes, which are here.
     void take(std::span<const iovec> ranges, std::size_t count) {
         here -= count;
         taken += count;
@@ -66,14 +67,14 @@ struct Pipe {
 struct Link {
     struct End {
         unsigned process = 0;
-        bool is_open = false;  // somebody has it
-        int error = 0;         // why nothing goes through it any more
+        bool is_open = false;  // a process has this end
+        int error = 0;         // why nothing goes through the link any more
         Pipe in{};
         std::size_t tells_from = 1;
     };
-    End ends[2];  // who called, and who was called
+    End ends[2];  // the caller's, and the listener's
     bool is_connected = false;  // the call got there
-    bool is_silent = false;  // nothing arrives any more, and nobody says so
+    bool is_silent = false;  // nothing arrives any more, and neither end hears so
 
     [[nodiscard]] Pipe& out_of(unsigned side) noexcept { return ends[1 - side].in; }
 };

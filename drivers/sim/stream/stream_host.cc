@@ -175,7 +175,7 @@ bool StreamHost::sign(int stream, tcp::Pulse::Sign* sign) noexcept {
     const Slot& slot = slots_.at(stream);
     if (slot.link == nullptr) return false;
     Pipe& pipe = slot.link->out_of(slot.side);
-    // Who has no room is asked, and its system answers.
+    // A reader without room is asked, and its system answers.
     if (!slot.link->is_silent && !pipe.moves) pipe.heard = world_.now_;
     *sign = {pipe.under_way() != 0, world_.now_ - pipe.heard};
     return true;

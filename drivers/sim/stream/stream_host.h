@@ -24,7 +24,7 @@ struct Slot {
     unsigned interests = 0;
 };
 
-/// Who has no number gets the lowest one that is free, as descriptors do.
+/// The streams of a process by number. A new one gets the lowest free number, as descriptors do.
 class Slots {
 public:
     [[nodiscard]] int add(std::shared_ptr<Link> link, unsigned side);
@@ -67,9 +67,9 @@ public:
     void pause(Nanoseconds time) noexcept override;
 
     // --- for the world ---
-    /// Somebody's call got here. False: nobody listens.
+    /// A call got here. False: the process does not listen.
     [[nodiscard]] bool take_call(const std::shared_ptr<Link>& link);
-    /// When it wants to be called; 0: never.
+    /// The time of the host's timer; 0: none.
     [[nodiscard]] Nanoseconds rings_at() const noexcept { return rings_at_; }
     /// All that it has, as when the process ends.
     void drop_all() noexcept;

@@ -129,7 +129,7 @@ void StreamWorld::arrive(const std::shared_ptr<Link>& link, unsigned side) {
     if (link->is_silent) return;
     pipe.heard = now_;
     if (!end.is_open) {
-        // Nobody reads it any more: who wrote it hears so, and what its reader wrote is lost.
+        // The reader has closed: the writer hears so, and bytes that the reader wrote are lost.
         if (pipe.under_way() != 0) abort(link, side);
         return;
     }

@@ -24,15 +24,15 @@ namespace fci::sim {
 
 struct StreamOptions {
     std::uint64_t seed = 1;
-    Nanoseconds call_most = 500;     // what a call takes
-    Nanoseconds delay_most = 5'000;  // until some of what is under way arrives
-    unsigned stall_per_mille = 0;    // of these
+    Nanoseconds call_most = 500;     // until a call gets there
+    Nanoseconds delay_most = 5'000;  // until some of the bytes under way arrive
+    unsigned stall_per_mille = 0;    // of these delays
     Nanoseconds stall_most = 0;
-    unsigned piece_bits = 12;        // of the most that arrives at once
+    unsigned piece_bits = 12;        // of the number of bytes that arrive at once, at most
     std::size_t room_least = 256, room_most = 65536;  // of a pipe, drawn for each; so is its window
     Nanoseconds silence_most = 10'000'000'000;  // until a system gives up
     unsigned short_percent = 0;   // calls that take a part, or nothing for now
-    unsigned hang_up_percent = 0;  // calls that are hung up before anybody answers, 3 for a caller
+    unsigned hang_up_percent = 0;  // calls hung up before the listener answers, 3 for a caller
     unsigned shortage_percent = 0;  // calls and answers for which there is no descriptor
 };
 
