@@ -156,7 +156,7 @@ unsigned FaultInterface::poll(Nanoseconds now) noexcept {
         told_.peer_lost(id, Status::unreachable,
                         device_.describe(id) + " is out of reach: a fault on purpose");
     }
-    // A look compares whole blocks, and who waits polls millions of times.
+    // A look compares whole blocks, and a caller that waits polls millions of times.
     constexpr Nanoseconds kLookEvery = 10'000;
     constexpr unsigned kPollsMost = 16;
     if (++polls_ >= kPollsMost || now_ >= look_at_) {

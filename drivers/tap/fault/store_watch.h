@@ -42,7 +42,7 @@ public:
     using Stores = std::vector<Store>;
     [[nodiscard]] Stores take() {
         Stores stores;
-        // Mostly nothing was; and who waits asks millions of times.
+        // Mostly nothing was stored, and a caller that waits asks millions of times.
         const std::size_t bytes = copy_.size() * sizeof(Line);
         if (std::memcmp(copy_.data(), known_.data(), bytes) == 0) return stores;
         for (std::size_t i = copy_.size(); i-- != 0;) {
