@@ -141,8 +141,15 @@ test_base_SOURCES = \
 	test/unit/base/report_page_test.cc
 test_base_LDADD = libfci_base.la $(GTEST_LIBS)
 
+unit_tests += test_nhi
+test_nhi_SOURCES = \
+	test/unit/nhi/forwarding_test.cc \
+	test/unit/nhi/no_network.h
+test_nhi_LDADD = libfci_base.la $(GTEST_LIBS)
+
 unit_tests += test_ddi
 test_ddi_SOURCES = \
+	test/unit/ddi/forwarding_test.cc \
 	test/unit/ddi/notices_test.cc \
 	test/unit/ddi/peer_table_test.cc
 test_ddi_LDADD = libfci_base.la $(GTEST_LIBS)

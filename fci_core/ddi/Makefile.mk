@@ -6,6 +6,7 @@ noinst_HEADERS += \
 	%D%/crossing.h \
 	%D%/device.h \
 	%D%/driver.h \
+	%D%/forwarding.h \
 	%D%/networks.h \
 	%D%/notices.h \
 	%D%/patience.h \

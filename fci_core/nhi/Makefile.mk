@@ -3,6 +3,7 @@
 noinst_HEADERS += \
 	%D%/bookkeeping.h \
 	%D%/data.h \
+	%D%/forwarding.h \
 	%D%/hints.h \
 	%D%/index_table.h \
 	%D%/link.h \
