@@ -23,15 +23,12 @@ FaultOptions of_process(FaultOptions options, const ddi::Card& card) {
 }  // namespace
 
 FaultDevice::FaultDevice(std::unique_ptr<ddi::Device> inner, const FaultOptions& options)
-    : options_(options), inner_(std::move(inner)),
-      network_(*inner_, *this, of_process(options, inner_->card())) {
-    inner_->set_listener(this);
-}
+    : Forwarding(std::move(inner)), options_(options),
+      network_(Forwarding::inner(), *this, of_process(options, card())) {}
 
 FaultDevice::~FaultDevice() {
-    listener_ = nullptr;
+    set_listener(nullptr);
     network_.flush();
-    inner_->set_listener(nullptr);
 }
 
 bool FaultDevice::refuses(const FaultOptions& options, const ddi::Card& one,
@@ -47,7 +44,7 @@ bool FaultDevice::refuses(const FaultOptions& options, const ddi::Card& one,
 
 Status FaultDevice::connect(nhi::PeerId id) {
     const ddi::Card* const its = card_of(id);
-    if (its == nullptr || !refuses(options_, card(), *its)) return inner_->connect(id);
+    if (its == nullptr || !refuses(options_, card(), *its)) return inner().connect(id);
     network_.refuse(id);
     return Status::ok;
 }
@@ -59,16 +56,12 @@ void FaultDevice::sleep(Nanoseconds timeout) noexcept {
         const Nanoseconds left = std::max<Nanoseconds>(due - now(), 0);
         timeout = timeout < 0 ? left : std::min(timeout, left);
     }
-    inner_->sleep(timeout);
-}
-
-void FaultDevice::peer_attached(nhi::PeerId id) {
-    if (listener_ != nullptr) listener_->peer_attached(id);
+    inner().sleep(timeout);
 }
 
 void FaultDevice::peer_lost(nhi::PeerId id, Status why, const std::string& reason) {
     network_.forget(id);
-    if (listener_ != nullptr) listener_->peer_lost(id, why, reason);
+    Forwarding::peer_lost(id, why, reason);
 }
 
 }  // namespace fci::tap

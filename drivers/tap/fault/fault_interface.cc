@@ -17,15 +17,15 @@ constexpr unsigned kLastTurns = 100'000;  // in which a network that is full may
 
 FaultInterface::FaultInterface(ddi::Device& device, ddi::PeerListener& told,
                                const FaultOptions& options)
-    : device_(device), told_(told), inner_(device.network()), options_(options),
-      prng_(options.seed), now_(device.now()), data_(*this, inner_.data()) {}
+    : Forwarding(device.network()), device_(device), told_(told), options_(options),
+      prng_(options.seed), now_(device.now()), data_(*this, inner().data()) {}
 
 nhi::Link FaultInterface::link(nhi::PeerId id) noexcept {
-    const nhi::Link inner = inner_.link(id);
-    if (inner.block == nullptr || id == nhi::kSelf || !injects()) return inner;
+    const nhi::Link link = inner().link(id);
+    if (link.block == nullptr || id == nhi::kSelf || !injects()) return link;
     if (watches_.size() <= id) watches_.resize(id + 1);
     auto& watch = watches_[id];
-    if (watch == nullptr) watch = std::make_unique<StoreWatch>(inner);
+    if (watch == nullptr) watch = std::make_unique<StoreWatch>(link);
     return watch->link();
 }
 
@@ -96,7 +96,7 @@ Status FaultInterface::initiate_transfer(const nhi::Transfer& transfer) noexcept
         take_stores(to);
         // An event that comes with stores.
         if (transfer.parts() == 0) {
-            if (held_[to].empty()) return inner_.initiate_transfer(transfer);
+            if (held_[to].empty()) return inner().initiate_transfer(transfer);
             held_[to].back().events |= transfer.events();
             return Status::ok;
         }
@@ -104,11 +104,11 @@ Status FaultInterface::initiate_transfer(const nhi::Transfer& transfer) noexcept
     if (prng_.chance(options_.again_percent)) return Status::again;
     if (!may_hold(transfer)) {
         const bool late = to < held_.size() && !held_[to].empty();  // it may overtake nothing
-        return late ? Status::again : inner_.initiate_transfer(transfer);
+        return late ? Status::again : inner().initiate_transfer(transfer);
     }
     if (held_[to].size() >= kHeldMost) return Status::again;
     const Nanoseconds due = draw_due(to);
-    if (due <= now_ && held_[to].empty()) return inner_.initiate_transfer(transfer);
+    if (due <= now_ && held_[to].empty()) return inner().initiate_transfer(transfer);
     hold(transfer, due);
     return Status::ok;
 }
@@ -137,7 +137,7 @@ unsigned FaultInterface::release(nhi::PeerId id, Nanoseconds now) noexcept {
         }
         // Whatever else it says, the peer is gone.
         if (held.parts + held.events != 0 &&
-            inner_.initiate_transfer(transfer) == Status::again) {
+            inner().initiate_transfer(transfer) == Status::again) {
             break;
         }
         queue.pop_front();
@@ -148,7 +148,7 @@ unsigned FaultInterface::release(nhi::PeerId id, Nanoseconds now) noexcept {
 
 unsigned FaultInterface::poll(Nanoseconds now) noexcept {
     now_ = std::max(now_, now);
-    unsigned work = inner_.poll(now);
+    unsigned work = inner().poll(now);
     while (!refused_.empty()) {
         const nhi::PeerId id = refused_.back();
         refused_.pop_back();
@@ -182,7 +182,7 @@ void FaultInterface::flush() noexcept {
     take_all_stores();
     for (unsigned turn = 0; held_count_ != 0 && turn < kLastTurns; ++turn) {
         for (nhi::PeerId id = 0; id < held_.size(); ++id) (void)release(id, kNever);
-        if (held_count_ != 0) inner_.poll(device_.now());
+        if (held_count_ != 0) inner().poll(device_.now());
     }
 }
 

@@ -17,6 +17,7 @@
 #include "drivers/tap/fault/store_watch.h"
 #include "fci_core/base/prng.h"
 #include "fci_core/ddi/device.h"
+#include "fci_core/nhi/forwarding.h"
 
 namespace fci::tap {
 
@@ -53,47 +54,22 @@ private:
     nhi::DataWay* const inner_;
 };
 
-class FaultInterface final : public nhi::NetworkInterface {
+class FaultInterface final : public nhi::Forwarding {
 public:
     /// `told` hears of the connections that fail here, from poll().
     FaultInterface(ddi::Device& device, ddi::PeerListener& told, const FaultOptions& options);
 
-    Status open_window(nhi::WindowNumber number, nhi::LcsAddress base,
-                       std::span<std::byte> local) noexcept override {
-        return inner_.open_window(number, base, local);
-    }
-    Status close_window(nhi::WindowNumber number) noexcept override {
-        return inner_.close_window(number);
-    }
     Status initiate_transfer(const nhi::Transfer& transfer) noexcept override;
-    Status configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept override {
-        return inner_.configure_event(event, signal);
-    }
-    Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override {
-        return inner_.mask_event_interrupt(event, masked);
-    }
     [[nodiscard]] nhi::Link link(nhi::PeerId id) noexcept override;
     [[nodiscard]] bool is_idle() const noexcept override {
-        return held_count_ == 0 && inner_.is_idle();
+        return held_count_ == 0 && inner().is_idle();
     }
+    /// What is held back, and what was stored, goes out in poll().
+    [[nodiscard]] unsigned idle_poll_every() const noexcept override { return 1; }
     unsigned poll(Nanoseconds now) noexcept override;
-    [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override {
-        return inner_.event_count(event);
-    }
-    std::byte* map(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override {
-        return inner_.map(id, address, bytes);
-    }
-    Status provide(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override {
-        return inner_.provide(id, address, bytes);
-    }
-    Status copy(nhi::PeerId id, Direction direction, std::uint64_t remote, void* local,
-                std::size_t bytes) noexcept override {
-        return inner_.copy(id, direction, remote, local, bytes);
-    }
     [[nodiscard]] nhi::DataWay* data() noexcept override {
         return data_.is_there() ? &data_ : nullptr;
     }
-    [[nodiscard]] nhi::Hints* hints() noexcept override { return inner_.hints(); }
     /// Nothing that it must not overtake is held back for that peer, and there is room.
     [[nodiscard]] bool lets_data_pass(nhi::PeerId id) noexcept {
         const bool late = id < held_.size() && !held_[id].empty();
@@ -139,7 +115,6 @@ private:
 
     ddi::Device& device_;
     ddi::PeerListener& told_;
-    nhi::NetworkInterface& inner_;
     FaultOptions options_;
     Prng prng_;
     Nanoseconds now_ = 0;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "drivers/shm/region.h"
 #include "drivers/tap/fault/fault_device.h"
 #include "test/unit/drivers/shm_party.h"
 #include "test/unit/limit.h"
@@ -128,6 +129,27 @@ TEST(tap_fault_shm, stall__holds_one_peer_only_and_a_sleep_ends_with_it) {
         ASSERT_TRUE(
             job.until([&] { return job.word(2, 0) == other && job.word(1, 0) == sent; }));
     }
+}
+
+TEST(tap_fault_shm, network__is_the_one_inside_but_for_its_faults) {
+    using nhi::Ordering;
+    ddi::Settings settings = shm::party_settings();
+    settings.communication_later = true;
+    Party party(settings);
+    nhi::NetworkInterface& inner = party.device->network();
+    party.device = std::make_unique<FaultDevice>(std::move(party.device), FaultOptions{});
+    nhi::NetworkInterface& outer = party.device->network();
+    EXPECT_EQ(outer.ordering() == Ordering::by_all, inner.ordering() == Ordering::by_all);
+    EXPECT_EQ(outer.busy_poll_every(), inner.busy_poll_every());
+    EXPECT_EQ(outer.idle_poll_every(), 1u) << "poll() sends what was held back";
+    if (!shm::Region::provides()) GTEST_SKIP() << "needs Linux 5.14";
+    const std::uint64_t before = party.device->memory().shared;
+    const nhi::LcsAddress window{nhi::kPairLimit};
+    ASSERT_EQ(outer.open_window(0, window, party.device->communication_memory()), Status::ok);
+    EXPECT_EQ(outer.provide(nhi::kSelf, window, 4096), Status::ok);
+    EXPECT_EQ(party.device->memory().shared, before + 4096);
+    outer.take_back(window, 4096);
+    EXPECT_EQ(party.device->memory().shared, before);
 }
 
 }  // namespace
