@@ -265,7 +265,8 @@ test_gcs_SOURCES = \
 	test/unit/gcs/piece_pool_test.cc \
 	test/unit/gcs/request_block_test.cc \
 	test/unit/gcs/ring_test.cc \
-	test/unit/gcs/wire.h
+	test/unit/gcs/wire.h \
+	test/unit/nhi/no_network.h
 test_gcs_LDADD = libfci_sim.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_mp
@@ -351,7 +352,8 @@ test_group_SOURCES = \
 	test/unit/group/table/table_group_throng_test.cc \
 	test/unit/group/table/table_group_wait_test.cc \
 	test/unit/mp/shortage.cc \
-	test/unit/mp/shortage.h
+	test/unit/mp/shortage.h \
+	test/unit/nhi/no_network.h
 test_group_LDADD = libfci_group.la libfci_mp.la libfci_progress.la libfci_sim.la libfci_base.la \
 	$(GTEST_LIBS)
 

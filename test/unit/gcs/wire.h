@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "fci_core/nhi/network_interface.h"
+#include "test/unit/nhi/no_network.h"
 
 namespace fci::gcs::test {
 
 inline constexpr std::uint64_t kUnexpected = 1000;
 
 /// Two blocks, applied at once; may refuse.
-class Wire final : public nhi::NetworkInterface {
+class Wire final : public fci::test::NoNetwork {
 public:
     explicit Wire(std::vector<std::byte>& far) : far_(far) {}
     bool refuse = false;
@@ -37,24 +37,7 @@ public:
         }
         return Status::ok;
     }
-    Status open_window(nhi::WindowNumber, nhi::LcsAddress, std::span<std::byte>) noexcept override {
-        return Status::unsupported;
-    }
-    Status close_window(nhi::WindowNumber) noexcept override { return Status::unsupported; }
-    Status configure_event(nhi::EventId, nhi::EventSignal) noexcept override {
-        return Status::unsupported;
-    }
-    Status mask_event_interrupt(nhi::EventId, bool) noexcept override {
-        return Status::unsupported;
-    }
     nhi::Link link(nhi::PeerId) noexcept override { return current; }
-    unsigned poll(Nanoseconds) noexcept override { return 0; }
-    std::uint32_t event_count(nhi::EventId) const noexcept override { return 0; }
-    std::byte* map(nhi::PeerId, nhi::LcsAddress, std::size_t) noexcept override { return nullptr; }
-    Status copy(nhi::PeerId, Direction, std::uint64_t, void*, std::size_t) noexcept override {
-        return Status::unsupported;
-    }
-
     Status provide(nhi::PeerId, nhi::LcsAddress address, std::size_t bytes) noexcept override {
         if (full) return Status::exhausted;
         provided.emplace_back(static_cast<std::uint64_t>(address), bytes);

@@ -64,10 +64,7 @@ public:
                 settings.wanted.host = htonl(0x0a00'0001 + rank / options.per_host);
             }
             Place& one = places_.emplace_back();
-            one.device = world.open(settings);
-            if (!options.hints.work) {  // else the network is to be seen as it is
-                one.device = std::make_unique<mp::test::SparedDevice>(std::move(one.device));
-            }
+            one.device = std::make_unique<mp::test::SparedDevice>(world.open(settings));
             one.messages =
                 std::make_unique<mp::MessagePassing>(*one.device, mp::kEnhancedMixed, limits);
             // Counted, and not slept over.

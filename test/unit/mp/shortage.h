@@ -7,7 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "fci_core/ddi/device.h"
+#include "fci_core/ddi/forwarding.h"
+#include "fci_core/nhi/forwarding.h"
 
 namespace fci::mp::test {
 
@@ -40,110 +41,122 @@ private:
     bool before_;
 };
 
-/// A network that has all the memory it wants. The shortage is that of who uses it.
-class SparedNetwork final : public nhi::NetworkInterface {
+/// A way for data that has all the memory it wants; the one whose buffers it fills has not.
+class SparedData final : public nhi::DataWay, private nhi::DataTarget {
 public:
-    explicit SparedNetwork(nhi::NetworkInterface& inner) : inner_(inner) {}
+    /// nullptr: the network has no such way, and nothing here is called.
+    explicit SparedData(nhi::DataWay* inner) noexcept : inner_(inner) {}
+    [[nodiscard]] bool is_there() const noexcept { return inner_ != nullptr; }
+
+    Status send(nhi::PeerId id, const nhi::Data& data, const std::byte* from,
+                std::uint32_t events) noexcept override {
+        const InForce not_here(false);
+        return inner_->send(id, data, from, events);
+    }
+    [[nodiscard]] bool has_taken(nhi::PeerId id) const noexcept override {
+        const InForce not_here(false);
+        return inner_->has_taken(id);
+    }
+    void give_back(nhi::PeerId id) noexcept override {
+        const InForce not_here(false);
+        inner_->give_back(id);
+    }
+    [[nodiscard]] bool waits() const noexcept override { return inner_->waits(); }
+    void set_target(nhi::DataTarget* target) noexcept override {
+        const InForce not_here(false);
+        target_ = target;
+        inner_->set_target(target != nullptr ? this : nullptr);
+    }
+
+private:
+    [[nodiscard]] bool expects(nhi::PeerId from) const noexcept override {
+        const InForce here;
+        return target_->expects(from);
+    }
+    [[nodiscard]] bool is_early(nhi::PeerId from, const nhi::Data& data) const noexcept override {
+        const InForce here;
+        return target_->is_early(from, data);
+    }
+    [[nodiscard]] std::byte* locate(nhi::PeerId from, const nhi::Data& data) noexcept override {
+        const InForce here;
+        return target_->locate(from, data);
+    }
+    [[nodiscard]] bool arrived(nhi::PeerId from, const nhi::Data& data) noexcept override {
+        const InForce here;
+        return target_->arrived(from, data);
+    }
+
+    nhi::DataWay* const inner_;
+    nhi::DataTarget* target_ = nullptr;
+};
+
+/// A network that has all the memory it wants. The shortage is that of its user. Of hints nothing
+/// is spared: no test has both.
+class SparedNetwork final : public nhi::Forwarding {
+public:
+    explicit SparedNetwork(nhi::NetworkInterface& inner) : Forwarding(inner), data_(inner.data()) {}
 
     Status open_window(nhi::WindowNumber number, nhi::LcsAddress base,
                        std::span<std::byte> memory) noexcept override {
         const InForce not_here(false);
-        return inner_.open_window(number, base, memory);
-    }
-    Status close_window(nhi::WindowNumber number) noexcept override {
-        return inner_.close_window(number);
+        return inner().open_window(number, base, memory);
     }
     Status initiate_transfer(const nhi::Transfer& transfer) noexcept override {
         const InForce not_here(false);
-        return inner_.initiate_transfer(transfer);
+        return inner().initiate_transfer(transfer);
     }
-    Status configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept override {
-        return inner_.configure_event(event, signal);
-    }
-    Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override {
-        return inner_.mask_event_interrupt(event, masked);
-    }
-    [[nodiscard]] bool is_idle() const noexcept override { return inner_.is_idle(); }
     unsigned poll(Nanoseconds now) noexcept override {
         const InForce not_here(false);
-        return inner_.poll(now);
-    }
-    [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override {
-        return inner_.event_count(event);
+        return inner().poll(now);
     }
     std::byte* map(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override {
         const InForce not_here(false);
-        return inner_.map(id, address, bytes);
+        return inner().map(id, address, bytes);
     }
     nhi::Link link(nhi::PeerId id) noexcept override {
         const InForce not_here(false);
-        return inner_.link(id);
+        return inner().link(id);
     }
     Status provide(nhi::PeerId id, nhi::LcsAddress address, std::size_t bytes) noexcept override {
         const InForce not_here(false);
-        return inner_.provide(id, address, bytes);
+        return inner().provide(id, address, bytes);
+    }
+    [[nodiscard]] nhi::DataWay* data() noexcept override {
+        return data_.is_there() ? &data_ : nullptr;
     }
     Status copy(nhi::PeerId id, Direction direction, std::uint64_t remote, void* local,
                 std::size_t bytes) noexcept override {
         const InForce not_here(false);
-        return inner_.copy(id, direction, remote, local, bytes);
+        return inner().copy(id, direction, remote, local, bytes);
     }
 
 private:
-    nhi::NetworkInterface& inner_;
+    SparedData data_;
 };
 
 /// Likewise. What it tells its listener, the listener hears in the shortage.
-class SparedDevice final : public ddi::Device, ddi::PeerListener {
+class SparedDevice final : public ddi::Forwarding {
 public:
     explicit SparedDevice(std::unique_ptr<ddi::Device> inner)
-        : inner_(std::move(inner)), network_(inner_->network()) {
-        inner_->set_listener(this);
-    }
+        : Forwarding(std::move(inner)), network_(Forwarding::inner().network()) {}
 
-    [[nodiscard]] const ddi::Card& card() const noexcept override { return inner_->card(); }
     [[nodiscard]] nhi::NetworkInterface& network() noexcept override { return network_; }
-    Status add_peer(const ddi::Card& card, nhi::PeerId* id) override {
-        return inner_->add_peer(card, id);
-    }
     Status connect(nhi::PeerId id) override {
         const InForce not_here(false);
-        return inner_->connect(id);
+        return inner().connect(id);
     }
-    [[nodiscard]] const ddi::Card* card_of(nhi::PeerId id) const noexcept override {
-        return inner_->card_of(id);
-    }
-    [[nodiscard]] nhi::PeerId peers() const noexcept override { return inner_->peers(); }
-    [[nodiscard]] std::uint64_t sizes(nhi::PeerId id) const noexcept override {
-        return inner_->sizes(id);
-    }
-    [[nodiscard]] std::span<std::byte> block(nhi::PeerId id) noexcept override {
-        return inner_->block(id);
-    }
-    [[nodiscard]] std::span<std::byte> communication_memory() noexcept override {
-        return inner_->communication_memory();
-    }
-    void sleep(Nanoseconds timeout) noexcept override { inner_->sleep(timeout); }
-    [[nodiscard]] int wait_fd() const noexcept override { return inner_->wait_fd(); }
-    [[nodiscard]] Nanoseconds now() const noexcept override { return inner_->now(); }
-    [[nodiscard]] std::string describe(nhi::PeerId id) const override {
-        return inner_->describe(id);
-    }
-    void set_listener(ddi::PeerListener* listener) noexcept override { listener_ = listener; }
 
 private:
     void peer_attached(nhi::PeerId id) override {
         const InForce here;
-        if (listener_ != nullptr) listener_->peer_attached(id);
+        Forwarding::peer_attached(id);
     }
     void peer_lost(nhi::PeerId id, Status why, const std::string& reason) override {
         const InForce here;
-        if (listener_ != nullptr) listener_->peer_lost(id, why, reason);
+        Forwarding::peer_lost(id, why, reason);
     }
 
-    std::unique_ptr<ddi::Device> inner_;
     SparedNetwork network_;
-    ddi::PeerListener* listener_ = nullptr;
 };
 
 }  // namespace fci::mp::test

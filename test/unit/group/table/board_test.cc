@@ -11,6 +11,7 @@
 #include "fci_core/base/prng.h"
 #include "fci_core/gcs/layout.h"
 #include "test/unit/mp/shortage.h"
+#include "test/unit/nhi/no_network.h"
 #include "test/unit/seed.h"
 
 namespace fci::group {
@@ -20,7 +21,7 @@ constexpr std::size_t kPage = 4096;
 constexpr auto kBoard = static_cast<std::uint64_t>(gcs::Layout::kBoard);
 
 /// Remembers what memory of the window is there, and is asked for nothing else.
-class Network final : public nhi::NetworkInterface {
+class Network final : public fci::test::NoNetwork {
 public:
     Status open_window(nhi::WindowNumber number, nhi::LcsAddress base,
                        std::span<std::byte> memory) noexcept override {
@@ -51,22 +52,6 @@ public:
     bool opens = true, provides = true;
     unsigned provided = 0, taken_back = 0;
     std::vector<bool> pages = std::vector<bool>(64);  // those that are there
-
-    Status close_window(nhi::WindowNumber) noexcept override { return Status::unsupported; }
-    Status initiate_transfer(const nhi::Transfer&) noexcept override { return Status::unsupported; }
-    Status configure_event(nhi::EventId, nhi::EventSignal) noexcept override {
-        return Status::unsupported;
-    }
-    Status mask_event_interrupt(nhi::EventId, bool) noexcept override {
-        return Status::unsupported;
-    }
-    nhi::Link link(nhi::PeerId) noexcept override { return {}; }
-    unsigned poll(Nanoseconds) noexcept override { return 0; }
-    [[nodiscard]] std::uint32_t event_count(nhi::EventId) const noexcept override { return 0; }
-    std::byte* map(nhi::PeerId, nhi::LcsAddress, std::size_t) noexcept override { return nullptr; }
-    Status copy(nhi::PeerId, Direction, std::uint64_t, void*, std::size_t) noexcept override {
-        return Status::unsupported;
-    }
 
 private:
     void mark(nhi::LcsAddress address, std::size_t bytes, bool is) noexcept {
