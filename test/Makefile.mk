@@ -298,6 +298,7 @@ test_mp_SOURCES = \
 	test/unit/mp/self_copies_test.cc \
 	test/unit/mp/sends_test.cc \
 	test/unit/mp/shortage.h \
+	test/unit/mp/shortage_program.h \
 	test/unit/mp/sizes_test.cc \
 	test/unit/mp/starved_test.cc \
 	test/unit/mp/steps_test.cc \
