@@ -22,6 +22,9 @@ const Way kWays[] = {
     {"pool", {.mapped = true, .stores = true}, CopyPath::Policy::ring},
     {"transfers", {.again_percent = 30}, CopyPath::Policy::ring},
     {"two_sided", {.mapped = true}, CopyPath::Policy::ring, &kTwoSided},
+    // Between hosts, long messages go from buffer to buffer, and those of up to kPushMost unasked.
+    {"direct", {.again_percent = 30, .per_host = 1, .direct = true}, CopyPath::Policy::pull},
+    {"direct_two_sided", {.per_host = 1, .direct = true}, CopyPath::Policy::pull, &kTwoSided},
 };
 
 struct shortage : ::testing::TestWithParam<std::tuple<Way, unsigned>> {};
@@ -37,6 +40,7 @@ TEST_P(shortage, every_allocation__can_fail_and_no_message_is_lost) {
     constexpr unsigned long kAllocationsMost = 5000;
     const auto& [way, in_a_row] = GetParam();
     unsigned refused = 0, starved = 0;
+    std::uint64_t pushed = 0, direct_bytes = 0;
     for (const std::uint64_t seed : seeds(3)) {
         for (unsigned long first = 0;; ++first) {
             ASSERT_LT(first, kAllocationsMost);
@@ -48,10 +52,16 @@ TEST_P(shortage, every_allocation__can_fail_and_no_message_is_lost) {
             if (Shortage::calls <= first) break;
             refused += program.refused;
             starved += program.starved;
+            for (const auto& end : program.ends) {
+                pushed += end->engine().counters.sent_pushed;
+                direct_bytes += end->engine().counters.direct_bytes;
+            }
         }
     }
     EXPECT_GT(refused, 20u);
     EXPECT_GT(starved, 20u);
+    EXPECT_EQ(direct_bytes != 0, way.options.direct);
+    EXPECT_EQ(pushed != 0, way.options.direct && way.protocol->sends_data());
 }
 
 /// A process that this one had not heard of meets it while there is no memory for that.
@@ -134,6 +144,58 @@ TEST(departure_in_a_shortage, death__is_heard_of_after_what_was_sent_before) {
                   kDone);
         EXPECT_EQ(p.messages[i].to, p.messages[i].data);
     }
+}
+
+/// Receives whose offers were declined, though their messages crossed them, ask for these. Where
+/// all slots are full, each of these requests takes memory.
+TEST(crossing_in_a_shortage, messages__are_asked_for_once_there_is_memory) {
+    Program p(kEnhancedMixed, direct_options(), CopyPath::Policy::pull, 1);
+    Shortage::plan(0, 0);
+    for (unsigned i = 0; i < 20; ++i) {
+        Message& message = p.messages[i];
+        message = Message();
+        message.from = i < 4 ? 0 : 1;
+        message.tag = late;
+        message.data = pattern(i == 0 || i >= 4 ? 8 : 90'000, i);
+        message.to.resize(message.data.size());
+    }
+    p.send(p.messages[0]);
+    p.turns(200);
+    p.receive(p.messages[0]);
+    const std::uint64_t word = 7;
+    std::vector<std::byte> to(sizeof word);
+    const iovec range{to.data(), to.size()};
+    EXPECT_EQ(p.ends[1]->receive({p.there[1], 0, early, 0}, {&range, 1}, {}, nullptr, nullptr),
+              kAccepted);
+    // Of this one there is no note, so the offers that cross it are declined.
+    ASSERT_TRUE(fast::send_far(p.ends[0]->engine(), p.there[0], 0, 0, early, 0, &word,
+                               sizeof word));
+    for (unsigned i = 1; i < 4; ++i) p.send(p.messages[i]);
+    for (unsigned i = 1; i < 4; ++i) p.receive(p.messages[i]);
+    for (unsigned i = 0; i < 200; ++i) {
+        p.devices[0]->network().poll(0);
+        ASSERT_GE(p.ends[0]->turn(), 0);
+    }
+    for (unsigned i = 4; i < 20; ++i) p.send(p.messages[i]);  // into the slots, which have 8
+    const Engine& engine = p.ends[1]->engine();
+    const Peer& sender = engine.peers.find(p.there[1]);
+    Shortage::plan(0, ~0ul);
+    int result = 0;
+    for (unsigned i = 0; i < 100; ++i) {
+        const InForce now;
+        result = p.ends[1]->turn();
+    }
+    EXPECT_EQ(result, kNoMemory);
+    EXPECT_EQ(engine.counters.receives_declined, 1u);
+    EXPECT_TRUE(sender.data.crossed_in_vain && !sender.data.crossed.empty());
+    Shortage::plan(0, 0);
+    for (unsigned i = 4; i < 20; ++i) p.receive(p.messages[i]);
+    p.turns(1000);
+    for (unsigned i = 0; i < 20; ++i) {
+        EXPECT_EQ(p.messages[i].to, p.messages[i].data) << i;
+        EXPECT_EQ(p.messages[i].sent, 1) << i;
+    }
+    EXPECT_FALSE(sender.data.crossed_in_vain);
 }
 
 }  // namespace
