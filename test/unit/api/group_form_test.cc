@@ -14,7 +14,7 @@
 namespace fci {
 namespace {
 
-std::uint64_t place_of(const group::Group& group) {
+std::uint64_t place_of(const group::TableGroup& group) {
     return reinterpret_cast<std::uintptr_t>(&group.table().head());
 }
 
