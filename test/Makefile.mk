@@ -342,6 +342,7 @@ test_group_SOURCES = \
 	test/unit/group/hosts/exchange_test.cc \
 	test/unit/group/hosts/exchanges.h \
 	test/unit/group/hosts/handover_test.cc \
+	test/unit/group/hosts/notes_test.cc \
 	test/unit/group/hosts/parts_test.cc \
 	test/unit/group/hosts/steps_test.cc \
 	test/unit/group/table/board_test.cc \

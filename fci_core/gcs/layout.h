@@ -130,7 +130,7 @@ struct Layout {
     /// A digest of all else that the two sides must share to understand each other's requests: the
     /// version's in the upper half, the options' in the lower.
     [[nodiscard]] static constexpr std::uint64_t digest(std::uint64_t options) noexcept {
-        constexpr std::uint64_t kRecords = 0x4643493c;  // changes with every change of the records
+        constexpr std::uint64_t kRecords = 0x4643493d;  // changes with every change of the records
         return (kRecords ^ kClaims) << 32 | options * 0x9e3779b97f4a7c15ull >> 32;
     }
 

@@ -34,8 +34,10 @@ libfci_group_la_SOURCES = \
 	%D%/hosts/match.h \
 	%D%/hosts/messenger.cc \
 	%D%/hosts/messenger.h \
-	%D%/hosts/note.h \
+	%D%/hosts/notes.cc \
+	%D%/hosts/notes.h \
 	%D%/hosts/parts.h \
+	%D%/hosts/send_nothing.h \
 	%D%/hosts/share.h \
 	%D%/hosts/steps.h \
 	%D%/table/board.cc \

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "fci_core/base/assert.h"
-#include "fci_core/group/hosts/match.h"
+#include "fci_core/group/hosts/send_nothing.h"
 
 namespace fci::group {
 
@@ -137,12 +137,12 @@ void Group::give_up() const noexcept {
     if (long_broadcast) long_broadcast->give_up();
 }
 
-void Group::hear(mp::MessagePassing& messages, nhi::PeerId source, const Note& note) const {
-    if (note.said.number == 0) return run->hinting().hear(source, note);
-    if (long_broadcast) return long_broadcast->hear(source, note.said);
+void Group::on_progress(mp::MessagePassing& messages, nhi::PeerId source,
+                        const LongProgress& note) const {
+    if (long_broadcast) return long_broadcast->on_progress(source, note);
     // Nobody could have the group here, and another one waits for what this one would send.
-    if (note.said.wanted == 0) return;
-    send_nothing(messages, source, match_of(members.key, note.said.number, true));
+    if (note.wanted == 0) return;
+    send_nothing(messages, source, match_of(members.key, note.number, true));
 }
 
 }  // namespace fci::group

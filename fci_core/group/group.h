@@ -71,8 +71,9 @@ struct Group : ListLink {
     }
     /// What is under way is asked back.
     void give_up() const noexcept;
-    /// What another member says. May throw bad_alloc.
-    void hear(mp::MessagePassing& messages, nhi::PeerId source, const Note& note) const;
+    /// From another member. May throw bad_alloc.
+    void on_progress(mp::MessagePassing& messages, nhi::PeerId source,
+                     const LongProgress& note) const;
 
 private:
     [[nodiscard]] bool is_valid(const Collective& it) const noexcept;

@@ -2,7 +2,6 @@
 #include "fci_core/group/groups.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <utility>
 
@@ -10,7 +9,8 @@
 #include "fci_core/base/flag.h"
 #include "fci_core/base/result.h"
 #include "fci_core/group/hosts/match.h"
-#include "fci_core/group/hosts/note.h"
+#include "fci_core/group/hosts/notes.h"
+#include "fci_core/group/hosts/send_nothing.h"
 
 namespace fci::group {
 
@@ -44,36 +44,72 @@ Groups::Groups(mp::MessagePassing& messages)
         mp::ActiveMessages::kOfGroups,
         [](void* user, nhi::PeerId source, const void* header, std::size_t bytes, const void*,
            std::uint64_t, mp::ReceiveTarget*) {
-            Note note{};
-            if (bytes != sizeof note) return;
-            std::memcpy(&note, header, sizeof note);
-            static_cast<Groups*>(user)->hear(source, note);
+            static_cast<Groups*>(user)->on_note(source,
+                                                {static_cast<const std::byte*>(header), bytes});
         },
         this);
 }
 
-void Groups::hear(nhi::PeerId source, const Note& note) {
-    if (note.unheard + note.lacked + note.said.number + note.is_lossy != 0) {
-        bool is_here = false;
-        for (const auto& group : all_) {
-            if (group->members.key != note.key || !group->run) continue;
-            group->hear(messages_, source, note);
-            is_here = true;
+/// What is no note, or one of no group that is here, changes nothing.
+void Groups::on_note(nhi::PeerId source, std::span<const std::byte> note) {
+    switch (kind_of(note)) {
+        case NoteKind::table_offer: {
+            const auto offer = unpack<TableOffer>(note);
+            return offers_.add(source, offer.key, offer.table);
         }
-        // This process has left the group, and another one waits for what it would send.
-        if (is_here || note.said.wanted == 0) return;
-        return send_nothing(messages_, source, match_of(note.key, note.said.number, true));
+        case NoteKind::cannot_join:
+            return on_cannot_join(source, unpack<CannotJoin>(note));
+        case NoteKind::hint_unheard: {
+            const auto unheard = unpack<HintUnheard>(note);
+            for_levels(unheard.key, [&](Group& it) { it.run->hinting().on_unheard(unheard); });
+            return;
+        }
+        case NoteKind::hint_lacking: {
+            const auto lacking = unpack<HintLacking>(note);
+            for_levels(lacking.key,
+                       [&](Group& it) { it.run->hinting().on_lacking(source, lacking); });
+            return;
+        }
+        case NoteKind::hint_follows:
+            return;  // what it has pushed is here
+        case NoteKind::long_progress:
+            return on_progress(source, unpack<LongProgress>(note));
+        case NoteKind::long_lossy:
+            for_levels(unpack<LongLossy>(note).key,
+                       [](Group& it) { it.run->hinting().on_lossy(); });
+            return;
+        case NoteKind::none:
+            break;
     }
-    if (note.cannot == 0) {
-        offers_.add(source, note.key, note.table);
-        return;
+}
+
+/// False: there is none with that key.
+template <class Call>
+bool Groups::for_levels(std::uint64_t key, const Call& call) {
+    bool is_here = false;
+    for (const auto& group : all_) {
+        if (group->members.key != key || !group->run) continue;
+        call(*group);
+        is_here = true;
     }
+    return is_here;
+}
+
+void Groups::on_progress(nhi::PeerId source, const LongProgress& note) {
+    const bool is_here =
+        for_levels(note.key, [&](Group& it) { it.on_progress(messages_, source, note); });
+    // This process has left the group, and another one waits for what it would send.
+    if (is_here || note.wanted == 0) return;
+    send_nothing(messages_, source, match_of(note.key, note.number, true));
+}
+
+void Groups::on_cannot_join(nhi::PeerId source, const CannotJoin& note) {
     for (Place& place : places_) {
-        if (place.name != note.table.name || note.cannot > place.members.size() ||
-            place.members[note.cannot - 1] != source) {
+        if (place.name != note.name || note.rank >= place.members.size() ||
+            place.members[note.rank] != source) {
             continue;
         }
-        place.answered |= bit_of(static_cast<unsigned>(note.cannot - 1));
+        place.answered |= bit_of(static_cast<unsigned>(note.rank));
         for (const auto& group : groups_) {
             const FlagTable& table = group->table();
             if (!table.is_there() || table.memory() != place.memory.data()) continue;
@@ -226,7 +262,7 @@ int Groups::find(TableGroup& group, bool crowded) {
         FCI_ASSERT(joined == (table.name != 0));  // it is here
         for (const nhi::PeerId peer : group.members().peers) {
             if (peer == nhi::kSelf) continue;
-            tell(messages_, peer, {group.members().key, table, 0, 0, 0, {}, 0, {}, {}});
+            send_note(messages_, peer, TableOffer{group.members().key, table});
         }
         return joined ? FCI_ICL_DONE : FCI_ICL_EUNREACHABLE;
     }
@@ -234,8 +270,7 @@ int Groups::find(TableGroup& group, bool crowded) {
     const Table table = offers_.take(owner, group.members().key);
     if (table.name == 0) return FCI_ICL_EUNREACHABLE;
     if (join(group, table)) return FCI_ICL_DONE;
-    const std::uint64_t self = group.members().self + std::uint64_t{1};
-    tell(messages_, owner, {group.members().key, table, self, 0, 0, {}, 0, {}, {}});
+    send_note(messages_, owner, CannotJoin{table.name, group.members().self});
     return FCI_ICL_EUNREACHABLE;
 }
 

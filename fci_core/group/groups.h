@@ -20,7 +20,8 @@
 
 namespace fci::group {
 
-struct Note;
+struct CannotJoin;
+struct LongProgress;
 
 class Groups {
 public:
@@ -55,7 +56,11 @@ private:
     void meet_some(const TableGroup& group) noexcept;
     void leave_levels(Group& group) noexcept;
     void leave_table(TableGroup& group) noexcept;
-    void hear(nhi::PeerId source, const Note& note);
+    void on_note(nhi::PeerId source, std::span<const std::byte> note);
+    void on_cannot_join(nhi::PeerId source, const CannotJoin& note);
+    void on_progress(nhi::PeerId source, const LongProgress& note);
+    template <class Call>
+    bool for_levels(std::uint64_t key, const Call& call);
     [[nodiscard]] Table offer(const TableGroup& group, bool crowded) noexcept;
     [[nodiscard]] int find(TableGroup& group, bool crowded);
     [[nodiscard]] bool join(TableGroup& group, const Table& table) noexcept;

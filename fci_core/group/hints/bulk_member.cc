@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "fci_core/base/assert.h"
-#include "fci_core/group/hosts/note.h"
+#include "fci_core/group/hosts/notes.h"
 
 namespace fci::group {
 
@@ -39,7 +39,7 @@ bool BulkMember::advance() {
     for (Ask& one : asks_) tell_of(one);
     if (was_lost_ || pieces_.left() == 0) {
         if (is_busy()) return false;
-        if (!was_lost_) tell(data_.size(), 0);
+        if (!was_lost_) report(data_.size(), 0);
         deaf_.unheard = pieces_.has_heard() ? 0 : deaf_.unheard + 1;
         if (deaf_.unheard == 0) deaf_.until = 0;
         if (deaf_.unheard > 1 && deaf_.until < number_) deaf_.until = number_ + kDeafFor;
@@ -50,7 +50,7 @@ bool BulkMember::advance() {
     // Only while the root may have to wait for it.
     const std::size_t here = pieces_.first_bytes();
     if (here > told_ + window_ / 2 && data_.size() > told_ + window_) {
-        tell(here, 0);
+        report(here, 0);
         told_ = here;
     }
     ask_for_rest();
@@ -71,12 +71,10 @@ void BulkMember::arrived(const nhi::Hint& hint, std::size_t bytes) noexcept {
     news_at_ = 0;  // since the next turn
 }
 
-void BulkMember::tell(std::size_t at, std::size_t wanted) {
-    Note note{};
-    note.key = key_;
-    note.said = {number_, static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(wanted),
-                 pieces_.heard_bytes()};
-    group::tell(messages_, root_, note);
+void BulkMember::report(std::size_t at, std::size_t wanted) {
+    const LongProgress progress{key_, number_, static_cast<std::uint32_t>(at),
+                                static_cast<std::uint32_t>(wanted), pieces_.heard_bytes()};
+    send_note(messages_, root_, progress);
 }
 
 /// There is room for one more. The receive first, so that what comes finds it.
@@ -104,7 +102,7 @@ void BulkMember::ask(const Pieces::Range& what) {
 
 void BulkMember::tell_of(Ask& ask) {
     if (!ask.is_open || ask.is_told || was_lost_) return;
-    tell(ask.what.at, ask.what.bytes);
+    report(ask.what.at, ask.what.bytes);
     ask.is_told = true;
     ++messages_.engine().counters.hints_lacked;
 }

@@ -76,7 +76,7 @@ private:
     void end(Ask& ask) noexcept;
     void ask_for_gaps();
     void ask_for_rest();
-    void tell(std::size_t at, std::size_t wanted);
+    void report(std::size_t at, std::size_t wanted);
     [[nodiscard]] Nanoseconds now() const noexcept { return messages_.engine().device.now(); }
 
     mp::MessagePassing& messages_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fci_core/base/assert.h"
+#include "fci_core/group/hosts/send_nothing.h"
 
 namespace fci::group {
 
@@ -74,26 +75,26 @@ bool BulkRoot::refuses(const Member& member) {
     return true;
 }
 
-void BulkRoot::hear(nhi::PeerId source, const Said& said) {
+void BulkRoot::on_progress(nhi::PeerId source, const LongProgress& note) {
     const auto found = std::find_if(members_.begin(), members_.end(),
                                     [&](const Member& it) { return it.peer == source; });
-    if (found == members_.end() || said.number < number_) return;
+    if (found == members_.end() || note.number < number_) return;
     has_news_ = true;
-    const bool is_now = said.number == number_ && !found->is_over;
-    if (said.wanted != 0) {
-        wanted_.push_back({said.number, static_cast<unsigned>(found - members_.begin()), said.at,
-                           said.wanted});
-    } else if (is_now && said.at <= data_.size()) {
-        found->had = std::max(found->had, said.at);
+    const bool is_now = note.number == number_ && !found->is_over;
+    if (note.wanted != 0) {
+        wanted_.push_back({note.number, static_cast<unsigned>(found - members_.begin()), note.at,
+                           note.wanted});
+    } else if (is_now && note.at <= data_.size()) {
+        found->had = std::max(found->had, note.at);
         found->is_over = found->had == data_.size();
         const bool was_late = found->behind_until == number_;
-        if (found->is_over && !was_late && said.heard < data_.size()) {
-            losses_.unheard += data_.size() - said.heard;
+        if (found->is_over && !was_late && note.heard < data_.size()) {
+            losses_.unheard += data_.size() - note.heard;
         }
     }
     if (!is_now) return;
-    if (said.heard != 0) found->unheard = 0;
-    const bool is_unheard = said.wanted != 0 && said.heard == 0 && was_sent_ &&
+    if (note.heard != 0) found->unheard = 0;
+    const bool is_unheard = note.wanted != 0 && note.heard == 0 && was_sent_ &&
                             messages_.engine().device.now() - sent_at_.first >= kUnheardMost;
     if (is_unheard && ++found->unheard > 1) found->behind_until = number_ + kBehindFor;
 }

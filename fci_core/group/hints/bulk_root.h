@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "fci_core/base/result.h"
-#include "fci_core/group/hosts/note.h"
+#include "fci_core/group/hosts/notes.h"
 #include "fci_core/mp/message_passing.h"
 #include "fci_core/nhi/hints.h"
 #include "fci_core/progress/wait.h"
@@ -43,8 +43,8 @@ public:
     /// There will be nothing of that broadcast: members that have asked for it hear so. May throw
     /// bad_alloc, and goes on from there when it is called again.
     void refuse(std::uint64_t number, std::uint64_t match);
-    /// What a member says. May throw bad_alloc.
-    void hear(nhi::PeerId source, const Said& said);
+    /// From a member. May throw bad_alloc.
+    void on_progress(nhi::PeerId source, const LongProgress& note);
     [[nodiscard]] bool is_busy() const noexcept { return sending_ != 0; }
 
     [[nodiscard]] bool is_over() noexcept override {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "fci_core/base/assert.h"
-#include "fci_core/group/hosts/note.h"
+#include "fci_core/group/hosts/notes.h"
 
 namespace fci::group {
 
@@ -54,7 +54,7 @@ void Chain::ask_if_late() {
     if (waited < asks_after_ && !is_overtaken) return;
     asks_after_ *= 2;
     ++messenger_.engine().counters.hints_asked;
-    tell(messages_, link_.before, {key_, {}, 0, 0, number_, {}, 0, {}, {}});
+    send_note(messages_, link_.before, HintLacking{key_, number_});
 }
 
 /// The trailer tells the hosts behind this one whether anybody hears hints.

@@ -12,13 +12,11 @@
 #include <span>
 
 #include "fci_core/base/assert.h"
+#include "fci_core/group/hosts/notes.h"
 #include "fci_core/group/table/flag_table.h"
 #include "fci_core/nhi/hints.h"
 
 namespace fci::group {
-
-/// Whether a member hears hints of its group, whichever broadcast they are of.
-enum class Hears : std::uint16_t { never, formerly, lately };
 
 /// Behind the data of a broadcast in a group that has hints.
 struct Trailer {

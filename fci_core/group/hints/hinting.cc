@@ -61,7 +61,7 @@ void Hinting::end(Share& share, nhi::PeerId root) noexcept try {
     by_tree_ = trailer.by_tree != 0;
     if (was_chain && by_tree_) off_until_ = now() + kOff;  // at all members about then
     if (!was_chain || root == nhi::kNoPeer || trailer.is_heard != 0) return;
-    group::tell(messages_, root, {key_, {}, 0, number_, 0, {}, 0, trailer.hears, {}});
+    send_note(messages_, root, HintUnheard{key_, number_, trailer.hears, {}});
 } catch (const std::bad_alloc&) {  // it is said of the next one
 }
 
@@ -80,29 +80,25 @@ std::size_t Hinting::window(std::uint64_t bytes) const noexcept {
 }
 
 void Hinting::tell_lossy(nhi::PeerId root) noexcept try {
-    if (root == nhi::kSelf) return hear_lossy();
-    group::tell(messages_, root, {key_, {}, 0, 0, 0, {}, 1, {}, {}});
+    if (root == nhi::kSelf) return on_lossy();
+    send_note(messages_, root, LongLossy{key_});
 } catch (const std::bad_alloc&) {  // it is said of the next one
 }
 
-// --- what others say ---
+// --- notes of other members ---
 
-void Hinting::hear(nhi::PeerId source, const Note& note) noexcept try {
-    if (note.is_lossy != 0) return hear_lossy();
-    if (note.lacked == 0) return hear_unheard(note);
+void Hinting::on_lacking(nhi::PeerId source, const HintLacking& note) noexcept try {
     if (slots_ == nullptr) return;
-    if (note.unheard != 0) return;  // the answer to what this process lacked
     slots_->be_plain(number_ + kPlain);
-    // Whatever goes there pushes what lingers.
-    group::tell(messages_, source, {key_, {}, 0, note.lacked, note.lacked, {}, 0, {}, {}});
+    send_note(messages_, source, HintFollows{key_, note.number});
 } catch (const std::bad_alloc&) {  // it asks again
 }
 
 /// Of a few, half were not heard by anybody, and nobody hears any: then none are sent for a while.
 /// When it is said of the first one all have joined; what was sent before that may have been too
 /// early for all of them. Where hints are late only, or one of many is lost, they go on.
-void Hinting::hear_unheard(const Note& note) noexcept {
-    if (note.unheard <= joined_by_) return;
+void Hinting::on_unheard(const HintUnheard& note) noexcept {
+    if (note.number <= joined_by_) return;
     if (joined_by_ == 0) joined_by_ = number_;
     if (note.hears == Hears::lately) return;
     if (unheard_++ == 0) own_ = 1;
@@ -119,7 +115,7 @@ void Hinting::hear_unheard(const Note& note) noexcept {
                    "FCI_MULTICAST=off");
 }
 
-void Hinting::hear_lossy() noexcept {
+void Hinting::on_lossy() noexcept {
     if (now() < long_off_until_) return;
     long_off_until_ = now() + kOff;
     ++messages_.engine().counters.hints_off;

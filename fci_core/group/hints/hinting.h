@@ -19,7 +19,8 @@
 #include "fci_core/group/table/table_group.h"
 #include "fci_core/group/hints/long_broadcast.h"
 #include "fci_core/group/hosts/match.h"
-#include "fci_core/group/hosts/note.h"
+#include "fci_core/group/hosts/notes.h"
+#include "fci_core/group/hosts/send_nothing.h"
 #include "fci_core/group/hosts/share.h"
 
 namespace fci::group {
@@ -76,8 +77,10 @@ public:
     /// Too much is lost of what `root` sends, which is this process, or of its host.
     void tell_lossy(nhi::PeerId root) noexcept;
 
-    /// What another member says.
-    void hear(nhi::PeerId source, const Note& note) noexcept;
+    // --- notes of other members ---
+    void on_unheard(const HintUnheard& note) noexcept;
+    void on_lacking(nhi::PeerId source, const HintLacking& note) noexcept;
+    void on_lossy() noexcept;
 
 private:
     static constexpr unsigned kHostsLeast = 3;  // with two, a message is a hint
@@ -86,8 +89,6 @@ private:
     static constexpr unsigned kOwnMost = 16;
 
     [[nodiscard]] Nanoseconds now() const noexcept { return messages_.engine().device.now(); }
-    void hear_unheard(const Note& note) noexcept;
-    void hear_lossy() noexcept;
 
     mp::MessagePassing& messages_;
     const std::uint64_t key_;

@@ -6,6 +6,7 @@
 
 #include "fci_core/base/assert.h"
 #include "fci_core/group/hosts/match.h"
+#include "fci_core/group/hosts/send_nothing.h"
 
 namespace fci::group {
 
@@ -197,10 +198,10 @@ bool LongBroadcast::is_lossy() const noexcept {
     return speaks() && is_roots_part() && out_->is_lossy();
 }
 
-void LongBroadcast::hear(nhi::PeerId source, const Said& said) {
+void LongBroadcast::on_progress(nhi::PeerId source, const LongProgress& note) {
     if (!out_) return;
-    if (said.wanted == 0 || said.number > refused_) return out_->hear(source, said);
-    send_nothing(messages_, source, match_of(key_, said.number, true));
+    if (note.wanted == 0 || note.number > refused_) return out_->on_progress(source, note);
+    send_nothing(messages_, source, match_of(key_, note.number, true));
 }
 
 progress::Wait* LongBroadcast::waiting() noexcept {

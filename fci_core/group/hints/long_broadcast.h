@@ -62,7 +62,7 @@ public:
     [[nodiscard]] unsigned lost() const noexcept { return lost_; }
     /// After the end: of those that went from this host to all others too much was lost.
     [[nodiscard]] bool is_lossy() const noexcept;
-    void hear(nhi::PeerId source, const Said& said);
+    void on_progress(nhi::PeerId source, const LongProgress& note);
 
     /// nullptr: for messages.
     [[nodiscard]] progress::Wait* waiting() noexcept;

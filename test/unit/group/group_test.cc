@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "fci_core/group/hosts/note.h"
+#include "fci_core/group/hosts/notes.h"
 #include "test/unit/group/members.h"
 
 namespace fci::group::test {
@@ -324,7 +324,7 @@ TEST_F(Long, waits__are_all_those_of_the_group) {
 // --- what others say ---
 
 // A group that nobody could have here: who would send a part of it that is wanted says no.
-TEST(Group, hear__who_wants_a_part_of_what_is_not_here_is_told_so) {
+TEST(Group, on_progress__who_wants_a_part_of_what_is_not_here_is_told_so) {
     Processes all(2, {.per_host = 1, .mapped = true});
     Formed group(all, 5);
     all.meet_all();
@@ -332,19 +332,19 @@ TEST(Group, hear__who_wants_a_part_of_what_is_not_here_is_told_so) {
     ASSERT_FALSE(group[0].long_broadcast);
     mp::MessagePassing& messages = *all[1].messages;
     const mp::Pattern nothing{all[1].peers[0], mp::kGroupSpace, match_of(5, 9, true), 0};
-    tell(messages, all[1].peers[0], {5, {}, 0, 0, 0, {9, 0, 0, 0}, 0, {}, {}});
+    send_note(messages, all[1].peers[0], LongProgress{5, 9, 0, 0, 0});
     all.settle();
     EXPECT_NE(messages.probe(nothing, nullptr, nullptr), mp::kSuccess) << "nothing is wanted";
-    tell(messages, all[1].peers[0], {6, {}, 0, 0, 0, {9, 0, 4096, 0}, 0, {}, {}});
+    send_note(messages, all[1].peers[0], LongProgress{6, 9, 0, 4096, 0});
     all.settle();
     EXPECT_NE(messages.probe(nothing, nullptr, nullptr), mp::kSuccess) << "of another group";
-    tell(messages, all[1].peers[0], {5, {}, 0, 0, 0, {9, 0, 4096, 0}, 0, {}, {}});
+    send_note(messages, all[1].peers[0], LongProgress{5, 9, 0, 4096, 0});
     all.settle();
     EXPECT_EQ(messages.probe(nothing, nullptr, nullptr), mp::kSuccess);
 }
 
 // One that spoke for a root that has died may leave before all others have asked it.
-TEST(Group, hear__who_wants_a_part_of_what_is_left_is_told_so) {
+TEST(Group, on_progress__who_wants_a_part_of_what_is_left_is_told_so) {
     Processes all(3, {.per_host = 1, .mapped = true, .hints = {.work = true}});
     Formed group(all, 5);
     all.meet_all();
@@ -353,7 +353,7 @@ TEST(Group, hear__who_wants_a_part_of_what_is_left_is_told_so) {
     mp::MessagePassing& messages = *all[2].messages;
     const mp::Pattern nothing{all[2].peers[0], mp::kGroupSpace, match_of(5, 9, true), 0};
     const auto say = [&](std::uint32_t wanted) {
-        tell(messages, all[2].peers[0], {5, {}, 0, 0, 0, {9, 0, wanted, 0}, 0, {}, {}});
+        send_note(messages, all[2].peers[0], LongProgress{5, 9, 0, wanted, 0});
         all.settle();
         return messages.probe(nothing, nullptr, nullptr);
     };

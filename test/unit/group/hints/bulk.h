@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "fci_core/group/hosts/match.h"
-#include "fci_core/group/hosts/note.h"
+#include "fci_core/group/hosts/notes.h"
+#include "fci_core/group/hosts/send_nothing.h"
 #include "fci_core/nhi/index_table.h"
 #include "test/unit/mp/pair.h"
 
@@ -88,9 +89,16 @@ private:
 /// Processes that have all met, each on a host of its own.
 class Ends {
 public:
-    struct Heard {
+    struct Noted {
         unsigned from;
-        Note note;
+        Bytes bytes;
+
+        /// It is of that kind.
+        template <NoteRecord R>
+        [[nodiscard]] R as() const {
+            EXPECT_EQ(kind_of(bytes), R::kKind);
+            return unpack<R>(bytes);
+        }
     };
     struct Message {
         Bytes data;
@@ -121,13 +129,13 @@ public:
     [[nodiscard]] const std::vector<nhi::PeerId>& peers(unsigned end) const {
         return ends_[end]->peers;
     }
-    [[nodiscard]] std::vector<Heard>& notes(unsigned end) { return ends_[end]->notes; }
-    /// The notes of members on long broadcasts go to `hears`, in turn; else notes() has them.
+    [[nodiscard]] std::vector<Noted>& notes(unsigned end) { return ends_[end]->notes; }
+    /// The notes of members on long broadcasts go to `to`, in turn; else notes() has them.
     template <class T>
-    void tell(unsigned end, T& hears) {
-        ends_[end]->user = &hears;
-        ends_[end]->hear = [](void* user, nhi::PeerId source, const Said& said) {
-            static_cast<T*>(user)->hear(source, said);
+    void report(unsigned end, T& to) {
+        ends_[end]->user = &to;
+        ends_[end]->on_progress = [](void* user, nhi::PeerId source, const LongProgress& note) {
+            static_cast<T*>(user)->on_progress(source, note);
         };
     }
 
@@ -218,17 +226,20 @@ private:
                 mp::ActiveMessages::kOfGroups,
                 [](void* its, nhi::PeerId source, const void* header, std::size_t bytes,
                    const void*, std::uint64_t, mp::ReceiveTarget*) {
-                    Note note{};
-                    ASSERT_EQ(bytes, sizeof note);
-                    std::memcpy(&note, header, sizeof note);
-                    static_cast<End*>(its)->take(source, note);
+                    static_cast<End*>(its)->on_note(
+                        source, {static_cast<const std::byte*>(header), bytes});
                 },
                 this);
         }
-        void take(nhi::PeerId source, const Note& note) {
-            if (hear != nullptr && note.said.number != 0) return hear(user, source, note.said);
+        void on_note(nhi::PeerId source, std::span<const std::byte> note) {
+            const NoteKind kind = kind_of(note);
+            ASSERT_NE(kind, NoteKind::none);
+            if (on_progress != nullptr && kind == NoteKind::long_progress) {
+                return on_progress(user, source, unpack<LongProgress>(note));
+            }
             const auto from = std::find(peers.begin(), peers.end(), source);
-            notes.push_back({static_cast<unsigned>(from - peers.begin()), note});
+            notes.push_back({static_cast<unsigned>(from - peers.begin()),
+                             Bytes(note.begin(), note.end())});
         }
 
         std::unique_ptr<ddi::Device> device;
@@ -236,9 +247,9 @@ private:
         std::unique_ptr<mp::MessagePassing> messages;
         bool is_dead = false;
         std::vector<nhi::PeerId> peers;
-        std::vector<Heard> notes;
+        std::vector<Noted> notes;
         void* user = nullptr;
-        void (*hear)(void* user, nhi::PeerId source, const Said& said) = nullptr;
+        void (*on_progress)(void* user, nhi::PeerId source, const LongProgress& note) = nullptr;
     };
 
     [[nodiscard]] bool is_lost(unsigned at, nhi::PeerId id) {

@@ -62,11 +62,12 @@ struct Member : Ends {
     Words said() {
         settle();
         Words all;
-        for (const auto& [from, note] : notes(root)) {
-            EXPECT_EQ(from, 1u);
+        for (const Noted& one : notes(root)) {
+            const auto note = one.as<LongProgress>();
+            EXPECT_EQ(one.from, 1u);
             EXPECT_EQ(note.key, kGroupKey);
-            EXPECT_EQ(note.said.number, number);
-            all.emplace_back(note.said.at, note.said.wanted, note.said.heard);
+            EXPECT_EQ(note.number, number);
+            all.emplace_back(note.at, note.wanted, note.heard);
         }
         notes(root).clear();
         return all;

@@ -27,14 +27,18 @@ struct Root : Ends {
         hints(0).hinted.clear();
         root.begin(number, match(), data);
     }
-    void hear(unsigned member, const Said& said) { root.hear(peers(0)[member], said); }
+    void report(unsigned member, std::uint64_t its_number, std::size_t at, std::size_t wanted,
+                std::uint64_t heard) {
+        root.on_progress(peers(0)[member],
+                         {kGroupKey, its_number, static_cast<std::uint32_t>(at),
+                          static_cast<std::uint32_t>(wanted), heard});
+    }
     void has(unsigned member, std::size_t at, std::size_t heard) {
-        hear(member, {number, static_cast<std::uint32_t>(at), 0, heard});
+        report(member, number, at, 0, heard);
     }
     void has_all(unsigned member) { has(member, data.size(), data.size()); }
     void asks(unsigned member, std::size_t at, std::size_t wanted, std::uint64_t heard = 1) {
-        hear(member,
-             {number, static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(wanted), heard});
+        report(member, number, at, wanted, heard);
     }
     /// Of all hints so far.
     Offsets look() {

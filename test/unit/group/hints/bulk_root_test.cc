@@ -101,11 +101,11 @@ TEST(BulkRoot, said__of_another_number_moves_nothing) {
     it.begin(3 * kOne, 5);
     EXPECT_EQ(it.look(), (Offsets{0}));
     const auto all = static_cast<std::uint32_t>(it.data.size());
-    it.hear(1, {4, all, 0, all});
+    it.report(1, 4, all, 0, all);
     EXPECT_FALSE(it.root.is_over()) << "an older note is none";
-    it.root.hear(nhi::kNoPeer - 1, {5, all, 0, all});
+    it.root.on_progress(nhi::kNoPeer - 1, {test::kGroupKey, 5, all, 0, all});
     EXPECT_FALSE(it.root.is_over()) << "nor is one of a stranger";
-    it.hear(1, {6, all, 0, all});
+    it.report(1, 6, all, 0, all);
     EXPECT_EQ(it.look(), (Offsets{0}));
     it.has(1, kOne, kOne);
     EXPECT_EQ(it.look(), (Offsets{0, kOne}));
@@ -142,8 +142,8 @@ TEST(BulkRoot, asked_early__is_answered_in_its_own_broadcast) {
     it.begin(kOne);
     (void)it.look();
     it.has_all(1);
-    it.hear(1, {it.number + 1, 0, kPiece, 0});
-    it.hear(1, {it.number + 2, 0, kPiece, 0});
+    it.report(1, it.number + 1, 0, kPiece, 0);
+    it.report(1, it.number + 2, 0, kPiece, 0);
     EXPECT_TRUE(it.root.advance());
     EXPECT_FALSE(it.root.has_lost());
     EXPECT_EQ(it.taken(1), std::nullopt);

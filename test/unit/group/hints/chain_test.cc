@@ -354,9 +354,8 @@ TEST(Chain, asks__the_host_before_for_that_broadcast) {
     EXPECT_FALSE(chain.advance());
     ends.settle();
     ASSERT_EQ(ends.notes(1).size(), 1u);
-    EXPECT_EQ(ends.notes(1)[0].note.key, kGroupKey);
-    EXPECT_EQ(ends.notes(1)[0].note.lacked, 4u);
-    EXPECT_EQ(ends.notes(1)[0].note.unheard, 0u);
+    EXPECT_EQ(ends.notes(1)[0].as<HintLacking>().key, kGroupKey);
+    EXPECT_EQ(ends.notes(1)[0].as<HintLacking>().number, 4u);
 }
 
 // A process hears of the death of one that it has met.

@@ -51,14 +51,14 @@ struct Host : test::Ends {
     }
     /// The last of the chain says that nobody had a hint of that one.
     void unheard(std::uint64_t its_number, Hears hears = Hears::formerly) {
-        hinting.hear(peers(0)[2], {test::kGroupKey, {}, 0, its_number, 0, {}, 0, hears, {}});
+        hinting.on_unheard({test::kGroupKey, its_number, hears, {}});
     }
     [[nodiscard]] std::uint64_t off() { return counters(0).hints_off; }
     bool bring(std::uint64_t its_number) {
         return hints(0).bring({kBrief, its_number, 0, 8, 1}, test::pattern(8));
     }
-    /// The notes that this end has heard since it was asked last.
-    std::vector<Heard> heard(unsigned end) {
+    /// The notes that have come to this end since it was asked last.
+    std::vector<Noted> noted(unsigned end) {
         settle();
         return std::exchange(notes(end), {});
     }
@@ -160,20 +160,16 @@ TEST(Hinting, end__of_data_that_have_no_trailer) {
 TEST(Hinting, lacked__by_the_next_one_and_for_a_while_nothing_lingers) {
     Host it;
     it.tell(2);
-    it.hinting.hear(it.peers(0)[1], {test::kGroupKey, {}, 0, 0, 2, {}, 0, {}, {}});
-    const auto heard = it.heard(1);
-    ASSERT_EQ(heard.size(), 1u) << "whatever goes there pushes what lingers";
-    EXPECT_EQ(heard[0].note.key, test::kGroupKey);
-    EXPECT_EQ(heard[0].note.lacked, 2u);
-    EXPECT_EQ(heard[0].note.unheard, 2u) << "it is an answer";
+    it.hinting.on_lacking(it.peers(0)[1], {test::kGroupKey, 2});
+    const auto noted = it.noted(1);
+    ASSERT_EQ(noted.size(), 1u) << "whatever goes there pushes what lingers";
+    EXPECT_EQ(noted[0].as<HintFollows>().key, test::kGroupKey) << "it is an answer";
+    EXPECT_EQ(noted[0].as<HintFollows>().number, 2u);
     for (unsigned i = 0; i < 64; ++i) {
         it.begin();
         EXPECT_TRUE(it.hinting.slots().is_plain(it.number)) << it.number;
     }
     it.begin();
-    EXPECT_FALSE(it.hinting.slots().is_plain(it.number));
-    it.hinting.hear(it.peers(0)[1], heard[0].note);
-    EXPECT_TRUE(it.heard(1).empty()) << "an answer is not answered";
     EXPECT_FALSE(it.hinting.slots().is_plain(it.number));
     EXPECT_EQ(it.off(), 0u);
 }
@@ -183,28 +179,27 @@ TEST(Hinting, closed__what_is_lacked_is_here_no_more) {
     it.begin();
     it.hinting.close();
     EXPECT_FALSE(it.bring(1));
-    it.hinting.hear(it.peers(0)[1], {test::kGroupKey, {}, 0, 0, 1, {}, 0, {}, {}});
-    EXPECT_TRUE(it.heard(1).empty());
+    it.hinting.on_lacking(it.peers(0)[1], {test::kGroupKey, 1});
+    EXPECT_TRUE(it.noted(1).empty());
 }
 
 TEST(Hinting, last_of_a_chain__tells_the_root_that_nobody_had_it) {
     Host it;
     const nhi::PeerId root = it.peers(0)[2];
     it.hear({0, Hears::formerly, 0}, root);
-    const auto heard = it.heard(2);
-    ASSERT_EQ(heard.size(), 1u);
-    EXPECT_EQ(heard[0].note.key, test::kGroupKey);
-    EXPECT_EQ(heard[0].note.unheard, 1u);
-    EXPECT_EQ(heard[0].note.lacked, 0u);
-    EXPECT_EQ(heard[0].note.hears, Hears::formerly);
+    const auto noted = it.noted(2);
+    ASSERT_EQ(noted.size(), 1u);
+    EXPECT_EQ(noted[0].as<HintUnheard>().key, test::kGroupKey);
+    EXPECT_EQ(noted[0].as<HintUnheard>().number, 1u);
+    EXPECT_EQ(noted[0].as<HintUnheard>().hears, Hears::formerly);
     it.hear({1, Hears::lately, 0}, root);
     it.hear({0, Hears::never, 0}, nhi::kNoPeer);
     it.begin(FCI_ICL_ETRUNC);
     it.hinting.end(it.share, root);
-    EXPECT_TRUE(it.heard(2).empty());
+    EXPECT_TRUE(it.noted(2).empty());
     it.hear({1, Hears::lately, 1}, root);
     it.hear({0, Hears::never, 1}, root);
-    EXPECT_TRUE(it.heard(2).empty()) << "nobody hears what comes down a tree";
+    EXPECT_TRUE(it.noted(2).empty()) << "nobody hears what comes down a tree";
 }
 
 TEST(Hinting, unsure__once_somebody_has_gone) {
@@ -342,12 +337,11 @@ TEST(Hinting, lossy__long_ones_go_another_way_for_ten_seconds) {
     testing::internal::CaptureStderr();
     it.hinting.tell_lossy(it.peers(0)[1]);
     EXPECT_NE(it.hinting.window(100'000), 0u) << "that is for the root to know";
-    const auto heard = it.heard(1);
-    ASSERT_EQ(heard.size(), 1u);
-    EXPECT_EQ(heard[0].note.key, test::kGroupKey);
-    EXPECT_EQ(heard[0].note.is_lossy, 1u);
+    const auto noted = it.noted(1);
+    ASSERT_EQ(noted.size(), 1u);
+    EXPECT_EQ(noted[0].as<LongLossy>().key, test::kGroupKey);
     EXPECT_EQ(it.off(), 0u);
-    it.hinting.hear(it.peers(0)[1], heard[0].note);
+    it.hinting.on_lossy();
     EXPECT_EQ(it.off(), 1u);
     Nanoseconds until = it.world.now() + kOff;
     EXPECT_EQ(it.hinting.window(100'000), 0u);

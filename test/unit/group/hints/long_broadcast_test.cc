@@ -35,7 +35,7 @@ struct Job : test::Ends {
             all.push_back(
                 std::make_unique<LongBroadcast>(messages(rank), hints(rank), member, kGroupKey,
                                                 parts, Members{peers(rank), rank, kGroupKey, 0}));
-            tell(rank, *all[rank]);
+            report(rank, *all[rank]);
         }
     }
     [[nodiscard]] unsigned size() const { return static_cast<unsigned>(all.size()); }
@@ -265,11 +265,11 @@ TEST(LongBroadcast, refused__one_who_asks_for_it_late_hears_that_there_is_nothin
     it.run(10);
     for (const std::uint64_t asked : {it.number - 1, it.number, it.number + 1}) {
         const std::uint64_t match = match_of(kGroupKey, asked, true);
-        it.at(0).hear(it.peers(0)[2], {asked, 0, 0, 0});
+        it.at(0).on_progress(it.peers(0)[2], {kGroupKey, asked, 0, 0, 0});
         EXPECT_FALSE(it.take(2, 0, match).has_value()) << "nothing is wanted";
-        it.at(1).hear(it.peers(1)[2], {asked, 0, kPiece, 0});
+        it.at(1).on_progress(it.peers(1)[2], {kGroupKey, asked, 0, kPiece, 0});
         EXPECT_FALSE(it.take(2, 1, match).has_value()) << "it does not speak";
-        it.at(0).hear(it.peers(0)[2], {asked, 0, kPiece, 0});
+        it.at(0).on_progress(it.peers(0)[2], {kGroupKey, asked, 0, kPiece, 0});
         const auto message = it.take(2, 0, match);
         EXPECT_EQ(message.has_value(), asked <= it.number) << asked - it.number;
         EXPECT_TRUE(!message || message->is_nothing);
@@ -335,7 +335,7 @@ TEST(LongBroadcast, busy__while_what_was_asked_for_is_read) {
     it.begin(0);
     EXPECT_EQ(it.look(0), kAgain);
     EXPECT_FALSE(it.at(0).is_busy());
-    it.at(0).hear(it.peers(0)[1], {it.number, 0, kBytes, 0});
+    it.at(0).on_progress(it.peers(0)[1], {kGroupKey, it.number, 0, kBytes, 0});
     EXPECT_EQ(it.look(0), kAgain);
     EXPECT_TRUE(it.at(0).is_busy());
     EXPECT_TRUE(it.take(1, 0, match_of(kGroupKey, it.number, true)).has_value());
