@@ -571,7 +571,8 @@ EXTRA_DIST += \
 	test/fuzz/corpus \
 	test/fuzz/datagrams.cc \
 	test/fuzz/door.cc \
-	test/fuzz/frames.cc
+	test/fuzz/frames.cc \
+	test/fuzz/notes.cc
 
 # Mutants and rules show what the tests see (docs/hacking.md).
 EXTRA_DIST += \
