@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Open MPI loads for collectives: the component, and a module for each communicator. */
+/* The component that Open MPI loads for collectives, and a module for each communicator. */
 #include "netmod/openmpi/coll_fci.h"
 
 #include <ompi/version.h>

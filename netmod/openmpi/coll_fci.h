@@ -11,7 +11,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Whom this component has before it: it does what is not for a group. */
+/* The component that was selected before this one: it does the calls that are not for a group. */
 #define COLL_FCI_BELOW(collective) \
     mca_coll_base_module_##collective##_fn_t collective; \
     mca_coll_base_module_t *collective##_module
@@ -21,7 +21,7 @@ typedef struct {
     struct fci_icl_group_limits limits;
 } coll_fci_group;
 
-/* What a member was called with: for where others were called otherwise (unlike.c). */
+/* The arguments of a member's call, in case that others were called otherwise (unlike.c). */
 enum { COLL_FCI_BARRIER, COLL_FCI_BCAST, COLL_FCI_REDUCE, COLL_FCI_ALLREDUCE, COLL_FCI_GATHER,
        COLL_FCI_ALLGATHER };
 #define COLL_FCI_RECORDS 32         /* more than a root of broadcasts is ahead */
@@ -30,7 +30,7 @@ typedef struct {
     uint32_t kind, below;           /* not by the group */
 } coll_fci_record;
 
-/* What hangs on a communicator. Those that are begun have a group of their own, because programs
+/* The state of a communicator. Nonblocking collectives have a group of their own, because programs
  * call blocking ones in between in an order that differs from rank to rank: it is not allowed, but
  * works elsewhere. */
 typedef struct coll_fci_module {
@@ -109,7 +109,7 @@ bool coll_fci_takes_reduction(const coll_fci_group *group, struct ompi_op_t *op,
                               const ompi_datatype_t *datatype);
 void coll_fci_set_reduction(coll_fci_call *it, uint32_t root, const void *from, void *to,
                             int count, ompi_datatype_t *datatype, struct ompi_op_t *op);
-/* MPI's code for what a collective of icl.h answered; says who was lost. */
+/* MPI's code for the answer of a collective of icl.h; names the rank that was lost. */
 int coll_fci_fail(const coll_fci_call *it, int answer);
 
 int coll_fci_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives by a group (icl.h), of as many bytes as that takes. What is decided
- * here all members decide alike, so it rests on the number of bytes, not on the datatype. */
+/* Collectives by a group (icl.h), of as many bytes as that takes. All members must decide alike
+ * here, so each decision rests on the number of bytes, not on the datatype. */
 #include "netmod/openmpi/coll_fci.h"
 
 #include <opal/runtime/opal_progress.h>
@@ -87,7 +87,7 @@ static inline int run(coll_fci_call *it)
 int coll_fci_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     coll_fci_module *const own = (coll_fci_module *) module;
-    coll_fci_call it;  /* what a barrier needs of it */
+    coll_fci_call it;  /* only the members that a barrier needs */
     coll_fci_note(own, COLL_FCI_BARRIER, 0);
     it.what.kind = FCI_ICL_BARRIER;
     it.group = &own->called;

@@ -29,7 +29,7 @@
 #endif
 
 /* Windows do without messages: they go through Open MPI's modules for the memory of others ("btl").
- * MPI_Init starts those in 4.1; in 5.0 that is left to who sends the messages. */
+ * MPI_Init starts those in 4.1; in 5.0 the component that sends the messages must. */
 static inline int pml_fci_start_btls(bool progress_threads, bool threads)
 {
     return mca_bml_base_init(progress_threads, threads);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Open MPI loads: the component and its module, from opening a context to closing it. */
+/* The component that Open MPI loads, and its module, from opening a context to closing it. */
 #include "netmod/openmpi/pml_fci.h"
 
 #include <ompi/proc/proc.h>
@@ -196,8 +196,8 @@ bool pml_fci_is_chosen(void)
     return mca_pml_base_selected_component.pmlm_init == init;
 }
 
-/* Closing writes out what others still wait for. Whoever else was chosen keeps the modules for
- * windows, which all have in common. */
+/* Closing writes out all messages for which peers still wait. If another component was chosen, it
+ * keeps the modules for windows, which all components share. */
 static int finalize(void)
 {
     if (pml_fci.context == NULL)

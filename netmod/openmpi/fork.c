@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Children of fork(), which have nothing of FCI's shared memory: who of them calls MPI is told so
- * and ended, before it waits for ever. An error would not end it: where Open MPI reports one, it
+/* Children of fork(), which have nothing of FCI's shared memory: a child that calls MPI is told so
+ * and ended, before it waits for ever. An error would not end it: when Open MPI reports one, it
  * waits for a thread of its own, which is the parent's. */
 #include "netmod/openmpi/pml_fci.h"
 

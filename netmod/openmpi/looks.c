@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Looks: MPI_Test and its like. A program that does nothing but look waits, and is better off
  * asleep where cores are short; one that looks before each small step of its own computes, and
- * every sleep costs it a thousand steps. What Open MPI itself does in a look takes longer than many
- * a step, so only the time from the end of one look to the begin of the next tells them apart. */
+ * every sleep costs it a thousand steps. Open MPI's own part of a look takes longer than many a
+ * step, so only the time from the end of one look to the begin of the next tells them apart. */
 #include "netmod/openmpi/pml_fci.h"
 
 #include <x86intrin.h>
@@ -12,11 +12,11 @@ enum {
     JUDGED = 8,         /* of so many that were measured the shortest counts: others lost a core */
     STEP_TICKS = 180,   /* of the processor's clock; a loop that only looks takes 10 to 70, and to
                          * 150 where it has just slept */
-    LOOK_TICKS = 20000  /* who looked for so long slept: whatever it does next is slow, and says
-                         * nothing */
+    LOOK_TICKS = 20000  /* a caller that looked for so long has slept: its next step is slow, and
+                         * says nothing */
 };
 
-static ompi_request_fns_t others;  /* what Open MPI had before */
+static ompi_request_fns_t others;  /* Open MPI's functions before */
 
 static struct {
     unsigned until_measured;
@@ -28,7 +28,7 @@ static struct {
 
 static PML_FCI_APART void measure(void)
 {
-    _mm_lfence();  /* what the step computes may still be under way */
+    _mm_lfence();  /* the step's computation may still be under way */
     const uint64_t step = __rdtsc() - looks.left;
     looks.left = 0;
     if (step < looks.shortest)

@@ -42,12 +42,12 @@
 typedef struct {
     fci_icl_context *context;       /* NULL before init, after finalize, and in a child of fork() */
     size_t inject_below;            /* fci_icl_send_short() takes less; 0: nothing */
-    size_t take_bytes;              /* what fci_icl_take() takes */
+    size_t take_bytes;              /* of the messages that fci_icl_take() takes, at most */
     pthread_mutex_t lock;
     opal_free_list_t requests;
-    struct pml_fci_request *called; /* complete, and somebody is to be called; the oldest first */
+    struct pml_fci_request *called; /* complete, with a callback that is due; the oldest first */
     struct pml_fci_request **called_end;
-    ompi_request_t sent;            /* what a send answers that was complete at once */
+    ompi_request_t sent;            /* the request of every send that was complete at once */
     bool in_turn;                   /* of progress, in which a communicator may come to its end */
     bool has_windows;               /* whose traffic comes by other ways than FCI, waking nobody */
     int windows_free;               /* places in Open MPI's table, when they were counted */
@@ -85,9 +85,9 @@ static inline void pml_fci_exit(void)
  *   63              52 51          32 31           0
  *   | rank mod 2^12   | context id   | tag          |
  *
- * Who sent a message is told by its peer number, which icl.h matches as a field of its own; the
- * rank is in the word only to find the source for a wildcard receive, and never compared. Tags
- * below 0 are Open MPI's own, and MPI_ANY_TAG leaves them alone: the sign is always compared. */
+ * The sender of a message is its peer number, which icl.h matches as a field of its own; the rank
+ * is in the word only to find the source for a wildcard receive, and never compared. Tags below 0
+ * are Open MPI's own, and MPI_ANY_TAG leaves them alone: the sign is always compared. */
 #define PML_FCI_CONTEXT_SHIFT 32
 #define PML_FCI_CONTEXT_BITS 20
 #define PML_FCI_RANK_SHIFT 52
@@ -99,10 +99,10 @@ static inline void pml_fci_exit(void)
 
 #define PML_FCI_UNKNOWN FCI_ICL_ANY_SOURCE  /* of a rank that was not spoken to yet */
 
-/* What hangs on a communicator. */
+/* The state of a communicator. */
 typedef struct {
-    uint64_t sends;                 /* the word of what is sent here, but the tag */
-    uint64_t receives;              /* of what is received: without a rank */
+    uint64_t sends;                 /* the match word of its sends, without the tag */
+    uint64_t receives;              /* the match word of its receives, without tag and rank */
     int size;                       /* of the remote group where there is one */
     uint32_t peers[];               /* of each of its ranks */
 } pml_fci_comm;
@@ -147,7 +147,7 @@ static inline int pml_fci_turn(void)
     return events;
 }
 
-/* Into *peer: who has this rank. An error of Open MPI's if its card is not to be had. */
+/* Sets *peer to the peer with this rank. An error of Open MPI's if its card is not to be had. */
 int pml_fci_find_peer(ompi_communicator_t *comm, int rank, uint32_t *peer);
 
 static inline int pml_fci_peer_of(ompi_communicator_t *comm, int rank, uint32_t *peer)
@@ -166,7 +166,7 @@ static inline int pml_fci_source_of(ompi_communicator_t *comm, int rank, uint32_
     return OMPI_SUCCESS;
 }
 
-/* The rank in `comm` of who sent what `status` tells of. */
+/* The rank in `comm` of the sender of the message of `status`. */
 int pml_fci_rank_of(const ompi_communicator_t *comm, const struct fci_icl_status *status);
 
 /* MPI's code for one of icl.h; says once for each process that was lost which rank it had. */
@@ -221,7 +221,7 @@ void pml_fci_unwatch_looks(void);
 /* Whether the program computes between its looks: then a turn of theirs does not sleep. */
 void pml_fci_set_computes(bool computes);
 
-/* Before turns: whoever does not only look waits. */
+/* Called before turns. A caller that does more than look waits. */
 static inline void pml_fci_begin_turn(void)
 {
     if (OPAL_UNLIKELY(pml_fci.computes && !pml_fci.looks))
@@ -233,7 +233,7 @@ static inline void pml_fci_begin_turn(void)
 
 typedef struct pml_fci_request {
     ompi_request_t ompi;            /* req_mpi_object.comm is held while the request is in use */
-    fci_icl_order order;            /* what cancel takes; 0: none */
+    fci_icl_order order;            /* for fci_icl_cancel(); 0: none */
     bool is_send;
     bool active;                    /* between start and completion */
     bool freed;                     /* by the user while it was active */
@@ -241,7 +241,7 @@ typedef struct pml_fci_request {
     double held_since;              /* from then on */
     uint64_t ended;                 /* the how-manieth it was to end */
     struct pml_fci_request *next;   /* to be called */
-    /* What a start needs: kept in a persistent request, and the rank and tag in every one. */
+    /* The arguments of a start: kept in a persistent request, and rank and tag in every one. */
     void *buffer;
     size_t count;
     ompi_datatype_t *datatype;
@@ -261,7 +261,7 @@ void pml_fci_return_request(pml_fci_request *request);
 /* Its status is complete. With the lock held, also inside fci_icl_progress(). */
 void pml_fci_complete(pml_fci_request *request);
 int pml_fci_start(size_t count, ompi_request_t **requests);
-/* After each fci_icl_progress(): calls those who are to be called. */
+/* After each fci_icl_progress(): calls the completion callbacks that are due. */
 void pml_fci_call_all(void);
 
 static inline void pml_fci_call(void)
@@ -274,7 +274,7 @@ static inline void pml_fci_call(void)
 int pml_fci_start_send(pml_fci_request *request);
 int pml_fci_start_receive(pml_fci_request *request);
 
-/* What sends have in common: the copies of those that are held back (send.c). */
+/* The copies of sends that are held back (send.c). */
 void pml_fci_sends_init(void);
 void pml_fci_sends_fini(void);
 
@@ -301,7 +301,7 @@ int pml_fci_imrecv(void *buffer, size_t count, ompi_datatype_t *datatype,
                    struct ompi_message_t **message, ompi_request_t **request);
 int pml_fci_mrecv(void *buffer, size_t count, ompi_datatype_t *datatype,
                   struct ompi_message_t **message, ompi_status_public_t *status);
-/* What MPI's status says of a message that was received or probed. */
+/* Fills MPI's status for a message that was received or probed. */
 void pml_fci_set_status(ompi_status_public_t *status, ompi_communicator_t *comm, int rank,
                         const struct fci_icl_status *from);
 

@@ -14,7 +14,7 @@ void pml_fci_set_status(ompi_status_public_t *status, ompi_communicator_t *comm,
     status->_cancelled = 0;
 }
 
-/* What a receive ended with, into `status`, its error too. */
+/* Fills `status` with the outcome of a receive, its error too. */
 static void tell(ompi_status_public_t *status, ompi_communicator_t *comm, int rank,
                  const struct fci_icl_status *from)
 {
@@ -158,7 +158,7 @@ static void turn_until_done(const struct fci_icl_status *status)
     pml_fci_call();
 }
 
-/* Whatever fci_icl_post() does not take: a message may be here, or be long. */
+/* A receive that fci_icl_post() does not take: a message may be here, or be long. */
 static PML_FCI_APART void receive_otherwise(uint32_t source, uint64_t match, uint64_t ignore,
                                             const struct iovec *where,
                                             struct fci_icl_status *status)

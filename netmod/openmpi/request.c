@@ -93,9 +93,9 @@ void pml_fci_return_request(pml_fci_request *request)
 
 /* --- completion --- */
 
-/* Who is called may wait for a lock of his own, under which others send, and may turn until
- * something else has come: so he is called without our lock, and outside of fci_icl_progress(). Of
- * all else that happens there nothing makes progress. */
+/* A completion callback may wait for a lock of its own, under which other threads send, and may
+ * make progress until another message has come. So it is called without our lock, and outside of
+ * fci_icl_progress(). Nothing else that happens there makes progress. */
 static void call_later(pml_fci_request *request)
 {
     request->next = NULL;
@@ -129,7 +129,7 @@ PML_FCI_APART void pml_fci_call_all(void)
         next = request->next;
         pml_fci_enter();
         const bool freed = request->freed;
-        request->active = freed;  /* where who is called frees it again, it stays until below */
+        request->active = freed;  /* if the callback frees it again, it stays until below */
         pml_fci_exit();
         ompi_request_complete(&request->ompi, true);
         if (freed) {

@@ -33,9 +33,9 @@ static inline int send_short(const void *buffer, size_t count, const ompi_dataty
 
 /* --- those that are held back --- */
 
-/* A program may send many short messages before the one that its receiver waits for. What that
- * holds of them is bounded (FCI_UNEXPECTED_BYTES); as many more wait here as the parameter
- * copies_mib allows, then sends wait. */
+/* A program may send many short messages before the one that its receiver waits for. The receiver
+ * holds a bounded number (FCI_UNEXPECTED_BYTES); as many more wait here as the parameter copies_mib
+ * allows, then sends wait. */
 #define COPY_BYTES 384  /* that one takes besides its data, with the core's record of it */
 #define TOLD_AFTER 3.0  /* seconds */
 

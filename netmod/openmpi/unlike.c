@@ -25,7 +25,7 @@ typedef struct {
 
 static struct {
     coll_fci_module *known; /* all that have a group */
-    coll_fci_module *waits; /* what is called now, if it has to wait; NULL: nothing */
+    coll_fci_module *waits; /* the module of the call that waits now; NULL: none */
     unsigned turns;         /* of that wait */
     double since;
     coll_fci_record other;  /* of another member, which differs; number 0: none is known */

@@ -47,8 +47,8 @@ static int add_proc(ompi_proc_t *proc)
     if (error < 0) {
         opal_output(0, "fci: rank %u of its job cannot be spoken to: %s",
                     (unsigned) proc->super.proc_name.vpid, fci_icl_strerror(error));
-        /* Of two jobs that connect both end by this error. What has ended answers no launcher's
-         * question for its card, and who asks would wait for ever. */
+        /* Of two jobs that connect both end by this error. A process that has ended answers no
+         * launcher's question for its card, and the process that asks would wait for ever. */
         if (error == FCI_ICL_EUNREACHABLE)
             sleep(1);
         return error == FCI_ICL_ENOMEM ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_ERR_UNREACH;
@@ -121,13 +121,13 @@ void pml_fci_set_computes(bool computes)
     set_idle();
 }
 
-/* What was sent to this process on a communicator with this context id, and never received. */
+/* Discards messages that came on a communicator with this context id and were never received. */
 static void discard_leftovers(uint64_t context)
 {
     (void) fci_icl_discard(pml_fci.context, 0, context, PML_FCI_RANK_MASK | UINT32_MAX);
 }
 
-/* What is on its way, too. */
+/* Discards also messages that are on their way. */
 static void bring_in_and_discard(uint64_t context)
 {
     enum { TURNS_MOST = 64 };
@@ -175,7 +175,7 @@ int pml_fci_del_comm(ompi_communicator_t *comm)
     return OMPI_SUCCESS;
 }
 
-/* --- who it was --- */
+/* --- senders --- */
 
 int pml_fci_rank_of(const ompi_communicator_t *comm, const struct fci_icl_status *status)
 {
