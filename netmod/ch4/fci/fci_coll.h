@@ -20,7 +20,7 @@
 #undef MPIDI_NM_mpi_gather
 #undef MPIDI_NM_mpi_allgather
 
-/* Who asked for one of MPICH's algorithms by name gets it. */
+/* A user that asked for one of MPICH's algorithms by name gets it. */
 #define MPIDI_FCI_CHOSEN(VARIABLE, what) (MPIR_CVAR_##VARIABLE == MPIR_CVAR_##VARIABLE##_##what)
 #define MPIDI_FCI_IS_WANTED(COLLECTIVE) \
     (MPIDI_FCI_CHOSEN(COLLECTIVE##_FCI_INTRA_ALGORITHM, fci) || \

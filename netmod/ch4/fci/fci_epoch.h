@@ -39,8 +39,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_start(MPIR_Group * group, int asse
 #undef FCI_POSTS
 
 /* MPICH sees whether all have completed and, if not, takes what has come, which counts in the next
- * call only: who tests once, after a barrier behind all completions, would be told that some are
- * missing. */
+ * call only: a caller that tests once, after a barrier behind all completions, would be told that
+ * some are missing. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_test(MPIR_Win * win, int *flag)
 {
     const int mpi_errno = MPIDI_FCI_am_win_test(win, flag);

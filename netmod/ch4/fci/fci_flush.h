@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Flushes. What goes to mapped memory is done when put or get returns; only active messages are
- * waited for, and MPICH counts those. So where it counts none there is nothing to wait for, and a
- * flush is no reason to give the processor away, which a turn of progress may do.
+/* Flushes. A put or get of mapped memory is done when it returns; a flush waits only for active
+ * messages, and MPICH counts those. If it counts none there is nothing to wait for, and a flush is
+ * no reason to give the processor away, which a turn of progress may do.
  *
- * Who does nothing but put and flush must answer others all the same: soon, once anybody has sent
- * an active message to a window here, and else in every 16th flush. */
+ * A process that does nothing but put and flush must answer others all the same: soon, once any
+ * peer has sent an active message to a window here, and else in every 16th flush. */
 #ifndef FCI_FLUSH_H_INCLUDED
 #define FCI_FLUSH_H_INCLUDED
 

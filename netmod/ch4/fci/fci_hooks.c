@@ -19,8 +19,8 @@ int MPIDI_FCI_mpi_comm_commit_post_hook(MPIR_Comm * comm)
 
 #define TURNS 64
 
-/* What is here and was never received goes with the communicator: another one will get its context
- * id. What is still on its way nobody can tell from what is sent on that one. */
+/* Messages that are here and were never received go with the communicator: another one will get its
+ * context id. Messages still on their way cannot be told from those sent on that one. */
 int MPIDI_FCI_mpi_comm_free_hook(MPIR_Comm * comm)
 {
     MPIDI_FCI_leave_group(comm);

@@ -30,7 +30,7 @@ typedef struct {
     bool broken;                /* a process that was spoken to died: */
     uint32_t dead;              /* this one was the first, */
     MPL_time_t death;           /* then */
-    uint64_t ignored[2];        /* what receives do not compare; [1]: with MPI_ANY_TAG */
+    uint64_t ignored[2];        /* bits that receives do not compare; [1]: with MPI_ANY_TAG */
     size_t inject_bytes;        /* sends up to this length need no request */
     size_t am_eager_bytes;
     unsigned flushes;           /* that waited for nobody (fci_flush.h) */
@@ -95,8 +95,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_FCI_turn(void)
 /* MPICH 5: one turn of progress with the lock held, and a chance for others to have it. */
 int MPIDI_FCI_turn_and_yield(void);
 
-/* What the headers for MPI's own functions call. These headers define what MPICH calls the netmod
- * by, so without inlining only func_table.c may include them.
+/* Functions that the headers for MPI's own functions call. These headers define the names by which
+ * MPICH calls the netmod, so without inlining only func_table.c may include them.
  *
  * Everything but the plain short send. */
 int MPIDI_FCI_send_any(const void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t peer,

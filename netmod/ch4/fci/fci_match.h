@@ -4,8 +4,8 @@
  *   63         51 50          31 30           0
  *   | rank mod 2^13 | context id   | tag         |
  *
- * Who sent a message is told by its peer number, which icl.h matches as a field of its own; the
- * rank is in the word only to find the status' source for a wildcard receive, and never compared.
+ * The sender of a message is its peer number, which icl.h matches as a field of its own; the rank
+ * is in the word only to find the status' source for a wildcard receive, and never compared.
  * So there is no limit to ranks: above 2^13 the few that share the residue are looked at. */
 #ifndef FCI_MATCH_H_INCLUDED
 #define FCI_MATCH_H_INCLUDED

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the FCI netmod keeps inside MPICH's own objects. Included by netmodpre.h, so it knows MPICH
- * only as far as mpi.h. */
+/* The FCI netmod's parts of MPICH's own objects. Included by netmodpre.h, so it knows MPICH only as
+ * far as mpi.h. */
 #ifndef FCI_PRE_H_INCLUDED
 #define FCI_PRE_H_INCLUDED
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Processes that join, in MPICH 4: whoever hears of one by its card gives it a place in MPICH's
- * tables. One that is known already keeps the place that it has. */
+/* Processes that join, in MPICH 4: a process that gets another one's card gives it a place in
+ * MPICH's tables. A process that is known already keeps the place that it has. */
 #include "mpidimpl.h"
 #include "fci_impl.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Processes that join, in MPICH 5: MPICH gives them their place, and only asks for who is there. */
+/* Processes that join, in MPICH 5: MPICH gives them their place, and asks only for their cards. */
 #include "mpidimpl.h"
 #include "fci_impl.h"
 

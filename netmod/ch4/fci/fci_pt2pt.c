@@ -104,8 +104,8 @@ int MPIDI_FCI_send_any(const void *buf, MPI_Aint count, MPI_Datatype datatype, u
 
 /* --- receive --- */
 
-/* Who sent it, MPICH's error bits, and for MPI_ANY_TAG the part of the tag that is the user's;
- * collectives keep theirs. */
+/* Bits of the match word that receives ignore: the sender's rank, MPICH's error bits, and for
+ * MPI_ANY_TAG the user's part of the tag; collectives keep theirs. */
 void MPIDI_FCI_set_ignored(void)
 {
     uint64_t compared = MPIDI_FCI_TAG_MASK;

@@ -110,7 +110,7 @@ static void turn_core(void)
 #endif
 }
 
-/* What is left of a message must be taken back: its completion writes to this stack. */
+/* A message that is not finished must be taken back: its completion writes to this stack. */
 static void take_back(struct dynamic *wait)
 {
     if (wait->done)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Windows are MPICH's; where it maps them into all processes of a host, fci_rma.h uses that. They
- * are counted, since who has one waits for others in ways that only active messages end. */
+/* Windows are MPICH's; if it maps them into all processes of a host, fci_rma.h uses that. They are
+ * counted, since a process that has one waits for others in ways that only active messages end. */
 #include "mpidimpl.h"
 #include "fci_impl.h"
 
@@ -52,8 +52,8 @@ int MPIDI_FCI_mpi_win_create_dynamic(MPIR_Info * info, MPIR_Comm * comm, MPIR_Wi
     return MPIDIG_mpi_win_create_dynamic(info, comm, win);
 }
 
-/* What MPICH has in two tables, one of them the communicator's, is here in one that is as short as
- * it can be, where the window allows that. */
+/* The bases that MPICH finds through two tables, one of them the communicator's, are here in one
+ * table, as short as it can be, if the window allows that. */
 static char **new_bases(MPIR_Win * win)
 {
     const MPIDIG_win_shared_info_t *const table = MPIDIG_WIN(win, shared_table);
