@@ -106,7 +106,7 @@ int AddressVector::add(const Card& card, fi_addr_t* number) {
     return 0;
 }
 
-/// Insertions are done when they return; who asked for an event still gets one.
+/// Insertions are done when they return; a program that asked for an event still gets one.
 int AddressVector::report(int inserted, std::uint64_t flags, void* context) {
     if (events_ == nullptr || (flags & FI_SYNC_ERR) != 0) return inserted;
     fi_eq_entry entry{};

@@ -34,7 +34,7 @@ struct Elements {
     [[nodiscard]] Ranges all() const noexcept { return {ranges, count}; }
 };
 
-/// What libfabric's calls have in common.
+/// The arguments that libfabric's calls have in common.
 struct AtomicArguments {
     const fi_ioc* data;
     std::size_t data_count;

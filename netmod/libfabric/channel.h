@@ -28,7 +28,7 @@ public:
         if (icl_ != nullptr) fci_icl_close(icl_, FCI_ICL_LINGER);  // operations end in it
         icl_ = nullptr;
     }
-    /// What the core holds stays untouched, and is never freed: it belongs to the parent.
+    /// The core's memory stays untouched, and is never freed: it belongs to the parent.
     void enter_fork_child() noexcept { parents_icl_ = std::exchange(icl_, nullptr); }
 
     void progress() noexcept {
@@ -45,7 +45,7 @@ public:
     /// False: not possible, the caller sleeps by itself.
     bool wait(std::int64_t timeout_ns) noexcept {
         if (icl_ == nullptr) return false;
-        // What waits for a peer has to see whether it is still there.
+        // Operations that wait for a peer have to see whether it is still there.
         if (stalled_ && (timeout_ns < 0 || timeout_ns > kLookEveryNs)) timeout_ns = kLookEveryNs;
         fci_icl_wait(icl_, timeout_ns);
         if (stalled_) resume();

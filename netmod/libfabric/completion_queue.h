@@ -18,7 +18,7 @@ namespace fci::libfabric {
 
 class Domain;
 
-/// What an error entry has beyond the others.
+/// The members that an error entry has beyond the others.
 struct Failure {
     int error = 0;        // FI_E..., positive
     int icl_code = 0;     // FCI_ICL_E..., negative
@@ -123,7 +123,7 @@ private:
     void grow() noexcept;
     void drop_first() noexcept;
 
-    // What reading and writing touch comes first.
+    // The members that reading and writing touch come first.
     CompletionEntry* ring_ = nullptr;
     std::size_t capacity_ = 0;  // a power of two
     std::size_t first_ = 0;

@@ -94,7 +94,7 @@ private:
     [[nodiscard]] static std::uint64_t received_data(const fci_icl_status& status) noexcept {
         return (status.flags & FCI_ICL_IMMEDIATE) != 0 ? status.immediate : 0;
     }
-    /// What is known of a peer's end.
+    /// How a peer ended, as far as is known.
     struct Ends {
         bool died = false;
         bool missed = false;  // an operation failed for that, which was logged

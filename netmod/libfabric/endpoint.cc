@@ -177,7 +177,7 @@ int Endpoint::enable() {
     const auto& [transmit, receive] =
         std::pair{completions_.transmit.queue, completions_.receive.queue};
     if ((caps_ & FI_SEND) != 0 && transmit == nullptr) return -FI_ENOCQ;
-    // What peers do to memory needs no queue here.
+    // Peers' access to memory needs no queue here.
     const bool may_be_passive = (caps_ & (FI_RMA | FI_ATOMIC)) != 0;
     if ((caps_ & FI_RECV) != 0 && receive == nullptr && !may_be_passive) return -FI_ENOCQ;
     fci_icl_config config{};
@@ -220,8 +220,8 @@ int Endpoint::enable() {
     return 0;
 }
 
-/// What was left for after progress: a buffer that ended, what the core had no room for, what peers
-/// have to answer.
+/// Goes on with work that was left for after progress: a buffer that ended, sends for which the
+/// core had no room, requests that peers have to answer.
 void Endpoint::resume() noexcept {
     multi_receives_.resume();
     const bool waits = operations_.turn();

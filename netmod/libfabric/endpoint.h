@@ -41,7 +41,7 @@ public:
         return of(reinterpret_cast<fid_ep*>(object));
     }
 
-    // What the calls need.
+    // For the calls.
     [[nodiscard]] Channel& channel() noexcept { return channel_; }
     [[nodiscard]] const Direction& transmit() const noexcept { return completions_.transmit; }
     [[nodiscard]] Sends& sends() noexcept { return sends_; }
@@ -60,12 +60,12 @@ public:
     ssize_t cancel(void* context) noexcept;
     ssize_t access(const RemoteCall& call) noexcept;
 
-    // What its options and its name need, under the lock.
+    // For its options and its name, under the lock.
     [[nodiscard]] std::uint64_t caps() const noexcept { return caps_; }
     [[nodiscard]] MultiReceives& multi_receives() noexcept { return multi_receives_; }
     /// The address that it wishes for, until it is enabled.
     [[nodiscard]] Card& wanted() noexcept { return wanted_; }
-    /// What the program promises to keep to; nothing depends on it.
+    /// Limits that the program promises to keep to; nothing depends on them.
     std::array<std::optional<std::size_t>, 8> promises{};
 
 private:

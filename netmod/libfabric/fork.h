@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a child of fork() finds instead of its parent's endpoints. It has none of their shared
-// memory, so that it cannot write into its parent's messages; it may still exec() and _exit().
+// The operations that a child of fork() finds instead of its parent's endpoints. It has none of
+// their shared memory, so that it cannot write into its parent's messages; it may still exec() and
+// _exit().
 #pragma once
 
 #include <rdma/fi_errno.h>
@@ -8,7 +9,7 @@
 
 namespace fci::libfabric {
 
-/// Once per process, on standard error: whoever comes here would otherwise have seen a crash.
+/// Once per process, on standard error: the child would otherwise have crashed.
 void say_that_it_is_a_child() noexcept;
 
 /// Of queues and counters. Takes the type of whatever slot it is put into.
@@ -17,8 +18,9 @@ Result in_child(Arguments...) noexcept {
     say_that_it_is_a_child();
     return static_cast<Result>(-FI_EOPBADSTATE);
 }
-/// Of sends and receives: who comes again reads a queue first. Open MPI ends the process, and no
-/// other, at an error of a queue; at one of a send it tries to end the job, and hangs in that.
+/// For sends and receives: FI_EAGAIN, so that the caller reads a queue before it tries again. Open
+/// MPI ends the process, and no other, at an error of a queue; at an error of a send it tries to
+/// end the job, and hangs in that.
 template <typename... Arguments>
 ssize_t post_in_child(Arguments...) noexcept {
     say_that_it_is_a_child();

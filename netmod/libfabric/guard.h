@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every entry from C needs: a lock where the program asked for one, and no exception out.
+// The guard of every entry from C: a lock if the program asked for one, and no exception out.
 #pragma once
 
 #include <pthread.h>
@@ -14,8 +14,8 @@ namespace fci::libfabric {
 /// that the program does not come in twice, and then it costs one predictable branch.
 class Lock {
 public:
-    /// Somebody who sleeps, or may do so, and is told before the lock is let go: work that is left
-    /// behind wakes him.
+    /// A thread that sleeps, or may do so, and is told before the lock is let go: work that is left
+    /// behind wakes it.
     class Sleeper {
     public:
         virtual void before_unlock() noexcept = 0;

@@ -13,7 +13,7 @@ namespace fci::libfabric {
 int get_info(std::uint32_t version, const char* node, const char* service, std::uint64_t flags,
              const fi_info* hints, fi_info** info);
 
-/// What does not fit, for the log; nullptr when all of it fits.
+/// The first hint that does not fit, for the log; nullptr when all fit.
 [[nodiscard]] const char* mismatch(const fi_info& hints) noexcept;
 
 }  // namespace fci::libfabric

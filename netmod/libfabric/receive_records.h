@@ -57,7 +57,7 @@ private:
     std::vector<std::unique_ptr<ReceiveRecord[]>> chunks_;
 };
 
-/// What is written into a program's fi_context while its receive is pending.
+/// The content of a program's fi_context while its receive is pending.
 struct ContextMark {
     fci_icl_order order;
     const void* owner;  // the endpoint while pending; anything else: not pending

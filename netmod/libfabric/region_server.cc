@@ -230,8 +230,8 @@ int RegionServer::hand_over(fci_icl_peer to, const void* header, std::size_t hea
                            data.data(), data.size(), &completion, nullptr);
 }
 
-/// A code of the core. `use`: the data stays where it is until that is released. What the core has
-/// no room for waits here; what goes to a peer that is lost is forgotten.
+/// Returns a code of the core. `use`: the data stays where it is until that is released. An answer
+/// for which the core has no room waits here; one to a lost peer is forgotten.
 int RegionServer::send(fci_icl_peer to, const void* header, std::size_t header_bytes,
                        std::uint32_t flags, Ranges data, Use* use) {
     const int result =

@@ -39,7 +39,7 @@ private:
         fci_icl_peer peer;
         Request request;
         Use* next;
-        Use** here;  // what points to this one
+        Use** here;  // the pointer to this one
     };
     struct LateAnswer {
         fci_icl_peer peer;

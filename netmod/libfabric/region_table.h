@@ -27,7 +27,7 @@ struct Region {
     std::uint64_t access = 0;  // FI_REMOTE_READ, FI_REMOTE_WRITE
     std::vector<iovec> ranges{};
     std::uint64_t bytes = 0;
-    std::uint64_t start = 0;  // what peers call its first byte: 0, or its address (FI_MR_BASIC)
+    std::uint64_t start = 0;  // peers' name of its first byte: 0, or its address (FI_MR_BASIC)
     std::uint64_t key = 0;
     unsigned holds = 0;         // data that still goes to it or comes from it
     Counter* counters[2] = {};  // of writes, of reads

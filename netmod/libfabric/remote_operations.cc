@@ -14,7 +14,7 @@ namespace fci::libfabric {
 
 namespace {
 
-/// What is not answered yet: the target keeps an answer for each at most.
+/// Requests that are not answered yet, at most: the target keeps an answer for each.
 constexpr unsigned kRequestsMost = 4096;
 constexpr std::size_t kChunk = 64;
 constexpr unsigned kIndexBits = 24;
@@ -78,7 +78,7 @@ Request part_of(const Request& request, std::uint64_t done, std::uint64_t most) 
     return part;
 }
 
-/// What is here is as long as what is there.
+/// The local ranges are as long as the remote ones.
 bool fits(const RemoteCall& call, std::uint64_t bytes) noexcept {
     if ((call.flags & FI_INJECT) != 0 && bytes > kInjectBytes) return false;
     const bool reads = call.access == Access::read ||
@@ -140,7 +140,7 @@ RemoteOperations::Operation* RemoteOperations::find(std::uint64_t number,
     return found.number == number && found.peer == peer ? &found : nullptr;
 }
 
-/// What failed first is what the program hears.
+/// The program hears the first failure.
 void RemoteOperations::Operation::fail(int code) noexcept {
     if (error != 0) return;
     icl_code = code;
@@ -350,7 +350,7 @@ void RemoteOperations::end(Operation& operation) noexcept {
 
 // --- losses ---
 
-/// A peer that closed or died answers no more, and the core tells of that only who asks.
+/// A peer that closed or died answers no more; the core says so only when it is asked.
 bool RemoteOperations::turn() noexcept {
     for (std::size_t i = 0; i < listed_.size();) {
         const fci_icl_peer peer = listed_[i];

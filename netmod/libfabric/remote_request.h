@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What endpoints say to each other about access to remote memory. A request and its answers are the
-// headers of active messages; data follows in the header as far as it has room there, which keeps
-// the order under every protocol, else as the message's data.
+// The requests and answers of endpoints for access to remote memory: headers of active messages.
+// Data follows in the header as far as it has room there, which keeps the order under every
+// protocol, else as the message's data.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@
 namespace fci::libfabric {
 
 struct RmaCalls {
-    /// `data`: of this side. What is given is copied, so it may be on the caller's stack.
+    /// `data`: of this side. The arguments are copied, so they may be on the caller's stack.
     static ssize_t start(fid_ep* ep, Access access, Ranges data, const fi_rma_iov* there,
                          std::size_t count, fi_addr_t target, std::uint64_t flags,
                          std::uint64_t immediate, void* context, bool report) noexcept {

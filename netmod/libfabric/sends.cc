@@ -12,7 +12,7 @@ namespace fci::libfabric {
 struct Sends::Copy {
     fci_icl_completion then;
     Copy* next;
-    Copy** here;  // what points to this one
+    Copy** here;  // the pointer to this one
     std::size_t bytes;
     char data[];
 
@@ -103,9 +103,9 @@ ssize_t Sends::ranges(Space space, const fi_msg_tagged& message, std::uint64_t f
     return result == FCI_ICL_OK ? 0 : completions_.refused(result, peer);
 }
 
-/// A program that may not go on until somebody takes what it has sent is held back so; but whoever
-/// should take it may want something first that is still to come (MPI_Isend, where the MPI library
-/// sends by injection, must not wait for its receive). So the room grows while nothing is taken.
+/// A full room holds the program back until receivers take its messages. But a receiver may first
+/// want a message that is still to come (MPI_Isend, where the MPI library sends by injection, must
+/// not wait for its receive). So the room grows while nothing is taken.
 bool Sends::may_copy() noexcept {
     if (copied_bytes_ <= copied_most_) return true;
     if (!stuck_) stuck_.emplace(kStuckMs);

@@ -46,7 +46,7 @@ inline constexpr std::uint32_t kProtocolVersion = 1;
 inline constexpr std::uint64_t kTagFormat = 0xaaaaaaaaaaaaaaaaull;
 
 inline constexpr std::size_t kInjectBytes = 4096;
-inline constexpr std::size_t kQueueSize = 1024;      // what is told when nothing is asked for
+inline constexpr std::size_t kQueueSize = 1024;      // the size that is told by default
 inline constexpr std::size_t kQueueSizeMost = 1u << 20;  // queues grow: any wish can be granted
 inline constexpr std::size_t kIovLimit = 64;
 inline constexpr std::size_t kRmaIovLimit = 16;

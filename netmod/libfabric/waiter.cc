@@ -100,7 +100,7 @@ bool Waiter::arm() noexcept {
 }
 
 bool Waiter::try_wait() noexcept {
-    // What it was rung for was read, but perhaps by a thread that had no right to silence it.
+    // The entry that rang was read, but perhaps by a thread that had no right to silence the ring.
     if (lock_.needed() && unwoken_ == 0) silence();
     if (!arm()) return false;
     if (tried_ && pthread_equal(trier_, pthread_self()) == 0) several_try_ = true;
@@ -136,7 +136,7 @@ void Waiter::silence() noexcept {
 /// The thread that calls does not sleep; others may.
 void Waiter::drain() noexcept {
     if (lock_.needed()) {
-        // Whoever tried may sleep. Of several nobody knows which of them do.
+        // The thread that tried may sleep. If several tried, it is not known which of them do.
         if (several_try_ || (tried_ && pthread_equal(trier_, pthread_self()) == 0)) return;
         tried_ = false;
         if (sleepers_ != 0) return;

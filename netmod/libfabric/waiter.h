@@ -4,8 +4,9 @@
 //
 // A waiter is armed while somebody sleeps on its descriptor, or may do so after fi_trywait().
 // Another thread may come in meanwhile (FI_THREAD_SAFE), take what the descriptor of a channel
-// told of, and leave work behind. So whoever lets go of the lock arms the channels of all armed
-// waiters again, and rings where one of them has work. What is pushed to a queue rings by itself.
+// told of, and leave work behind. So the thread that lets go of the lock arms the channels of all
+// armed waiters again, and rings if one of them has work. An entry pushed to a queue rings by
+// itself.
 #pragma once
 
 #include <pthread.h>
@@ -50,18 +51,18 @@ public:
     /// The channel is open, and its descriptor is there now.
     void watch(Channel& channel) noexcept { set_watched(channel, true); }
     void enter_fork_child() noexcept { enter_fork_child_(owner_); }
-    unsigned users = 0;  // what is bound to its owner
+    unsigned users = 0;  // objects bound to its owner
     void progress() noexcept;
     [[nodiscard]] const std::vector<Channel*>& channels() const noexcept { return channels_; }
-    /// Neither is there a lock to take, nor somebody to be told that nobody sleeps any more.
+    /// There is no lock to take, and no waiter to disarm.
     [[nodiscard]] bool quick() const noexcept { return quick_; }
-    /// For this thread, or who it tells. False: there is work, do not sleep. True: the descriptor
-    /// tells of all that comes.
+    /// For this thread, or one that it tells. False: there is work, do not sleep. True: the
+    /// descriptor tells of all that comes.
     bool try_wait() noexcept;
     void disarm() noexcept {
         if (armed_) [[unlikely]] drain();
     }
-    /// Something for whoever sleeps here was written, perhaps by another queue's progress.
+    /// An entry for a thread that sleeps here was written, perhaps by another queue's progress.
     void wake() noexcept {
         if (armed_) [[unlikely]] ring();
     }
