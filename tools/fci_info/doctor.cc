@@ -19,9 +19,10 @@ Findings of_provider(const std::string& wanted, const std::string& libfabric) {
 /// The parts, put together.
 class Collection {
 public:
-    /// What matters whatever is used.
+    /// Adds findings that always matter.
     void add(const Findings& part) { findings_.insert(findings_.end(), part.begin(), part.end()); }
-    /// What matters only where it is part of what is `used`, which it keeps from being so.
+    /// Adds findings about a part: they are problems only if it is `used`, which they would
+    /// prevent.
     void add_of(const Findings& part, bool used) {
         add(used ? part : as_notes(part));
         if (!used) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the core and the machine have to say.
+// Findings about the core and the machine.
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/utsname.h>
@@ -17,7 +17,7 @@ namespace fci::tools::info {
 
 namespace {
 
-/// What this process says about its job, as the core sees it.
+/// The variables that name this process's job, as the core sees them.
 std::string job_text() {
     if (!environment("FCI_JOB").empty()) return "FCI_JOB='" + environment("FCI_JOB") + "'";
     for (const char* name : kJobVariables) {

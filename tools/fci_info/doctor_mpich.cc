@@ -12,7 +12,7 @@ struct Wanted {
     const char *variable, *value, *otherwise;
 };
 
-/// What is not set is set by fci-run; what is set to something else would stay so.
+/// fci-run sets variables that are not set; one that is set to something else would stay so.
 void examine(const char* mpi, std::initializer_list<Wanted> variables, Findings* findings) {
     std::string fine;
     bool wrong = false;

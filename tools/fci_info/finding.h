@@ -17,8 +17,8 @@ enum class Severity {
 struct Finding {
     Severity severity = Severity::ok;
     std::string what;    // "provider loads"
-    std::string text;    // what was seen
-    std::string remedy;  // what to do; only of a problem
+    std::string text;    // the observation
+    std::string remedy;  // only of a problem
     bool fci_env_mends = false;
 };
 
@@ -47,7 +47,7 @@ inline std::size_t problems_in(const Findings& findings) {
         [](const Finding& finding) { return finding.severity == Severity::problem; }));
 }
 
-/// What is a problem only for those who take a way that is not taken here.
+/// Turns problems into notes: they matter only on a way that is not taken here.
 inline Findings as_notes(Findings findings) {
     for (Finding& finding : findings) {
         if (finding.severity == Severity::problem) finding.severity = Severity::note;

@@ -81,7 +81,7 @@ std::vector<pid_t> numbers_in(const std::string& path) {
 
 std::string folder_of(pid_t pid) { return "/proc/" + std::to_string(pid); }
 
-/// What a process is called, and by whom it was started.
+/// The name of a process, and the launcher that started it.
 class Origin {
 public:
     explicit Origin(pid_t pid)
@@ -146,7 +146,7 @@ bool is_memory_file(const std::string& path, const char* name) {
     return link_of(path) == std::string("/memfd:") + name + " (deleted)";
 }
 
-/// What a context of the process says of its peers.
+/// The rows of a context's peers.
 std::vector<PeerRow> peers_of(pid_t pid, const Report& report) {
     const std::uint64_t file = report.head.figures.peers_file;
     const std::string path = folder_of(pid) + "/fd/" + std::to_string(file);
@@ -180,7 +180,7 @@ std::vector<Report> reports_of(pid_t pid, std::uint64_t own_pid, Jobs* jobs) {
     return reports;
 }
 
-/// What the launcher says tells jobs apart; without a launcher, the cookie.
+/// The launcher's name for a job tells jobs apart; without a launcher, the cookie does.
 Job& job_of(const Origin& process, std::uint64_t cookie, std::vector<Job>* jobs) {
     Job job;
     job.name = printable(process.job());

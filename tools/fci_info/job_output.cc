@@ -125,7 +125,7 @@ std::string counters_text(const Job& job) {
     return text;
 }
 
-/// Where one listens who is reached by memory says nothing.
+/// A peer that is reached by memory is shown without its address, which says nothing.
 std::string way_of(const PeerRow& peer) {
     const std::string way = peer.way;
     if (way == "memory" || peer.host == 0) return way;

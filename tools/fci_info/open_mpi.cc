@@ -46,7 +46,7 @@ std::vector<std::string> question(const OpenMpi& mpi, const std::string& path) {
     return words;
 }
 
-/// Of what it says of a parameter: the value, and who set it.
+/// The value of a parameter in Open MPI's output, and its origin.
 Setting setting_in(const std::string& said, const std::string& name) {
     const std::string key = ":param:" + name + ":";
     std::string value = between(said, key + "value:", '\n');
@@ -71,7 +71,7 @@ Setting path_in(const std::string& said) {
     return path;
 }
 
-/// What became of FCI's component in what Open MPI says of itself.
+/// The fate of FCI's component in Open MPI's output.
 std::string error_in(const std::string& said, const OpenMpi& mpi, const std::string& path) {
     if (!mpi.starts) {
         const std::string gap = gap_in(path);

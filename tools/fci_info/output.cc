@@ -41,7 +41,7 @@ std::string drivers_text(const Survey& survey) {
     return text;
 }
 
-/// What is chosen is first; each line says why, or why not.
+/// The chosen network is first; each line has the reason for it, or against it.
 std::string network_text(const Survey& survey) {
     std::string text = "Network, for drivers over one (FCI_NET)\n";
     std::size_t name = 8, address = 14;

@@ -13,7 +13,8 @@ namespace fci::tools::info {
 
 namespace {
 
-/// Who gets the messages by what is set: FCI, or what `other` says, for the reason `because`.
+/// The layer that gets the messages under these settings: FCI, or `other`, for the reason
+/// `because`.
 struct Choice {
     bool fci = false;
     std::string other, because;

@@ -15,7 +15,7 @@ enum class Plug { component, provider, device };
 
 const char* name_of(Plug plug);
 
-/// What keeps this plug from being used, once it is chosen.
+/// The reason that keeps this plug from being used, once it is chosen.
 enum class Health {
     sound,     // nothing
     settings,  // only what fci-env sets right

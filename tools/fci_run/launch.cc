@@ -55,7 +55,7 @@ bool agent_is_set() {
     _exit(refusal.code);
 }
 
-/// What a prterun that was killed leaves behind: its session is a folder of its number.
+/// Removes the session that a killed prterun leaves behind: a folder named by its number.
 void remove_session(int child) {
     std::string place = environment("TMPDIR");
     if (place.empty()) place = "/tmp";

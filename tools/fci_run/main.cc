@@ -38,7 +38,7 @@ exec "$@")text";
 
 using Words = std::vector<std::string>;
 
-/// What a program needs of FCI on each host: the plug, or what the netmod is linked to.
+/// The file of FCI that a program needs on each host: the plug, or the netmod's library.
 std::string plug_file(const Installation& here, const Choice& choice) {
     if (choice.mpi == Mpi::fci) {
         for (const Needed& one : libraries_of(choice.library)) {
@@ -56,8 +56,8 @@ bool is_variable_name(const std::string& name) {
            std::string::npos;
 }
 
-/// A launcher of Open MPI hands on its own variables only, and those that -x names. What a call
-/// names itself stays as it is there. `has_new_path`: LD_LIBRARY_PATH was changed for the program.
+/// A launcher of Open MPI hands on its own variables only, and those that -x names. A variable that
+/// the call names itself stays. `has_new_path`: LD_LIBRARY_PATH was changed for the program.
 Words handed_on(const Call& call, bool has_new_path) {
     Words names = call.handed_on;
     if (environment("OMPI_MCA_mca_base_env_list").empty()) {  // an error beside -x

@@ -8,7 +8,7 @@ import stat
 from lab import kernel
 
 
-# What launchers keep there while they run: another job's would be taken for one of this host.
+# Files that launchers keep there while they run: another job's would be taken for this host's.
 OF_LAUNCHERS = ("ompi.", "prte.", "openmpi-sessions-")
 
 

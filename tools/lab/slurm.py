@@ -16,7 +16,7 @@ PROGRAMS = {"slurmctld": "slurmctld", "slurmd": "slurmd", "munged": "munge",
 CPUS = 256
 
 # A host takes as many ranks as are wanted, as with run, whatever cores there are: they are not
-# bound. What runs is known by its process group, as groups of the kernel (cgroups) are not the
+# bound. Steps are known by their process groups, as groups of the kernel (cgroups) are not the
 # lab's.
 CONFIGURATION = """ClusterName=lab
 SlurmctldHost={first}

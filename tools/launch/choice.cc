@@ -21,7 +21,7 @@ Launcher given_launcher(const std::string& name) {
                   "see docs/mpis.md"};
 }
 
-/// What a program is linked to, so that the launcher can be of the same installation.
+/// Finds the MPI to which a program is linked, so that the launcher is of the same installation.
 void find_library(const Program& seen, const std::string& launcher, Choice* choice) {
     Program program = seen;
     if (!program.lacking.empty() && !find_lacking(&program, launcher)) {

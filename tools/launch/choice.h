@@ -36,7 +36,7 @@ struct Question {
 
 /// May set LD_LIBRARY_PATH, PATH and I_MPI_ROOT for what is chosen. Throws Refusal.
 Choice choose(const Installation& here, const Question& question);
-/// What is to be in the environment of what was chosen.
+/// The variables for the environment of the chosen MPI.
 SettingList settings_for(const Installation& here, const Choice& choice);
 
 }  // namespace fci::tools

@@ -43,7 +43,7 @@ std::string without_spaces_around_equals(std::string line) {
 
 }  // namespace
 
-/// What is said twice of a host adds up.
+/// A host that is named twice gets the slots of both.
 void Hosts::add(const std::string& where, const std::string& line, const std::string& remedy) {
     const auto refuse = [&](const std::string& cause) {
         throw Refusal{where + ": '" + line + "' is no host", cause, remedy};

@@ -36,7 +36,7 @@ std::string find_beside(const Launcher& launcher, const std::string& name);
 /// The libfabric that its MPI loads: one of its own, as wheels have, or the loader's by its name.
 std::string libfabric_of(const Launcher& launcher);
 
-/// What an MPICH was built for: "ch4:ucx ofi". Empty: it does not say.
+/// The device for which an MPICH was built: "ch4:ucx ofi". Empty: it does not say.
 std::string device_of(const Launcher& launcher);
 
 }  // namespace fci::tools

@@ -25,7 +25,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What a pipe says until it is closed or the time is over; false: it was not closed.
+/// Reads a pipe until it is closed or the time is over; false: it was not closed.
 bool read_all(int from, Clock::time_point end, std::string* text) {
     for (char part[4096];;) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());

@@ -58,7 +58,7 @@ std::string said_by(const std::vector<std::string>& words,
 
 /// Parts between the separators; empty ones are left out.
 std::vector<std::string> split(const std::string& text, const char* separators);
-/// What stands between two texts, or nothing.
+/// The text between two texts, or nothing.
 std::string between(const std::string& text, const std::string& before, char after);
 
 }  // namespace fci::tools

@@ -21,7 +21,7 @@ CPU_MINUTES = {"fetch": 0.3, "autogen": 1.5, "configure": 4.0, "make": 36.0, "in
 FORTRAN_MINUTES, ROMIO_MINUTES = 4.0, 1.5
 MEGABYTES = {"source": 450, "build": 400, "prefix": 100}
 
-# What autogen.sh may leave alone when a release brought its configure script, and where it is.
+# Modules that autogen.sh may leave alone if a release brought their configure script, and where.
 SHIPPED = {
     "ucx": ["modules/ucx"], "ofi": ["modules/libfabric"], "izem": ["modules/izem"],
     "yaksa": ["modules/yaksa", "src/mpi/datatype/typerep/yaksa"], "hwloc": ["modules/hwloc"],
@@ -261,7 +261,7 @@ class Build:
     def make(self, screen, key):
         if self.marks.done("make", key):
             return screen.skip("building")
-        # What may be wrong comes first: MPICH's own files take many minutes.
+        # The netmod's files come first, as they may be wrong: MPICH's own take many minutes.
         first = sorted(set(re.findall(r"^(src/mpid/ch4/netmod/fci/lib_libmpich_la-\w+\.lo):",
                                       (self.build / "Makefile").read_text(), re.MULTILINE)))
         make = f"make -j{self.jobs}"

@@ -10,8 +10,8 @@ import urllib.request
 from mpich_build.marks import digest_of_file
 from mpich_build.screen import Failure
 
-# What Debian's archive has, by MPICH's version: the description of the source package and its
-# SHA-256. The description names the other files with theirs. 4.0.2 is Debian 12's.
+# The source packages in Debian's archive, by MPICH's version: description and its SHA-256. The
+# description names the other files with theirs. 4.0.2 is Debian 12's.
 DEBIAN = {
     "4.0.2": ("mpich_4.0.2-3.dsc",
               "67036921ec09db4da04568546691fe05d3118ac7e4a37020bc7b74a43de36cd0"),
