@@ -62,7 +62,7 @@ inline bool compare_exchange(T& word, T& expected, T wanted) noexcept {
                                                             std::memory_order_acq_rel);
 }
 
-/// What it was before. Several may do so at the same time.
+/// Returns the value before. Several threads may add at the same time.
 template <class T>
 inline T fetch_add(T& word, T what) noexcept {
     static_assert(kWhole<T>);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ForkWatch: who must hear that it is in a child of fork(): of all that is shared with others a
-// child has nothing, or what is its parent's. The calls of the parent then need not ask in which
-// process they are.
+// ForkWatch: tells an object that it is in a child of fork(), which must not use the memory and the
+// descriptors that its parent shares with others. The calls of the parent then need not ask in
+// which process they are.
 #pragma once
 
 namespace fci {
@@ -23,7 +23,7 @@ private:
     void (*in_child_)(void* user) noexcept;
     void* user_;
     ForkWatch* next_;
-    ForkWatch** here_;  // what points to this one
+    ForkWatch** here_;  // the pointer to this one
 };
 
 }  // namespace fci

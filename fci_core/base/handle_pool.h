@@ -101,7 +101,7 @@ private:
     bool grow() {
         static_assert(std::is_same_v<decltype(T::handle), std::uint32_t>);
         static_assert(std::is_convertible_v<T*, decltype(T::next_free)>);
-        FCI_ASSERT(first_free_ == nullptr);  // what is free would be lost
+        FCI_ASSERT(first_free_ == nullptr);  // free objects would be lost
         const std::size_t first = chunks_.size() * kChunk;
         if (first + kChunk > kMost) return false;
         chunks_.push_back(std::make_unique<Chunk>());

@@ -14,15 +14,15 @@ namespace fci {
 
 namespace {
 
-/// What the jobs of one launcher have in common. Open MPI 5 counts them behind an '@', Open MPI 4
-/// in the lower half of a number.
+/// The part of the name that the jobs of one launcher share. Open MPI 5 counts them behind an '@',
+/// Open MPI 4 in the lower half of a number.
 std::string family(const std::string& job) {
     const auto number = parse_number(job);
     if (number && *number >> 16 != 0) return std::to_string(*number >> 16);
     return job.substr(0, job.find('@'));
 }
 
-/// What the first variable that is set says; -1: none is, or that is no rank.
+/// The rank in the first variable that is set; -1: none is set, or it is no rank.
 int first_rank(const Lookup& variable, std::initializer_list<const char*> names) {
     for (const char* name : names) {
         const std::string text = variable(name);

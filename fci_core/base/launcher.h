@@ -14,7 +14,7 @@ using Lookup = std::function<std::string(const char* name)>;
 /// In that of this process.
 std::string own_variable(const char* name);
 
-/// Who tells the name of a job: the first that is set.
+/// The variables that may name a job: the first that is set counts.
 inline constexpr const char* kJobVariables[] = {"PMIX_NAMESPACE", "SLURM_JOB_ID", "PMI_JOBID"};
 /// The name of its job; empty: no launcher told. Jobs that spawned each other have the same.
 std::string job_name(const Lookup& variable);
@@ -39,8 +39,8 @@ bool has_more_hosts(const Lookup& variable);
 /// Another job spawned this one, maybe from another host: Hydra and Slurm tell, Open MPI, too.
 bool was_spawned(const Lookup& variable);
 
-/// The launcher's IPv4 addresses, in network byte order, without loopback; none: it told none. Of
-/// those who tell the first counts, and names are left alone: nothing is resolved.
+/// The launcher's IPv4 addresses, in network byte order, without loopback; none: it told none. The
+/// first variable that tells counts, and names are left alone: nothing is resolved.
 std::vector<std::uint32_t> launcher_addresses(const Lookup& variable);
 /// "7.0;tcp://10.0.0.1,172.17.0.1:4711;tcp6://[fe80::1]:4711", or "10.0.0.1:4711".
 std::vector<std::uint32_t> numeric_addresses(const std::string& text);

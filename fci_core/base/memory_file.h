@@ -7,8 +7,8 @@ namespace fci {
 /// A new one, empty, not inherited by what is executed; < 0 with errno.
 int open_memory_file(const char* name) noexcept;
 
-/// In size, and for writing by all but those who map it already; before Linux 5.1 others of the
-/// same user can write.
+/// Seals the size, and writing by all but the processes that map it already; before Linux 5.1 other
+/// processes of the same user can write.
 bool seal_memory_file(int file) noexcept;
 
 }  // namespace fci

@@ -10,7 +10,7 @@ struct MemoryUse {
     std::uint64_t shared = 0;        // that others can map; of peers, what this process asked for
     std::uint64_t shared_peers = 0;  // of `shared`, what grows with the peers that are connected
     std::uint64_t mapped = 0;        // of its peers, that this process has mapped
-    std::uint64_t fixed = 0;         // private, whoever is there
+    std::uint64_t fixed = 0;         // private, independent of peers
     std::uint64_t known = 0;         // private, grows with the peers that are known
     std::uint64_t connected = 0;     // private, grows with those that are connected
     std::uint64_t unexpected = 0;    // private, for messages that waited for their receive

@@ -45,7 +45,7 @@ bool is_choice(std::string_view value, std::string_view words) {
     return false;
 }
 
-/// What a value of this parameter may look like, for people.
+/// The values that this parameter may have, for people.
 std::string allowed(const ParameterText& text) {
     const std::string_view type(text.type);
     if (type == "choice") {
@@ -97,7 +97,7 @@ bool parse(const ParameterText& text, std::string_view value, std::string* to) {
         value = plain_switch(value);
         if (!is_choice(value, text.fallback)) return false;
     }
-    // Who means to switch something on shall not find a file of that name.
+    // A user that means to switch something on shall not find a file of that name.
     if (type == "file" && is_choice(value, "0|1|on|off|yes|no|true|false")) return false;
     *to = value;
     return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Report: what an open context shows of itself to whoever looks from outside (fci_info --job). It
+// Report: the figures of an open context for readers outside of the process (fci_info --job). It
 // is a memory file of one page, found by its name among the descriptors of the process; only the
 // process writes, and the page goes with it.
 //
@@ -9,7 +9,7 @@
 //   figures  | when peers come and go, and    | each word by itself
 //            | now and then while idle        |
 //
-// What it shows of its peers lies in another memory file, which the figures name (PeerRows).
+// The rows of its peers lie in another memory file, which the figures name (PeerRows).
 //
 // A reader believes nothing: the process may be of another version, or hostile.
 #pragma once

@@ -61,7 +61,7 @@ bool ReportPage::show() {
     if (file_ < 0) return false;
     // The page is there before it is mapped: no access to it can end in SIGBUS.
     if (posix_fallocate(file_, 0, static_cast<off_t>(size())) != 0) return false;
-    // What a child counts is its own, and it does not show what is its parent's.
+    // A child of fork() counts for itself, and does not show its parent's figures.
     fork_watch_.emplace([](void* page) noexcept { static_cast<ReportPage*>(page)->hide(); }, this);
     if (lay_over(report_, file_)) {
         if (seal_memory_file(file_)) return true;

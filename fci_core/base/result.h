@@ -75,7 +75,7 @@ struct fci_icl_collective {
     size_t bytes;    /* of a member. Where a broadcast is heard what there is room for, and in the
                         end what came: what does not fit is not copied. After FCI_ICL_ETRUNC that
                         of another member, or 0 */
-    uint32_t lost;   /* after FCI_ICL_EPEER: the rank of who has gone, or FCI_ICL_NO_RANK */
+    uint32_t lost;   /* after FCI_ICL_EPEER: the rank that was lost, or FCI_ICL_NO_RANK */
     struct fci_icl_reduction reduction;
     struct fci_icl_completion completion; /* of one that goes on in progress */
     struct fci_icl_collective *next;      /* FCI's own, while it does */
