@@ -104,16 +104,16 @@ struct Layout {
     [[nodiscard]] static constexpr std::uint64_t pieces_of(std::uint64_t bytes) noexcept {
         return bytes <= kPieceBytes ? 1 : (bytes + kPieceBytes - 1) / kPieceBytes;
     }
-    /// What a peer is told: bits 0-7 and 8-15 the logarithms of slots and ring bytes, above them
-    /// the pieces of the pool.
+    /// The sizes as peers hear them: bits 0-7 and 8-15 are the logarithms of slots and ring bytes,
+    /// those above the pieces of the pool.
     [[nodiscard]] constexpr std::uint64_t sizes() const noexcept {
         FCI_ASSERT(is_sound());
         return static_cast<std::uint64_t>(std::countr_zero(slots)) |
                static_cast<std::uint64_t>(std::countr_zero(ring_bytes)) << 8 |
                pool_bytes / kPieceBytes << 16;
     }
-    /// What this process uses with a peer that told these sizes: slots and ring of the smaller
-    /// block, and the pool of the peer. Nothing: no process has such sizes.
+    /// The layout for a peer that told these sizes: slots and ring of the smaller block, and the
+    /// pool of the peer. Nothing: no process has such sizes.
     [[nodiscard]] constexpr std::optional<Layout> with(std::uint64_t sizes) const noexcept {
         FCI_ASSERT(is_sound());
         const unsigned slot_bits = sizes & 0xff, ring_bits = sizes >> 8 & 0xff;

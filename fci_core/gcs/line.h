@@ -21,8 +21,8 @@ struct alignas(kLineBytes) Line {
 static_assert(sizeof(Line) == kLineBytes);
 static_assert(offsetof(Line, control) == kLineBytes - sizeof(std::uint64_t), "the last word");
 
-/// What a process has taken of all that the peer ever sent to it. Set by that process in the block
-/// that the peer keeps for it; read by the peer before it sends more.
+/// How much a process has taken of all that the peer ever sent to it. Set by that process in the
+/// block that the peer keeps for it; read by the peer before it sends more.
 struct Credit {
     std::uint64_t slots;     // requests
     std::uint64_t ring;      // ring position

@@ -53,7 +53,7 @@ public:
     static constexpr std::uint64_t kRingInUse = 64 * 1024;
     // Where each return is a message of its own, a fresh cache line is the smaller gain.
     static constexpr std::uint64_t kRingInUseFar = 512 * 1024;
-    /// What a message that lies in its line may dispose of.
+    /// Bytes of which a message in its line may dispose, at most.
     static constexpr std::uint64_t kDisposedByLineMost = 2 * kLineBytes;
 
     /// The next request is here.
@@ -83,7 +83,7 @@ public:
         advance();
         return line;
     }
-    /// What take() and ring() did with one request, so that it can be undone.
+    /// The state before take() and ring() of one request, by which they can be undone.
     struct Place {
         const Line* line;
         std::uint64_t ring;

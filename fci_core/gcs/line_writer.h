@@ -152,7 +152,7 @@ public:
 
 private:
     [[gnu::noinline]] bool look_for_slots() noexcept {
-        // What the peer says there can only be wrong; it then loses requests, and nobody else does.
+        // If the peer's word is wrong, only the peer loses requests.
         const std::uint64_t taken = flag::load_acquire(credit_->slots);
         if (slots_ - taken >= layout_.slots) return false;
         slots_until_ = taken + layout_.slots;

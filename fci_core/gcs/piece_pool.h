@@ -28,7 +28,7 @@
 
 namespace fci::gcs {
 
-/// What one peer holds of the own pool.
+/// The pieces of the own pool that one peer holds.
 class PiecesOut {
 public:
     /// `mapped`: the peer can read the pool.
@@ -49,8 +49,8 @@ private:
     friend class PiecePool;
     /// How many have come back since the last look.
     std::uint64_t look() noexcept {
-        // What the peer says there can only be wrong: it then finds other data in its pieces, or
-        // gets no more, and nobody else does.
+        // If the peer's word is wrong, only the peer finds other data in its pieces, or gets no
+        // more.
         FCI_ASSERT(word_ != nullptr && returned_ <= sent_);
         const std::uint64_t now = flag::load_acquire(*word_);
         if (now <= returned_ || now > sent_) return 0;
@@ -90,7 +90,7 @@ public:
         FCI_ASSERT(serves(peer));
         if (within_limits(peer, peers)) [[likely]] return true;
         look(peer);
-        // What others have given back is seen only where it is looked for.
+        // Pieces that others have given back are seen only when they are looked for.
         for (unsigned looks = 0; looks < kLooks && peer.held() < share_; ++looks) {
             if (++surveyed_ >= there_) surveyed_ = 0;
             (void)is_free(holders_[surveyed_]);
@@ -210,7 +210,7 @@ private:
     std::vector<Holder> holders_;
 };
 
-/// What a peer's pool shows to this process.
+/// This process's view of a peer's pool.
 class PiecesIn {
 public:
     /// Where the data is that the peer says it has in its pool; nullptr: there is no such place. It
