@@ -18,15 +18,15 @@ inline constexpr std::uint32_t kSlotsLeast = 4;
 inline constexpr std::uint64_t kHeaderMost = 1024;
 inline constexpr std::uint64_t kSlotCharge = 64;  // unexpected memory of an empty message
 
-// What goes directly is pushed, up to some length: its data follows the announcement unasked. Of
-// shorter ones a copy costs less than an order.
+// Bytes of messages that are pushed if they go directly: their data follows the announcement
+// unasked. For shorter ones a copy costs less than an order.
 inline constexpr std::uint64_t kPushLeast = 8 * 1024;
 inline constexpr std::uint64_t kPushMost = 64 * 1024;
 
 struct Limits {
     gcs::Layout layout;
     std::uint64_t eager_bytes = 0;       // at most kEagerMost; with a header, a quarter of the ring
-    std::uint64_t far_eager_bytes = 0;   // likewise, where it is more than that and the ring allows
+    std::uint64_t far_eager_bytes = 0;   // over transfers, if it is more and the ring allows it
     std::uint64_t offer_bytes = 0;       // receives below are never offered
     std::uint64_t unexpected_bytes = 0;  // held for one peer
     // So many bytes each way, and a peer is lent a cell (gcs/cells.h): a small one, a large one.
@@ -36,9 +36,9 @@ struct Limits {
     CopyPath::Policy copy = CopyPath::Policy::measure;
     bool fast_path = true;  // tests compare with what happens without (fast_path.h)
 
-    /// Of a pair with this layout. To announce a message first costs two more ways from one to the
-    /// other, and a second copy that is small beside them where a way takes transfers: they take
-    /// microseconds, and stores a tenth of one. Both ends of a pair find the same.
+    /// The limit of a pair with this layout. To announce a message first costs two more ways
+    /// between the two, against a second copy, which is small beside them over transfers: a way
+    /// takes microseconds there, and a tenth of one by stores. Both ends of a pair find the same.
     [[nodiscard]] std::uint64_t eager_bytes_of(const gcs::Layout& pair,
                                                bool takes_stores) const noexcept {
         if (takes_stores) return eager_bytes;

@@ -41,7 +41,7 @@ static_assert(sizeof(SentNote) == 24);
 struct Departure {
     Status why = Status::ok;         // ok: none
     std::uint64_t last_request = 0;  // the number of the last one that is still heard
-    int failure = kPeerLost;         // what operations with it end with
+    int failure = kPeerLost;         // the code with which operations end
 };
 
 struct Push;

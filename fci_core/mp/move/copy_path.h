@@ -206,7 +206,7 @@ private:
     Path under_way_ = Path::ring;          // of the last that began
     std::uint32_t begun_ = 0;              // number of the last that began
     std::uint32_t first_of_its_kind_ = 0;  // from there on, all that began took one path
-    std::uint32_t settled_ = 0;  // what began later did so when nothing took another path any more
+    std::uint32_t settled_ = 0;  // when a later message began, no other path was in use any more
     std::uint32_t last_to_end_ = 0;
     Nanoseconds ended_ = 0;                // when the last one did
     std::array<Class, kClasses> classes_{};
