@@ -9,7 +9,7 @@
 // it was met ends without a Bye, or when the kernel says so, also of one that has only knocked: a
 // child that it forked may keep its sockets open.
 //
-// What takes how long at most:
+// How long each step takes at most:
 //  - Nobody listens there: Tuning::patience_*.
 //  - A peer that does not look, because it computes or is stopped: no limit, while it lives.
 //  - A peer that has taken a record out of its socket and does not answer it:

@@ -22,7 +22,8 @@ namespace detail {
     flag::store_release(*reinterpret_cast<std::uint64_t*>(to), word);
 }
 
-/// What lies before the first or behind the last aligned word: one aligned half word, or bytes.
+/// Stores the bytes before the first or behind the last aligned word: an aligned half word, or
+/// bytes.
 inline void store_rest(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
     while (bytes != 0) {
         if (bytes >= 4 && (reinterpret_cast<std::uintptr_t>(to) & 3) == 0) {

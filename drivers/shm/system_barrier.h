@@ -13,9 +13,9 @@
 
 namespace fci::shm {
 
-/// What this process can rely on. Others than `system` are for tests.
+/// The barriers on which this process relies. Others than `system` are for tests.
 enum class Barrier : std::uint8_t {
-    system,  // what the kernel has
+    system,  // the kernel's
     others,  // as long as this process is not registered
     none,    // as if the kernel had none
 };

@@ -108,9 +108,9 @@ private:
     Target& target_;
     const nhi::PeerId writer_;
     std::array<std::byte, kStaged> staged_;
-    std::size_t begin_ = 0, end_ = 0;  // what is there of the stream
-    std::size_t reach_ = kReachLeast;  // how far it is read
-    std::size_t usual_ = kReachLeast;  // with the last frame alone
+    std::size_t begin_ = 0, end_ = 0;  // the bytes of the stream that are in staged_
+    std::size_t reach_ = kReachLeast;  // how far the stream is read
+    std::size_t usual_ = kReachLeast;  // reach_ with the last frame alone
     std::size_t room_ = 0;             // that room() gave
     State state_ = State::head;
     FrameHead head_{};

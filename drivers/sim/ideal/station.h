@@ -74,7 +74,7 @@ public:
     /// Where a write of process `from` to the address goes; empty: nowhere.
     [[nodiscard]] std::byte* locate(unsigned from, std::uint64_t address,
                                     std::uint64_t bytes) noexcept;
-    /// What lingers on its way to that process is sent.
+    /// Sends the transfers that linger on their way to that process.
     void push(unsigned to) noexcept;
     void raise(std::uint32_t events) noexcept;
     /// A hint is here. It ends a sleep that an event would end.

@@ -21,7 +21,7 @@ std::size_t StationHints::window() noexcept {
     return options().room / 2 * kPieceMost;
 }
 
-/// What no other process of this world draws, and the same in each run.
+/// Draws a group that no other process of this world draws, and the same in each run.
 Status StationHints::draw(nhi::HintGroup* group) noexcept {
     if (has_bit(options().without)) return Status::unsupported;
     Prng prng(std::uint64_t{station_.number} << 32 | ++drawn_);

@@ -14,7 +14,7 @@ namespace fci::sim {
 
 namespace {
 
-constexpr Nanoseconds kTurn = 20;  // what a poll costs
+constexpr Nanoseconds kTurn = 20;  // the time of a poll
 
 /// Into the heap.
 void put(std::vector<World::Action>& actions, World::Action action) {
@@ -23,7 +23,7 @@ void put(std::vector<World::Action>& actions, World::Action action) {
                    [](const auto& a, const auto& b) { return a.later_than(b); });
 }
 
-/// What a program holds: leaving the world when it is let go.
+/// The device that a program holds: the process leaves the world when it is let go.
 class StationDevice final : public ddi::Device {
 public:
     StationDevice(Station& station, void (*leave)(Station&)) : station_(station), leave_(leave) {}
@@ -339,7 +339,7 @@ void World::kill(unsigned process) noexcept {
     for (const Action& action : actions_) {
         if (from_victim(action)) sent[action.to].push_back(action.order);
     }
-    std::map<unsigned, std::uint64_t> last;  // what was issued later is lost
+    std::map<unsigned, std::uint64_t> last;  // actions issued later are lost
     for (auto& [to, orders] : sent) {
         std::sort(orders.begin(), orders.end());
         const std::uint64_t arriving = prng_.below(orders.size() + 1);

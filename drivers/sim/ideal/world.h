@@ -84,7 +84,7 @@ public:
 
     /// Before the first call of a process. nullptr: nobody.
     void set_scheduler(Scheduler* scheduler) noexcept { scheduler_ = scheduler; }
-    /// What ends a sleep of the process has happened: an unmasked event, an arrival, a departure.
+    /// An unmasked event, an arrival or a departure has come, which ends a sleep of the process.
     /// Data alone do not, as a driver whose peers store them here would not see them either.
     [[nodiscard]] bool is_woken(unsigned process) const noexcept;
     /// Something that may end it is on its way.
@@ -109,7 +109,7 @@ public:
     /// of the bytes, as those may hold addresses, which the system chooses anew for every run.
     [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
 
-    /// What happens at a time.
+    /// An action that happens at a given time.
     struct Action {
         enum class Kind : std::uint8_t {
             write, data, raise, push, hint, attach, notice_attached, notice_lost, die

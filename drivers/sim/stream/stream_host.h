@@ -14,7 +14,7 @@ namespace fci::sim {
 
 class StreamWorld;
 
-/// What a number stands for.
+/// The stream or the listening socket of a number.
 struct Slot {
     bool is_used = false;
     std::shared_ptr<Link> link{};  // none: the place where the process listens, or was dropped

@@ -10,7 +10,7 @@ namespace fci::sim {
 
 namespace {
 
-constexpr std::size_t kSegment = 512;                        // what a cork lets through
+constexpr std::size_t kSegment = 512;                        // bytes that a cork lets through
 constexpr unsigned kHangUpsMost = 3;
 
 }  // namespace

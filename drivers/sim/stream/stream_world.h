@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // StreamWorld: N processes in one, between which streams of bytes go, with virtual time and seeded
 // chance: the same driver that runs over the kernel's TCP (tcp::Streams) runs over this, and a run
-// is repeated bit by bit. What TCP may do happens here all the time: bytes are taken and arrive in
+// is repeated bit by bit. All that TCP may do happens here often: bytes are taken and arrive in
 // pieces cut anywhere, reads and writes fail for now, windows close, connections stall, calls find
-// no descriptor or are hung up, what was under way is lost when one end goes with unread bytes, and
+// no descriptor or are hung up, bytes under way are lost when one end goes with unread bytes, and
 // two processes can be parted.
 #pragma once
 
@@ -60,13 +60,13 @@ public:
     [[nodiscard]] Nanoseconds next_ring() const noexcept;
     static constexpr Nanoseconds kNever = INT64_MAX;
 
-    /// What the others do while one pauses.
+    /// Called while a process pauses, to run the others.
     void set_meanwhile(std::function<void()> meanwhile) { meanwhile_ = std::move(meanwhile); }
 
     /// As by kill -9: its system closes what it had.
     void kill(unsigned process) noexcept;
-    /// What connects them breaks, in their sight or without a word. They may connect anew, unless
-    /// `silently`.
+    /// Breaks the links between two processes, in their sight or without a word. They may connect
+    /// anew, unless `silently`.
     void part(unsigned one, unsigned other, bool silently) noexcept;
 
     [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
@@ -86,7 +86,7 @@ private:
         }
     };
 
-    // What happens.
+    // Actions that are due.
     [[nodiscard]] Nanoseconds next_action() const noexcept {
         return actions_.empty() ? kNever : actions_.front().time;
     }

@@ -24,7 +24,7 @@ public:
     [[nodiscard]] nhi::NetworkInterface& network() noexcept override { return network_; }
     Status connect(nhi::PeerId id) override;
     void sleep(Nanoseconds timeout) noexcept override;
-    /// What is held back makes no descriptor readable.
+    /// Transfers that are held back make no descriptor readable.
     [[nodiscard]] int wait_fd() const noexcept override { return -1; }
 
 private:

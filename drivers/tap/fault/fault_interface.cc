@@ -29,7 +29,7 @@ nhi::Link FaultInterface::link(nhi::PeerId id) noexcept {
     return watch->link();
 }
 
-/// What was stored since the last call is on its way from now on.
+/// Stores since the last call are on their way from now on.
 void FaultInterface::take_stores(nhi::PeerId id) noexcept {
     StoreWatch* const watch = watch_of(id);
     if (watch == nullptr || (id < gone_.size() && gone_[id])) return;
@@ -135,7 +135,7 @@ unsigned FaultInterface::release(nhi::PeerId id, Nanoseconds now) noexcept {
         for (nhi::EventId event = 0; event < nhi::kEventsMax; ++event) {
             if ((held.events >> event & 1u) != 0) transfer.raise(event);
         }
-        // Whatever else it says, the peer is gone.
+        // Any other status means that the peer is gone.
         if (held.parts + held.events != 0 &&
             inner().initiate_transfer(transfer) == Status::again) {
             break;

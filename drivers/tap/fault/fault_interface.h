@@ -64,7 +64,7 @@ public:
     [[nodiscard]] bool is_idle() const noexcept override {
         return held_count_ == 0 && inner().is_idle();
     }
-    /// What is held back, and what was stored, goes out in poll().
+    /// Transfers that are held back, and stores, go out in poll().
     [[nodiscard]] unsigned idle_poll_every() const noexcept override { return 1; }
     unsigned poll(Nanoseconds now) noexcept override;
     [[nodiscard]] nhi::DataWay* data() noexcept override {
@@ -83,7 +83,7 @@ public:
     void flush() noexcept;
     /// The process is gone, and what was on its way to it.
     void forget(nhi::PeerId id);
-    /// What was stored so far is on its way: before the process sleeps.
+    /// Sends all stores on their way before the process sleeps.
     void take_all_stores() noexcept;
     /// It will be told to be unreachable, once.
     void refuse(nhi::PeerId id);

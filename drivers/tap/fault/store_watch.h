@@ -22,7 +22,7 @@ public:
         FCI_ASSERT(watched.block != nullptr);
     }
 
-    /// What its owner writes to.
+    /// The link for the owner, whose stores go to a copy of the block.
     [[nodiscard]] nhi::Link link() noexcept {
         static constexpr std::uint64_t always = nhi::Link::kAlways;
         nhi::Link link = watched_;
