@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // BareRings: what the processors take to pass a message, without FCI: two words and a number, in a
 // line of its own, which the other one has been looking at. The token of t_c is in one line, and
-// comes back to who has just had it.
+// comes back to the process that has just had it.
 #pragma once
 
 #include <cstdint>

@@ -132,7 +132,7 @@ struct Test {
     const char* name;
     const char* title;
     std::function<void(IclSide&, Buffers&, std::size_t, std::uint64_t)> run;
-    double per_round;  // what the time of a round is divided by
+    double per_round;  // the divisor of a round's time
     Shows shows;
     bool sized;
     std::uint32_t receivers;  // bit n: number n gets the data

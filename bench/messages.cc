@@ -168,7 +168,7 @@ static void run_messages(unsigned rounds, std::size_t bytes, bool late) {
     }
 }
 
-/// What came before, connecting among it, is forgotten when this begins.
+/// Counts from here on: earlier steps, connecting among them, are left out.
 MEASURED void run_counted(unsigned rounds, std::size_t bytes, bool late) {
     run_messages(rounds, bytes, late);
 }

@@ -22,7 +22,7 @@ struct alignas(256) SharedPage {
         std::uint64_t has_card, finished, disturbed;
         unsigned char card[16];
     } member[kCrewMost];
-    alignas(64) std::uint64_t epoch, rounds;  // what number 0 asks the others for
+    alignas(64) std::uint64_t epoch, rounds;  // the request of number 0 to the others
     BareRings rings;
 };
 

@@ -78,7 +78,7 @@ static double alltoall(size_t bytes, long rounds) {
     return MPI_Wtime() - begin;
 }
 
-/* What comes of the steps is what the ranks before this one took of them. */
+/* Each rank sends the result of its steps to the next one, which must have the same. */
 static double look(size_t bytes, long rounds) {
     const int before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks;
     (void)bytes;

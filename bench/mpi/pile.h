@@ -22,7 +22,7 @@ static void pile_receives(size_t depth, int other) {
         MPI_Irecv(NULL, 0, MPI_BYTE, other, pile_tag(piled), MPI_COMM_WORLD, &pile[piled]);
 }
 
-/* Whoever has the last one has them all. */
+/* A rank that has the last message has all of them. */
 static void pile_messages(size_t depth, int other) {
     char piece[PIECE] = {0}, last[PIECE];
     MPI_Request request;

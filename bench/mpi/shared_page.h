@@ -36,7 +36,7 @@ static inline void *shared_page_take(size_t bytes, const int where[2]) {
     return at == MAP_FAILED ? NULL : at;
 }
 
-#ifdef MPI_VERSION /* for who includes mpi.h first */
+#ifdef MPI_VERSION /* for programs that include mpi.h first */
 /* Called by all ranks of MPI_COMM_WORLD, which get the same memory; NULL: one of them cannot. */
 static inline void *shared_page(size_t bytes) {
     int rank, where[2] = {-1, -1}, mine, all;
