@@ -10,7 +10,7 @@
 namespace fci::ddi {
 namespace {
 
-/// What outlives the device that a Forwarding owns.
+/// The test's view of the device that a Forwarding owns, which outlives it.
 struct Seen {
     std::string called;  // the last function, with its arguments
     PeerListener* listener = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks: who is asked, once, and what an ask lets go.
+// Asks: which peers are asked, once, and which sends an ask lets go.
 #include "fci_core/mp/asks.h"
 
 #include <gtest/gtest.h>

@@ -32,7 +32,7 @@ struct Traffic : Pair {
         : Pair(protocol, {.mapped = true, .stores = true}, limits) {
         attach();
     }
-    /// What of it went through a cell.
+    /// The bytes of it that went through a cell.
     std::uint64_t pass(int from, std::size_t bytes) {
         const std::uint64_t before = counters(from).cell_bytes;
         auto data = pattern(bytes);

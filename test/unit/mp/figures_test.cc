@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the room says of itself: who copied, what is held, whether something is left to do.
+// The room's own figures: which side copied, the memory held, whether work is left.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -20,7 +20,7 @@ sim::WorldOptions with_copy() {
     return options;
 }
 
-/// Not by the fast path, which is for who has no offers.
+/// Not by the fast path, which is for peers without offers.
 int send_the_long_way(Pair& p, std::uint64_t match, std::span<std::byte> data, int number) {
     const iovec range{data.data(), data.size()};
     return p.ends[0]->send({p.there[0], 0, 0, match, 0, {&range, 1}}, p.recorder.on(number),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rendezvous: who begins a long message, when, and by whose word it ends.
+// Rendezvous: which side begins a long message, when, and by whose word it ends.
 #include "fci_core/mp/rendezvous.h"
 
 #include <gtest/gtest.h>

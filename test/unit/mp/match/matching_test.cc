@@ -15,7 +15,7 @@
 namespace fci::mp {
 namespace {
 
-/// What kinds of receives and messages a random program has.
+/// The kinds of receives and messages of a random program.
 struct Mix {
     unsigned sources, tags, masks, wildcard_percent, append_percent;
 };

@@ -12,7 +12,7 @@ using fci::mp::Path;
 
 namespace {
 
-/// What one message costs on each path, and how often each was chosen.
+/// The cost of a message on each path, and how often each was chosen.
 struct Costs {
     Nanoseconds ring, pull, shared;
     Nanoseconds operator[](Path path) const {

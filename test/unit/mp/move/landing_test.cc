@@ -31,7 +31,7 @@ TEST(warm_buffers, take__a_message_longer_than_that_is_cold_where_it_begins) {
     EXPECT_TRUE(warm.take(&a, 1));
 }
 
-/// What a message of 1 MiB costs by each landing, and how often each was chosen.
+/// The cost of a message of 1 MiB by each landing, and how often each was chosen.
 using Costs = std::array<Nanoseconds, 3>;
 std::array<unsigned, 3> land(ColdLanding& choice, unsigned messages, const Costs& costs) {
     std::array<unsigned, 3> chosen{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages through the sender's pool: what goes there, who waits for whom, and whom to believe.
+// Messages through the sender's pool: which go there, which wait, and which claims are believed.
 #include <gtest/gtest.h>
 
 #include <string>
