@@ -247,12 +247,19 @@ test_drivers_LDADD = libfci_tap.la libfci_sim.la libfci_node.la libfci_shm.la li
 unit_tests += test_progress
 test_progress_SOURCES = \
 	test/unit/progress/scheduler.h \
+	test/unit/progress/asking_test.cc \
+	test/unit/progress/blocking_test.cc \
 	test/unit/progress/busy_polls_test.cc \
+	test/unit/progress/core_share_test.cc \
+	test/unit/progress/countdown_test.cc \
+	test/unit/progress/hand_loop.h \
+	test/unit/progress/hand_wait.h \
+	test/unit/progress/idle_loop_test.cc \
 	test/unit/progress/placement_test.cc \
 	test/unit/progress/slice_test.cc \
+	test/unit/progress/states_test.cc \
 	test/unit/progress/surroundings_test.cc \
-	test/unit/progress/wait_edges_test.cc \
-	test/unit/progress/wait_policy_test.cc \
+	test/unit/progress/wait_test.cc \
 	test/unit/progress/watch_test.cc
 test_progress_LDADD = libfci_progress.la libfci_base.la $(GTEST_LIBS)
 

@@ -4,17 +4,22 @@ noinst_LTLIBRARIES += libfci_api.la
 libfci_api_la_SOURCES = \
 	%D%/choose_driver.cc \
 	%D%/choose_driver.h \
+	%D%/duties.cc \
+	%D%/duties.h \
 	%D%/final_report.cc \
 	%D%/final_report.h \
+	%D%/fork_child.h \
 	%D%/icl.cc \
 	%D%/icl_context.h \
 	%D%/icl_groups.cc \
 	%D%/icl_observation.cc \
 	%D%/icl.h \
+	%D%/job_place.h \
 	%D%/open_process.cc \
 	%D%/process.cc \
-	%D%/process_step.cc \
 	%D%/process.h \
+	%D%/shown.cc \
+	%D%/shown.h \
 	%D%/version.h
 
 # Each room before those that it uses.

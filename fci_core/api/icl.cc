@@ -28,6 +28,8 @@ static_assert(FCI_ICL_IMMEDIATE == mp::kSendImmediate);
 static_assert(FCI_ICL_SYNCHRONOUS == mp::kSendSynchronous);
 static_assert(FCI_ICL_BUFFERED == mp::kSendBuffered);
 static_assert(FCI_ICL_ANY_SOURCE == mp::kAnySource && FCI_ICL_SPACES == mp::kGroupSpace);
+static_assert(FCI_ICL_AM_HANDLERS <= 256, "a record has a byte for the handler");
+static_assert(sizeof(fci_icl_order) >= sizeof(std::uint32_t), "mp's handle fits");
 static_assert(FCI_ICL_CARD_BYTES == sizeof(fci::ddi::Card));
 
 mp::Completion completion_of(const fci_icl_completion* given) noexcept {
@@ -118,7 +120,6 @@ int fci_icl_open(const struct fci_icl_config* config, fci_icl_context** context,
             if (error_text != nullptr) *error_text = duplicate(error);
             return fci::api::code_of(status);
         }
-        opened->keep_texts();
         *context = reinterpret_cast<fci_icl_context*>(opened.release());
         return FCI_ICL_OK;
     });
@@ -162,9 +163,9 @@ void fci_icl_limits(const fci_icl_context* context, struct fci_icl_limits* limit
         engine.protocol.offers_receives() ? std::max<std::size_t>(known.offer_bytes, 1) : 0;
     limits->am_header_bytes = mp::kHeaderMost;
     limits->unexpected_bytes = known.unexpected_bytes;
-    limits->cores = process_of(context).policy().cores();
+    limits->cores = process_of(context).loop().core().cores();
     limits->driver = process_of(context).driver();
-    limits->driver_reason = process_of(context).why_driver();
+    limits->driver_reason = process_of(context).place().why_driver.c_str();
     limits->protocol = engine.protocol.name;
     limits->wait_policy = process_of(context).kept().wait_policy.c_str();
 }
@@ -201,7 +202,7 @@ void fci_icl_on_death(fci_icl_context* context, fci_icl_died_fn died, void* user
 }
 
 void fci_icl_on_fork(fci_icl_context* context, fci_icl_forked_fn in_child, void* user) {
-    process_of(context).on_fork(in_child, user);
+    process_of(context).fork().on_fork(in_child, user);
 }
 
 // --- tagged messages ---
@@ -375,18 +376,20 @@ int fci_icl_progress(fci_icl_context* context) {
 }
 
 int fci_icl_wait(fci_icl_context* context, int64_t timeout_ns) {
-    return guarded([&] { return process_of(context).wait(timeout_ns); });
+    return guarded([&] { return process_of(context).loop().wait(timeout_ns); });
 }
 int fci_icl_wait_fd(const fci_icl_context* context) {
     return process_of(context).device().wait_fd();
 }
-void fci_icl_share(fci_icl_context* context) { process_of(context).share(); }
-void fci_icl_set_idle(fci_icl_context* context, int idle) { process_of(context).set_idle(idle); }
-
-int fci_icl_arm(fci_icl_context* context) {
-    return guarded([&] { return process_of(context).arm() ? FCI_ICL_OK : FCI_ICL_EAGAIN; });
+void fci_icl_share(fci_icl_context* context) { process_of(context).loop().sleeper().share(); }
+void fci_icl_set_idle(fci_icl_context* context, int idle) {
+    process_of(context).loop().set_idle(static_cast<fci::progress::Idle>(idle));
 }
 
-void fci_icl_disarm(fci_icl_context* context) { process_of(context).disarm(); }
+int fci_icl_arm(fci_icl_context* context) {
+    return process_of(context).loop().sleeper().arm() ? FCI_ICL_OK : FCI_ICL_EAGAIN;
+}
+
+void fci_icl_disarm(fci_icl_context* context) { process_of(context).loop().sleeper().disarm(); }
 
 }  // extern "C"

@@ -27,15 +27,14 @@ const Group& group_of(const fci_icl_group* group) noexcept {
 /// Of one that need not wait: others may want to speak to a process that does nothing else.
 constexpr std::uint64_t kTurnEvery = 256;
 [[gnu::noinline]] void take_turn(Process& process) noexcept {
-    (void)guarded([&] { return process.turn_apart(); });
+    (void)guarded([&] { return process.loop().turn_apart(); });
 }
 
 /// A step of the wait for what is not here yet.
 Step wait_on(Process& process, Group& group, Wait* waiting) noexcept {
-    group.was_waited_for = true;
     group.sleep_only_over(waiting);
     if (waiting == nullptr) return process.progress() > 0 ? Step::over : Step::turn;
-    return process.step(*waiting);
+    return process.loop().step(*waiting);
 }
 
 int not_yet(Step step) noexcept { return step == Step::turn ? FCI_ICL_EAGAIN : FCI_ICL_OK; }
@@ -56,11 +55,8 @@ int collective(Process& process, Group& group, const Call& call,
                const Waiting& waiting) noexcept {
     const int answer = call();
     if (answer == FCI_ICL_EAGAIN) [[unlikely]] return go_on(process, group, waiting(), call);
-    if (group.was_waited_for) [[unlikely]] {
-        // What it slept over may have come while the caller made progress.
-        group.sleep_only_over(nullptr);
-        group.was_waited_for = false;
-    }
+    // What it slept over may have come while the caller made progress.
+    if (!process.loop().sleeper().waits().empty()) [[unlikely]] group.sleep_only_over(nullptr);
     if (++group.ended % kTurnEvery == 0) [[unlikely]] take_turn(process);
     return answer;
 }
@@ -75,7 +71,7 @@ int fci_icl_group_form(fci_icl_context* context, const fci_icl_peer* members, ui
         return FCI_ICL_EINVAL;
     }
     Process& process = process_of(context);
-    if (process.in_fork_child()) return FCI_ICL_EUNREACHABLE;
+    if (process.fork().is_here()) return FCI_ICL_EUNREACHABLE;
     if (*group == nullptr) {
         const int begun = guarded([&] {
             Group& it = process.groups().begin({{members, members + count}, self, key, most});
@@ -88,7 +84,8 @@ int fci_icl_group_form(fci_icl_context* context, const fci_icl_peer* members, ui
     return collective(
         process, it,
         [&] {
-            return process.groups().form(it, process.policy().gives_core_away(), process.looks());
+            const auto& loop = process.loop();
+            return process.groups().form(it, loop.core().gives_core_away(), loop.looks());
         },
         [&] { return it.waiting_to_form(); });
 }
@@ -108,24 +105,24 @@ int fci_icl_group_call(fci_icl_context* context, fci_icl_group* group,
                        fci_icl_collective* it) {
     Process& process = process_of(context);
     Group& any = group_of(group);
-    if (process.in_fork_child()) [[unlikely]] return FCI_ICL_EUNREACHABLE;
+    if (process.fork().is_here()) [[unlikely]] return FCI_ICL_EUNREACHABLE;
     if (any.first != nullptr) [[unlikely]] {  // what was begun before comes first
         (void)process.groups().outstanding().advance(0);
         return any.first == nullptr ? FCI_ICL_OK
                                     : not_yet(wait_on(process, any, any.waiting(*any.first)));
     }
     return collective(
-        process, any, [&] { return any.call(*it, process.looks()); },
+        process, any, [&] { return any.call(*it, process.loop().looks()); },
         [&] { return any.waiting(*it); });
 }
 
 int fci_icl_group_start(fci_icl_context* context, fci_icl_group* group,
                         fci_icl_collective* it) {
     Process& process = process_of(context);
-    if (process.in_fork_child()) [[unlikely]] return FCI_ICL_EUNREACHABLE;
+    if (process.fork().is_here()) [[unlikely]] return FCI_ICL_EUNREACHABLE;
     Group& any = group_of(group);
     const int answer = process.groups().outstanding().start(any, *it);
-    if (answer == FCI_ICL_OK) process.look_at_each_turn();
+    if (answer == FCI_ICL_OK) process.loop().look_at_each_turn();
     return answer;
 }
 

@@ -31,7 +31,7 @@ const char* fci_icl_counter_name(unsigned i, const char** help) {
 
 uint64_t fci_icl_counter(const fci_icl_context* context, unsigned i) {
     if (i >= fci::kCounters) return 0;
-    return process_of(context).counter(i);
+    return fci::counter_value(fci::api::engine_of(context).counters, i);
 }
 
 int fci_icl_option(unsigned i, struct fci_icl_option* option) {

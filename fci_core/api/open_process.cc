@@ -127,6 +127,9 @@ mp::Limits limits_for(const Parameters& parameters, const mp::Protocol& protocol
         8 * gcs::Layout::kPieceBytes, 256 * kMiB);
     limits.layout.pool_bytes =
         pool_bytes / gcs::Layout::kPieceBytes * gcs::Layout::kPieceBytes;
+    FCI_ASSERT(std::has_single_bit(limits.layout.ring_bytes) &&
+               limits.eager_bytes < limits.layout.ring_bytes / 4);
+    FCI_ASSERT(limits.layout.pool_bytes % gcs::Layout::kPieceBytes == 0);
     const std::uint64_t offered_least =
         protocol.offers_receives() ? protocol.offered_least : 32 * kKiB;
     limits.offer_bytes =
@@ -225,18 +228,18 @@ std::unique_ptr<Process> open_process(const OpenOptions& options, Status* status
     std::unique_ptr<ddi::Device> device = driver->open(settings, status, error);
     if (device == nullptr) return nullptr;
     const ddi::NetworkChoice& network = device->network_choice();
-    auto process = Process::make(std::move(device), driver->name, *protocol, limits,
-                                 progress::WaitPolicy(parameters.wait, local_ranks, machine.cores),
-                                 progress::own_host());
-    process->set_place({std::max(ranks.job, local_ranks), local_ranks, rank_on_host(own_variable),
-                        wanted.empty() ? preference.why : "asked for"});
+    auto process = Process::make(
+        std::move(device), driver->name, *protocol, limits,
+        progress::CoreShare(parameters.wait, local_ranks, machine.cores), progress::own_host(),
+        {std::max(ranks.job, local_ranks), local_ranks, rank_on_host(own_variable),
+         wanted.empty() ? preference.why : "asked for"});
     process->set_linger(static_cast<Nanoseconds>(parameters.linger_ms) * 1'000'000);
     process->show(settings.job);
     const bool speaks = settings.rank <= 0;  // one process of a job, so that one line is one line
     // An MPI may open several processes in one of the system's, and the line is the same for each.
-    log::hint_once(
-        parameters.info == "on" && speaks,
-        process->summary() + (options.user_agent.empty() ? "" : ", for " + options.user_agent));
+    const std::string& agent = options.user_agent;
+    log::hint_once(parameters.info == "on" && speaks,
+                   process->kept().summary + (agent.empty() ? "" : ", for " + agent));
     log::hint_once(parameters.info == "on" && speaks && network.host != 0,
                    network.place + ": " + network.reason);
     for (const std::string& hint : unknown_variables()) log::hint_once(speaks, hint);

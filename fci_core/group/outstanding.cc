@@ -34,7 +34,7 @@ int Outstanding::start(Group& group, Collective& it) noexcept {
     return FCI_ICL_OK;
 }
 
-/// Who is told may leave the group, or start another one.
+/// A caller that is told may leave the group, or start another one.
 int Outstanding::advance(int work) noexcept {
     int ended = 0;
     IntrusiveList<Group> later;
@@ -55,6 +55,17 @@ int Outstanding::advance(int work) noexcept {
     }
     while (Group* const group = later.pop_front()) groups_.push_back(*group);
     return work < 0 ? work : work + ended;
+}
+
+bool Outstanding::add_parts(progress::Waits& to) noexcept {
+    bool is_new = false;
+    groups_.for_each([&](Group& group) {
+        FCI_ASSERT(group.first != nullptr);
+        progress::Wait* const waiting = group.waiting(*group.first);
+        group.sleep_only_over(waiting);
+        if (waiting != nullptr) is_new = to.add(*waiting) || is_new;
+    });
+    return is_new;
 }
 
 void Outstanding::drop(Group& group) noexcept {

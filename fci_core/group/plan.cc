@@ -47,6 +47,7 @@ void plan_vain_broadcast(Plan& plan, const Standing& at) noexcept {
 Plan Plan::of(Flow flow, const Standing& at) noexcept {
     FCI_ASSERT(at.part < at.parts && at.root_part < at.parts);
     Plan plan;
+    plan.flow = flow;
     const bool has_root = flow == Flow::to_root || flow == Flow::from_root;
     const bool has_hints = flow == Flow::from_root && at.way != Way::plain && !at.is_lost;
     const bool root_leads = has_root && at.root_part == at.part && !has_hints;

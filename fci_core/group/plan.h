@@ -53,6 +53,7 @@ struct Standing {
 struct Plan {
     static constexpr unsigned kMost = 6;
 
+    Flow flow = Flow::to_all;
     std::array<Stage, kMost> stages{};
     unsigned count = 0;
     Steps steps{};               // of Stage::across

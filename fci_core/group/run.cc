@@ -79,7 +79,6 @@ void Run::begin(Flow flow, const Collective& it, bool has_table) noexcept {
     const bool is_of_root = has_root && root_part_ == levels_.part;
     source_ = is_of_root ? parts.place[it.root] : 0;
     if (first_leads && levels_.is_first()) hinting_.begin();
-    flow_ = flow;
     at_ = 0;
     goes_on_ = true;
     has_begun_ = false;
@@ -114,7 +113,8 @@ bool Run::advance(Stage stage, Collective& it, unsigned looks) {
 
 /// Gives the caller what it is to have.
 int Run::end(Collective& it) {
-    if (is_lost_ && flow_ == Flow::from_root && levels_.is_first() && root_part_ != levels_.part) {
+    const bool is_broadcast = plan_.flow == Flow::from_root;
+    if (is_lost_ && is_broadcast && levels_.is_first() && root_part_ != levels_.part) {
         const unsigned leader = levels_.first[root_part_];
         // With hints it is the first member that sends, and it waits until its message is taken.
         if (leader != it.root) messenger_.discard(levels_.peers[leader]);
@@ -126,11 +126,11 @@ int Run::end(Collective& it) {
     FCI_ASSERT(!is_busy());
     const std::size_t room = it.bytes, length = share_.length();
     const bool is_root = it.root == levels_.self;
-    const bool is_reduced = flow_ != Flow::from_root;
-    if (flow_ == Flow::to_root && !plan_.leads) return share_.code();
+    if (plan_.flow == Flow::to_root && !plan_.leads) return share_.code();
     it.bytes = length;
-    if (!plan_.leads && is_reduced && share_.is_good() && length != room) return FCI_ICL_ETRUNC;
-    const bool takes = plan_.leads && (flow_ == Flow::to_root ? is_root : is_reduced || !is_root);
+    if (!plan_.leads && !is_broadcast && share_.is_good() && length != room) return FCI_ICL_ETRUNC;
+    const bool is_told = plan_.flow == Flow::to_root ? is_root : !is_broadcast || !is_root;
+    const bool takes = plan_.leads && is_told;
     const bool fits = share_.is_good() && length <= room;
     if (takes && fits && length != 0) std::memcpy(it.data, share_.data(), length);
     return share_.code();
@@ -160,7 +160,7 @@ bool Run::up(Collective& it, unsigned looks) noexcept {
 bool Run::across(const Collective& it) {
     FCI_ASSERT(plan_.leads);
     if (!std::exchange(has_begun_, true)) {
-        const bool is_source = flow_ == Flow::from_root && root_part_ == levels_.part;
+        const bool is_source = plan_.flow == Flow::from_root && root_part_ == levels_.part;
         if (plan_.has_trailer && is_source && share_.is_good()) hinting_.send(share_);
         exchange_.begin(plan_.steps, levels_.part, plan_.ignores_input);
     }

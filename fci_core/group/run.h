@@ -86,7 +86,6 @@ private:
     std::size_t longest_ = Entry::kLong;
 
     std::uint64_t number_ = 0;  // of the collective
-    Flow flow_ = Flow::to_all;
     Plan plan_{};
     unsigned at_ = 0;                // the stage
     bool goes_on_ = false, has_begun_ = false;  // the collective; the stage

@@ -7,6 +7,8 @@ libfci_mp_la_SOURCES = \
 	%D%/arrived_pool.h \
 	%D%/asks.cc \
 	%D%/asks.h \
+	%D%/awaited.cc \
+	%D%/awaited.h \
 	%D%/copy.h \
 	%D%/engine.cc \
 	%D%/engine.h \

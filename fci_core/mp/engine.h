@@ -66,12 +66,12 @@ struct Engine {
         ++counters.credit_waits;
         ++peer.row->waits;
     }
-    /// Messages sent so far. Requests for late hints are not counted: a caller sends them while it
-    /// waits.
-    [[nodiscard]] std::uint64_t sends() const noexcept {
-        return counters.sent_inline + counters.sent_eager + counters.sent_announced +
-               counters.sent_pushed - counters.hints_asked - counters.hints_lacked;
-    }
+    /// Messages that the caller has begun to send. A caller that begins one goes on by itself, and
+    /// does not wait.
+    [[nodiscard]] std::uint64_t begun() const noexcept { return begun_; }
+    void begin() noexcept { ++begun_; }
+    /// A message that is sent just now is part of a wait: the caller does not go on with it.
+    void begin_in_wait() noexcept { --begun_; }
 
     ddi::Device& device;
     nhi::NetworkInterface& network;
@@ -99,6 +99,9 @@ struct Engine {
         void* (*take)(const Completion* of, std::size_t bytes) = nullptr;
         fci_icl_done_fn sent = nullptr;
     } keeper;
+
+private:
+    std::uint64_t begun_ = 0;
 };
 
 }  // namespace fci::mp

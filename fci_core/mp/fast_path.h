@@ -35,6 +35,7 @@ namespace fci::mp::fast {
     to.credit.take(charge);
     to.row->bytes_sent += bytes;
     if (to.takes_notes) [[unlikely]] to.note(slot.number, match, space, false);
+    engine.begin();
     ++engine.counters.sent_inline;
     to.out.send(engine.network, slot, line_control(space, before, bytes));
     return true;
@@ -73,6 +74,7 @@ inline bool send_eager(Engine& engine, nhi::PeerId id, std::uint32_t space, std:
     to.credit.take(kSlotCharge + bytes);
     to.row->bytes_sent += bytes;
     if (to.takes_notes) [[unlikely]] to.note(slot.number, match, space, false);
+    engine.begin();
     ++engine.counters.sent_eager;
     to.out.send(engine.network, slot, line_control(space, before, bytes) | place << 8);
     return true;
@@ -112,6 +114,7 @@ inline bool send_far(Engine& engine, nhi::PeerId id, std::uint32_t space, std::u
     to.credit.take(charge);
     to.row->bytes_sent += bytes;
     if (to.takes_notes) [[unlikely]] to.note(to.out.sent(), match, space, false);
+    engine.begin();
     ++(in_line ? engine.counters.sent_inline : engine.counters.sent_eager);
     return true;
 }

@@ -3,24 +3,9 @@
 
 namespace fci::mp {
 
-namespace {
-
-/// Among the oldest that are posted: this is asked now and then, however many there are.
-template <class Question>
-bool any_of_oldest(const PostedList& posted, Question question) noexcept {
-    constexpr unsigned kLookedAt = 64;
-    unsigned looked = 0;
-    for (const PostedNode* node = posted.oldest(); node != nullptr && looked++ < kLookedAt;
-         node = posted.after(*node)) {
-        if (question(node->pattern)) return true;
-    }
-    return false;
-}
-
-}  // namespace
-
-MessagePassing::MessagePassing(ddi::Device& device, const Protocol& protocol, const Limits& limits)
-    : engine_(device, protocol, limits, counters_),
+MessagePassing::MessagePassing(ddi::Device& device, const Protocol& protocol, const Limits& limits,
+                               Counters& counters)
+    : engine_(device, protocol, limits, counters),
       streams_(engine_),
       copies_(engine_, streams_),
       own_copies_(engine_),
@@ -30,7 +15,11 @@ MessagePassing::MessagePassing(ddi::Device& device, const Protocol& protocol, co
       active_(engine_, rendezvous_),
       sends_(engine_, rendezvous_, own_copies_),
       receives_(engine_, rendezvous_, asks_, offers_, active_),
-      meetings_(engine_, copies_, receives_) {}
+      meetings_(engine_, copies_, receives_),
+      awaited_(engine_, sends_) {}
+
+MessagePassing::MessagePassing(ddi::Device& device, const Protocol& protocol, const Limits& limits)
+    : MessagePassing(device, protocol, limits, own_counters_) {}
 
 MessagePassing::~MessagePassing() {
     engine_.peers.for_each([this](Peer& peer) { engine_.outbox.forget(peer); });
@@ -40,7 +29,9 @@ int MessagePassing::send(const SendArguments& send, const Completion& completion
                          std::uint32_t* handle) {
     Peer* to = nullptr;
     if (const int why = meetings_.reach(send.peer, &to); why != kSuccess) return why;
-    return sends_.send(*to, send, completion, handle);
+    const int answer = sends_.send(*to, send, completion, handle);
+    if (answer >= 0) engine_.begin();
+    return answer;
 }
 
 int MessagePassing::receive(const Pattern& pattern, std::span<const iovec> to,
@@ -96,28 +87,10 @@ int MessagePassing::receive_claimed(Arrived& message, std::span<const iovec> to,
     return receives_.take_arrived(message, to, completion, handle, outcome);
 }
 
-// --- waiting ---
-
-bool MessagePassing::waits_for_anybody() const noexcept {
-    return any_of_oldest(engine_.posted,
-                         [](const Pattern& wanted) { return wanted.source == kAnySource; });
-}
-
-bool MessagePassing::is_waited_for() noexcept {
-    const bool asked = engine_.asked_in_vain;
-    engine_.asked_in_vain = false;
-    return asked || engine_.orders.used() > engine_.posted.size() ||
-           any_of_oldest(engine_.posted, [](const Pattern& wanted) {
-               return wanted.source != kAnySource || ~wanted.ignore != 0;
-           });
-}
+// --- what is left to do ---
 
 bool MessagePassing::is_in_use() const noexcept {
     return !engine_.peers.active().empty() || engine_.orders.used() != 0 || engine_.asked_in_vain;
-}
-
-bool MessagePassing::ready() noexcept {
-    return engine_.arrival().is_here || engine_.is_more_due() || sends_.can_send_refused();
 }
 
 bool MessagePassing::drained() const noexcept {

@@ -11,6 +11,7 @@
 
 #include "fci_core/mp/active_messages.h"
 #include "fci_core/mp/asks.h"
+#include "fci_core/mp/awaited.h"
 #include "fci_core/mp/engine.h"
 #include "fci_core/mp/meetings.h"
 #include "fci_core/mp/move/shared_copies.h"
@@ -24,6 +25,10 @@ namespace fci::mp {
 
 class MessagePassing final {
 public:
+    /// Its work is counted in `counters`, which outlive it.
+    MessagePassing(ddi::Device& device, const Protocol& protocol, const Limits& limits,
+                   Counters& counters);
+    /// Where nobody else sees them.
     MessagePassing(ddi::Device& device, const Protocol& protocol, const Limits& limits);
     ~MessagePassing();
 
@@ -44,12 +49,8 @@ public:
     [[nodiscard]] Meetings& meetings() noexcept { return meetings_; }
     [[nodiscard]] ActiveMessages& active_messages() noexcept { return active_; }
 
-    /// A receive from any source is among the oldest that are posted.
-    [[nodiscard]] bool waits_for_anybody() const noexcept;
-    /// The caller waits for a message, or since the last call of this has probed for one, or tried
-    /// to send to a peer that is not connected yet: each of these would wake it. A receive that
-    /// takes any message from any source does not count.
-    [[nodiscard]] bool is_waited_for() noexcept;
+    /// All that callers wait for, as one of the waits of the process.
+    [[nodiscard]] Awaited& awaited() noexcept { return awaited_; }
     /// A peer is active, or an operation was begun. Before that, as in MPI_Init, a caller that
     /// makes progress here waits for something else.
     [[nodiscard]] bool is_in_use() const noexcept;
@@ -63,7 +64,7 @@ public:
     int take_arrivals(Peer& peer, const gcs::Line& line) noexcept;
     int take_more() noexcept;
     /// The next turn would do something, or there is room now for the send that was refused last.
-    [[nodiscard]] bool ready() noexcept;
+    [[nodiscard]] bool ready() noexcept { return awaited_.is_over(); }
     /// All that could be written to peers has been written.
     [[nodiscard]] bool drained() const noexcept;
     /// The memory held here, without the object itself; looks at every connected peer.
@@ -91,8 +92,8 @@ private:
     Sends sends_;
     Receives receives_;
     Meetings meetings_;
-    // Last, so that an owner can put the object where they can be seen (api/process.cc).
-    Counters counters_;
+    Awaited awaited_;
+    Counters own_counters_;  // of one that nobody shows
 };
 
 }  // namespace fci::mp

@@ -2,12 +2,20 @@
 #include "fci_core/progress/host.h"
 
 #include <sched.h>
+#include <time.h>
 
 #include "fci_core/progress/placement.h"
 #include "fci_core/progress/slice.h"
-#include "fci_core/progress/wait_policy.h"
 
 namespace fci::progress {
+
+void give_core_away() noexcept { sched_yield(); }
+
+Nanoseconds used_time() noexcept {
+    timespec used{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return Nanoseconds{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
+}
 
 namespace {
 

@@ -26,6 +26,11 @@ public:
     virtual void take_place(int local_rank, unsigned local_ranks, unsigned cores) noexcept = 0;
 };
 
+/// What own_host() asks of the kernel: this thread's place in the queue of its core, and its
+/// processor time.
+void give_core_away() noexcept;
+[[nodiscard]] Nanoseconds used_time() noexcept;
+
 /// The one that this process runs on. It has no state: all processes share it.
 [[nodiscard]] Host& own_host() noexcept;
 

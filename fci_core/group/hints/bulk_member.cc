@@ -105,6 +105,7 @@ void BulkMember::tell_of(Ask& ask) {
     report(ask.what.at, ask.what.bytes);
     ask.is_told = true;
     ++messages_.engine().counters.hints_lacked;
+    messages_.engine().begin_in_wait();
 }
 
 void BulkMember::end(Ask& ask) noexcept {

@@ -54,6 +54,7 @@ void Chain::ask_if_late() {
     if (waited < asks_after_ && !is_overtaken) return;
     asks_after_ *= 2;
     ++messenger_.engine().counters.hints_asked;
+    messenger_.engine().begin_in_wait();
     send_note(messages_, link_.before, HintLacking{key_, number_});
 }
 

@@ -23,7 +23,7 @@ Job::Job(const JobOptions& options)
     settings.layout_digest = gcs::Layout::digest(limits.eager_bytes);
     settings.job = 1;
     settings.communication_bytes = limits.layout.pool_bytes + gcs::Layout::kBoardLeast;
-    const progress::WaitPolicy policy(
+    const progress::CoreShare core(
         options.wait, options.told_ranks,
         options.told_cores != 0 ? options.told_cores : options.host.cores);
     for (unsigned i = 0; i < options.processes; ++i) {
@@ -34,9 +34,9 @@ Job::Job(const JobOptions& options)
         ends_[i].tap = device.get();
         ends_[i].card = device->card();
         ends_[i].process = api::Process::make(std::move(device), "sim", *options.protocol, limits,
-                                              policy, cores_->host(i));
-        ends_[i].process->set_place(
-            {options.processes, options.processes, static_cast<int>(i), {}});
+                                              core, cores_->host(i),
+                                              {options.processes, options.processes,
+                                               static_cast<int>(i), {}});
         ends_[i].process->set_linger(10'000'000'000);
     }
     for (unsigned at = 0; at < options.processes; ++at) {

@@ -38,7 +38,7 @@ RandomJob::RandomJob(std::uint64_t seed, const mp::Protocol* protocol)
     Prng prng(seed);
     for (unsigned i = 0; i < plan_.job.processes; ++i) {
         chance_.push_back(prng.fork());
-        if (plan_.shared[i]) job_.process(i).share();
+        if (plan_.shared[i]) job_.process(i).loop().sleeper().share();
     }
 }
 
@@ -201,11 +201,11 @@ void RandomJob::wait_once(unsigned at, Manner manner) {
             // A victim comes out now and then, so that it can die between two calls.
             const bool long_one = at != plan_.victim && plan_.victim == kNobody;
             const Nanoseconds timeout = long_one && chance.chance(50) ? -1 : some(5'000'000);
-            check(process.wait(timeout) >= 0, at, "wait fails");
+            check(process.loop().wait(timeout) >= 0, at, "wait fails");
             return job_.cores().compute(some(1000));
         }
         case Manner::descriptor:
-            if (progress(at) || !process.arm()) return;
+            if (progress(at) || !process.loop().sleeper().arm()) return;
             ++own_sleeps_[at];
             // What the tap holds back wakes nobody but by its own timeouts, of which a descriptor
             // knows nothing; nor does it know of all who end a collective.
@@ -215,7 +215,7 @@ void RandomJob::wait_once(unsigned at, Manner manner) {
                                            plan_.victim == kNobody
                                        ? -1
                                        : 1'000'000);
-            return process.disarm();
+            return process.loop().sleeper().disarm();
         case Manner::probes:
             look(at);
             progress(at);
@@ -270,8 +270,8 @@ void RandomJob::enter_fork_child(unsigned at) {
     int answer = 0;
     for (unsigned i = 0; i < 100 && answer >= 0; ++i) answer = child.progress();
     check(answer == api::Process::kOfParent, at, "a child makes progress");
-    check(child.wait(-1) == api::Process::kOfParent, at, "a child waits");
-    check(!child.arm() && !child.drain(-1), at, "a child sleeps");
+    check(child.loop().wait(-1) == api::Process::kOfParent, at, "a child waits");
+    check(!child.loop().sleeper().arm() && !child.drain(-1), at, "a child sleeps");
     const fci_icl_peer to = Job::id_of(at, (at + 1) % job_.size());
     check(fci_icl_send_bytes(context(at), to, 0, 0, 1, 0, "x", 1, nullptr, nullptr) < 0, at,
           "a child sends");

@@ -32,7 +32,7 @@ Context open_in(sim::World& world, unsigned host) {
     auto device = world.open(settings, &error);
     EXPECT_NE(device, nullptr) << error;
     auto process = api::Process::make(std::move(device), "sim", protocol, limits,
-                                      progress::WaitPolicy("spin", 1, 1), progress::own_host());
+                                      progress::CoreShare("spin", 1, 1), progress::own_host());
     return Context(reinterpret_cast<fci_icl_context*>(process.release()));
 }
 

@@ -33,8 +33,7 @@ inline Context open_on(unsigned host, int rank = -1) {
     auto device = node::open_node(settings, own, &status, &error);
     EXPECT_NE(device, nullptr) << error;
     auto process = api::Process::make(std::move(device), "node", protocol, limits,
-                                      progress::WaitPolicy("spin", 2, 2), progress::own_host());
-    process->keep_texts();
+                                      progress::CoreShare("spin", 2, 2), progress::own_host());
     return Context(reinterpret_cast<fci_icl_context*>(process.release()));
 }
 

@@ -16,8 +16,8 @@
 
 #include "fci_core/api/icl.h"
 #include "fci_core/base/clock.h"
+#include "fci_core/progress/host.h"
 #include "fci_core/progress/slice.h"
-#include "fci_core/progress/wait_policy.h"
 #include "test/unit/api/context.h"
 #include "test/unit/limit.h"
 #include "test/unit/progress/scheduler.h"

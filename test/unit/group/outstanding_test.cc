@@ -91,17 +91,17 @@ TEST_F(OutstandingTest, advance__one_after_the_other_in_the_order_of_their_begin
         << "though it need not wait";
     EXPECT_EQ(outstanding().start(one[0], next(FCI_ICL_BROADCAST, 0, &words[1], 4)), kGoesOn);
     EXPECT_TRUE(outstanding().any());
-    EXPECT_FALSE(outstanding().is_due());
+    EXPECT_FALSE(outstanding().is_over());
     EXPECT_EQ(outstanding().advance(0), 0);
     EXPECT_EQ(barrier(one[1]), kDone);
     EXPECT_EQ(outstanding().advance(5), 6) << "one look at one of each group";
     EXPECT_EQ(numbers(), Numbers({1}));
-    EXPECT_TRUE(outstanding().is_due()) << "the next one was not looked at";
+    EXPECT_TRUE(outstanding().is_over()) << "the next one was not looked at";
     EXPECT_EQ(outstanding().advance(0), 1);
-    EXPECT_TRUE(outstanding().is_due());
+    EXPECT_TRUE(outstanding().is_over());
     EXPECT_EQ(outstanding().advance(-7), -7);
     EXPECT_EQ(numbers(), Numbers({1, 2, 3}));
-    EXPECT_FALSE(outstanding().is_due());
+    EXPECT_FALSE(outstanding().is_over());
     EXPECT_FALSE(outstanding().any());
     for (const Told& it : told) EXPECT_EQ(it.status.error, FCI_ICL_OK);
     EXPECT_EQ(told[0].status.length, 0u);
@@ -136,7 +136,7 @@ TEST_F(OutstandingTest, advance__groups_go_on_side_by_side) {
     EXPECT_EQ(barrier(other[1]), kDone);
     EXPECT_EQ(outstanding().advance(0), 1);
     EXPECT_EQ(numbers(), Numbers({2}));
-    EXPECT_FALSE(outstanding().is_due());
+    EXPECT_FALSE(outstanding().is_over());
     EXPECT_TRUE(outstanding().any());
     EXPECT_EQ(barrier(one[1]), kDone);
     EXPECT_EQ(outstanding().advance(0), 1);
@@ -189,16 +189,43 @@ TEST_F(OutstandingTest, advance__who_is_told_may_drop_a_group) {
     }
 }
 
-TEST_F(OutstandingTest, for_each_wait__of_the_first_of_each_group_and_no_other) {
+TEST_F(OutstandingTest, add_parts__what_the_first_of_each_group_waits_for_and_no_other) {
+    progress::Waits waits;
+    EXPECT_FALSE(outstanding().is_wanted());
+    EXPECT_FALSE(outstanding().add_parts(waits));
     EXPECT_EQ(outstanding().start(one[0], next()), kGoesOn);
     EXPECT_EQ(outstanding().start(one[0], next()), kGoesOn);
+    EXPECT_TRUE(outstanding().is_wanted());
+    EXPECT_TRUE(outstanding().add_parts(waits));
+    EXPECT_TRUE(one[0].table->linked());
+    EXPECT_FALSE(outstanding().add_parts(waits)) << "nothing is new";
     EXPECT_EQ(outstanding().start(other[0], next()), kGoesOn);
-    std::vector<progress::Wait*> waits;
-    outstanding().for_each_wait([&](progress::Wait& wait) { waits.push_back(&wait); });
-    EXPECT_EQ(waits, (std::vector<progress::Wait*>{one[0].table, other[0].table}));
-    EXPECT_TRUE(outstanding().may_be_woken());
+    EXPECT_TRUE(outstanding().add_parts(waits));
+    EXPECT_TRUE(other[0].table->linked());
+    EXPECT_TRUE(waits.may_be_woken());
     outstanding().drop(one[0]);
     outstanding().drop(other[0]);
+}
+
+// It stands among the waits of its process, which ask it before each sleep.
+TEST_F(OutstandingTest, waits__of_its_process_ask_it) {
+    progress::Waits waits;
+    waits.enlist(outstanding());
+    EXPECT_FALSE(waits.any_wanted());
+    EXPECT_EQ(outstanding().start(one[0], next()), kGoesOn);
+    EXPECT_EQ(outstanding().start(one[0], next()), kGoesOn);
+    EXPECT_TRUE(waits.any_wanted());
+    EXPECT_TRUE(waits.prepare(nullptr));
+    EXPECT_FALSE(waits.prepare(nullptr));
+    EXPECT_FALSE(waits.any_over());
+    EXPECT_EQ(barrier(one[1]), kDone);
+    EXPECT_TRUE(waits.any_over());
+    EXPECT_EQ(outstanding().advance(0), 1);
+    EXPECT_TRUE(waits.empty());
+    EXPECT_TRUE(waits.any_over()) << "the second one was not looked at";
+    waits.forget();
+    EXPECT_FALSE(outstanding().linked());
+    outstanding().drop(one[0]);
 }
 
 TEST_F(OutstandingTest, advance__what_has_ended_is_not_slept_over) {
@@ -214,7 +241,7 @@ TEST_F(OutstandingTest, advance__what_has_ended_is_not_slept_over) {
 }
 
 // Those three apart have not met.
-TEST(Outstanding, may_be_woken__not_by_a_stranger) {
+TEST(Outstanding, add_parts__may_not_all_be_ended_by_an_event) {
     Processes all(8);
     Formed group(all);
     ASSERT_EQ(group.form_all(), Answers(8, kDone));
@@ -222,9 +249,11 @@ TEST(Outstanding, may_be_woken__not_by_a_stranger) {
     it.kind = FCI_ICL_BARRIER;
     Outstanding& outstanding = all[1].groups->outstanding();
     EXPECT_EQ(outstanding.start(group[1], it), kGoesOn);
-    EXPECT_FALSE(outstanding.may_be_woken());
+    progress::Waits waits;
+    EXPECT_TRUE(outstanding.add_parts(waits));
+    EXPECT_FALSE(waits.may_be_woken());
     all.meet_all();
-    EXPECT_TRUE(outstanding.may_be_woken());
+    EXPECT_TRUE(waits.may_be_woken());
     outstanding.drop(group[1]);
 }
 

@@ -36,9 +36,9 @@ TEST_P(departure, death__ends_what_needs_the_dead_and_names_it) {
 TEST_P(departure, death__of_a_stranger_ends_a_receive_from_anybody_who_met_everybody) {
     Pair p(*GetParam());
     std::vector<std::byte> any(100);
-    EXPECT_FALSE(p.ends[0]->waits_for_anybody());
+    EXPECT_FALSE(p.ends[0]->awaited().is_from_anybody());
     p.receive(0, 2, any, 2, nullptr, true);
-    EXPECT_TRUE(p.ends[0]->waits_for_anybody());
+    EXPECT_TRUE(p.ends[0]->awaited().is_from_anybody());
     EXPECT_EQ(p.ends[0]->engine().peers.connected(), 0u);
     p.ends[0]->meetings().meet(1);  // itself
     p.settle();
@@ -53,38 +53,38 @@ TEST_P(departure, death__of_a_stranger_ends_a_receive_from_anybody_who_met_every
     EXPECT_EQ(p.recorder.error(2), kPeerLost);
 }
 
-TEST_P(departure, is_waited_for__by_whoever_asked_for_something_in_particular) {
+TEST_P(departure, is_wanted__by_a_caller_that_asked_for_something_in_particular) {
     Pair p(*GetParam());
     p.attach();
     std::vector<std::byte> some(100), any(100);
-    EXPECT_FALSE(p.ends[0]->is_waited_for());
+    EXPECT_FALSE(p.ends[0]->awaited().is_wanted());
     std::uint32_t mailbox = 0, named = 0;
     p.receive(0, 0, any, 1, &mailbox, true, ~std::uint64_t{0});
-    EXPECT_FALSE(p.ends[0]->is_waited_for()) << "whatever comes, from anybody";
+    EXPECT_FALSE(p.ends[0]->awaited().is_wanted()) << "whatever comes, from anybody";
     p.receive(0, 2, some, 2, &named, true, 0xff);
-    EXPECT_TRUE(p.ends[0]->is_waited_for());
+    EXPECT_TRUE(p.ends[0]->awaited().is_wanted());
     p.ends[0]->cancel(named);
     p.settle();
-    EXPECT_FALSE(p.ends[0]->is_waited_for());
+    EXPECT_FALSE(p.ends[0]->awaited().is_wanted());
     EXPECT_EQ(p.ends[0]->probe({p.there[0], 0, 7, 0}, nullptr, nullptr), kNoMessage);
-    EXPECT_TRUE(p.ends[0]->is_waited_for());
-    EXPECT_FALSE(p.ends[0]->is_waited_for()) << "nobody probed again";
+    EXPECT_TRUE(p.ends[0]->awaited().is_wanted());
+    EXPECT_FALSE(p.ends[0]->awaited().is_wanted()) << "nobody probed again";
     auto big = pattern(50'000);
     EXPECT_EQ(p.send(0, 0, 7, big, 3), kAccepted);
-    EXPECT_TRUE(p.ends[0]->is_waited_for()) << "until it is taken";
+    EXPECT_TRUE(p.ends[0]->awaited().is_wanted()) << "until it is taken";
     p.ends[0]->cancel(mailbox);
     p.settle();
 }
 
-TEST_P(departure, is_waited_for__by_whoever_was_refused_before_its_peer_was_connected) {
+TEST_P(departure, is_wanted__by_a_caller_that_was_refused_before_its_peer_was_connected) {
     Pair p(*GetParam());
     auto some = pattern(8);
     const iovec range{some.data(), some.size()};
     const SendArguments buffered{p.there[0], 0, kSendBuffered, 7, 0, {&range, 1}};
-    EXPECT_FALSE(p.ends[0]->is_waited_for());
+    EXPECT_FALSE(p.ends[0]->awaited().is_wanted());
     EXPECT_EQ(p.ends[0]->send(buffered, {}, nullptr), kAgain);
-    EXPECT_TRUE(p.ends[0]->is_waited_for()) << "the connection wakes it";
-    EXPECT_FALSE(p.ends[0]->is_waited_for()) << "nobody tried again";
+    EXPECT_TRUE(p.ends[0]->awaited().is_wanted()) << "the connection wakes it";
+    EXPECT_FALSE(p.ends[0]->awaited().is_wanted()) << "nobody tried again";
     p.attach();
 }
 

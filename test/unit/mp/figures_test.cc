@@ -113,22 +113,22 @@ TEST(figures, reason__of_nobody_is_empty) {
     EXPECT_STREQ(p.ends[0]->engine().peers.reason(99), "");
 }
 
-TEST(figures, waits_for_anybody__among_the_oldest_receives) {
+TEST(figures, is_from_anybody__among_the_oldest_receives) {
     Pair p;
     p.attach();
     std::vector<std::byte> to(8);
-    EXPECT_FALSE(p.ends[0]->waits_for_anybody());
+    EXPECT_FALSE(p.ends[0]->awaited().is_from_anybody());
     for (int i = 0; i < 63; ++i) p.receive(0, i, to, i);
-    EXPECT_FALSE(p.ends[0]->waits_for_anybody());
+    EXPECT_FALSE(p.ends[0]->awaited().is_from_anybody());
     std::uint32_t handle = 0;
     p.receive(0, 1000, to, 1000, &handle, true);
-    EXPECT_TRUE(p.ends[0]->waits_for_anybody());
+    EXPECT_TRUE(p.ends[0]->awaited().is_from_anybody());
     EXPECT_EQ(p.ends[0]->cancel(handle), kSuccess);
     p.settle();
-    EXPECT_FALSE(p.ends[0]->waits_for_anybody());
+    EXPECT_FALSE(p.ends[0]->awaited().is_from_anybody());
     p.receive(0, 63, to, 63);
     p.receive(0, 1000, to, 1001, nullptr, true);
-    EXPECT_FALSE(p.ends[0]->waits_for_anybody());  // too far back to be looked for
+    EXPECT_FALSE(p.ends[0]->awaited().is_from_anybody());  // too far back to be looked for
 }
 
 TEST(figures, ready_and_drained__as_long_as_something_is_left) {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "fci_core/mp/fast_path.h"
 #include "test/unit/mp/forger.h"
 
 namespace fci::mp::test {
@@ -119,13 +120,50 @@ TEST(sends, ranges__with_and_without_a_header_arrive_in_order) {
     }
 }
 
-TEST(sends, sends__counts_each_once_whatever_its_form) {
+TEST(sends, begun__counts_each_once_whatever_its_form) {
     Listener f;
     std::uint64_t number = 0;
-    EXPECT_EQ(f.mp.engine().sends(), number);
+    EXPECT_EQ(f.mp.engine().begun(), number);
     for (const std::uint64_t bytes : {8, 8, 100, 8, 100, 20'000, 100, 20'000}) {
         (void)f.form_of(bytes);
-        EXPECT_EQ(f.mp.engine().sends(), ++number) << bytes;
+        EXPECT_EQ(f.mp.engine().begun(), ++number) << bytes;
+    }
+    f.mp.engine().begin_in_wait();
+    (void)f.form_of(8);
+    EXPECT_EQ(f.mp.engine().begun(), number) << "the caller waits with it";
+}
+
+// By the fast ways, too, and nothing that was refused.
+TEST(sends, begun__whichever_way_it_takes) {
+    for (const bool stores : {false, true}) {
+        Pair p(kEnhancedMixed, {.mapped = true, .stores = stores});
+        p.attach();
+        Engine& engine = p.ends[0]->engine();
+        std::vector<std::byte> data(500);
+        const auto sends = [&](std::uint64_t bytes) {
+            const nhi::PeerId to = p.there[0];
+            return fast::send_line(engine, to, 0, 0, 7, 0, data.data(), bytes) ||
+                   fast::send_eager(engine, to, 0, 0, 7, 0, data.data(), bytes) ||
+                   fast::send_far(engine, to, 0, 0, 7, 0, data.data(), bytes);
+        };
+        std::uint64_t number = engine.begun(), refused = 0;
+        for (const std::uint64_t bytes : {8, 500, 8, 500}) {
+            ASSERT_TRUE(sends(bytes)) << bytes;
+            EXPECT_EQ(engine.begun(), ++number) << bytes;
+        }
+        const iovec range{data.data(), data.size()};
+        const SendArguments buffered{p.there[0], 0, kSendBuffered, 7, 0, {&range, 1}};
+        for (int i = 0; i < 10'000 && refused == 0; ++i) {
+            const int answer = p.ends[0]->send(buffered, {}, nullptr);
+            refused += answer < 0;
+            number += answer >= 0;
+            EXPECT_EQ(engine.begun(), number);
+        }
+        EXPECT_EQ(refused, 1u);
+        EXPECT_EQ(p.send(0, 0, 7, data, 1), kAccepted) << "it waits for room";
+        EXPECT_EQ(engine.begun(), ++number);
+        p.both();
+        EXPECT_EQ(engine.begun(), number);
     }
 }
 

@@ -7,52 +7,51 @@
 
 #include <csignal>
 
+#include "fci_core/progress/core_share.h"
+#include "fci_core/progress/host.h"
 #include "fci_core/progress/losses.h"
-#include "fci_core/progress/wait_policy.h"
 
 namespace fci::progress {
 namespace {
 
 constexpr Nanoseconds kSecond = 1'000'000'000;
 
-bool gives_advice(const WaitPolicy& policy) { return policy.spins() != ~0u; }
-
 constexpr Nanoseconds kMillisecond = 1'000'000;
 
 /// Watches for `duration`, in which others have the core for `share` of the time. For how long the
 /// policy took the core for shared.
-Nanoseconds watch(WaitPolicy& policy, Nanoseconds* now, Nanoseconds* lost, Nanoseconds duration,
+Nanoseconds watch(CoreShare& policy, Nanoseconds* now, Nanoseconds* lost, Nanoseconds duration,
                   double share) {
     constexpr Nanoseconds kStep = kMillisecond;
     Nanoseconds shared = 0;
     for (const Nanoseconds end = *now + duration; *now < end; *now += kStep) {
         if (policy.wants_watch(*now)) policy.watch({*lost, 0}, *now);
-        const bool shares = gives_advice(policy);
+        const bool shares = policy.gives_core_away();
         shared += shares ? kStep : 0;
         *lost += static_cast<Nanoseconds>(share * kStep);
     }
     return shared;
 }
 
-TEST(WaitPolicy, watch__finds_out_that_the_core_is_shared) {
+TEST(CoreShare, watch__finds_out_that_the_core_is_shared) {
     Nanoseconds now = kSecond, lost = 0;
     for (const double share : {0.3, 0.5, 0.9}) {
-        WaitPolicy policy("auto", 2, 2);
+        CoreShare policy("auto", 2, 2);
         EXPECT_EQ(watch(policy, &now, &lost, kSecond / 10, 0), 0);
         EXPECT_GT(watch(policy, &now, &lost, kSecond / 10, share), kSecond / 100) << share;
         // As long as that is so it does not spin: among others that yield it would lose nothing.
         EXPECT_EQ(watch(policy, &now, &lost, 10 * kSecond, share), 10 * kSecond) << share;
     }
-    WaitPolicy policy("auto", 2, 2);
+    CoreShare policy("auto", 2, 2);
     watch(policy, &now, &lost, 45 * kMillisecond, 0.5);
     EXPECT_NE(policy.describe().find("shares its core"), std::string::npos);
-    EXPECT_FALSE(WaitPolicy("spin", 2, 2).wants_watch(now));
-    EXPECT_FALSE(WaitPolicy("auto", 3, 2).wants_watch(now)) << "it is known";
+    EXPECT_FALSE(CoreShare("spin", 2, 2).wants_watch(now));
+    EXPECT_FALSE(CoreShare("auto", 3, 2).wants_watch(now)) << "it is known";
 }
 
-TEST(WaitPolicy, watch__soon_finds_out_that_it_is_not_shared_any_more) {
+TEST(CoreShare, watch__soon_finds_out_that_it_is_not_shared_any_more) {
     Nanoseconds now = kSecond, lost = 0;
-    WaitPolicy policy("auto", 2, 2);
+    CoreShare policy("auto", 2, 2);
     watch(policy, &now, &lost, kSecond / 5, 0);
     // A compiler, say, wanted this core for a moment.
     EXPECT_GT(watch(policy, &now, &lost, 40 * kMillisecond, 0.5), 0);
@@ -65,42 +64,42 @@ TEST(WaitPolicy, watch__soon_finds_out_that_it_is_not_shared_any_more) {
 }
 
 // They lose nothing while they sleep, so spinning is tried again, the longer the more seldom.
-TEST(WaitPolicy, watch__where_spinning_was_too_early_it_is_tried_later) {
+TEST(CoreShare, watch__where_spinning_was_too_early_it_is_tried_later) {
     Nanoseconds now = kSecond, lost = 0, shared = 0;
-    WaitPolicy policy("auto", 2, 2);
+    CoreShare policy("auto", 2, 2);
     const Nanoseconds end = now + 10 * kSecond;
     while (now < end) {
-        shared += watch(policy, &now, &lost, kMillisecond, gives_advice(policy) ? 0 : 0.5);
+        shared += watch(policy, &now, &lost, kMillisecond, policy.gives_core_away() ? 0 : 0.5);
     }
     EXPECT_GT(shared, 9 * kSecond);
     EXPECT_LT(shared, 10 * kSecond);
 }
 
 // Daemons take the core often, and not for long.
-TEST(WaitPolicy, watch__short_losses_say_nothing) {
+TEST(CoreShare, watch__short_losses_say_nothing) {
     Nanoseconds now = kSecond, lost = 0;
-    WaitPolicy policy("auto", 2, 2);
+    CoreShare policy("auto", 2, 2);
     EXPECT_EQ(watch(policy, &now, &lost, 10 * kSecond, 0.2), 0);
     // Nor what another thread lost, nor what was lost in an hour without a look.
     policy.watch({lost += 3600 * kSecond, 0}, now += 20 * kMillisecond);
-    EXPECT_FALSE(gives_advice(policy));
+    EXPECT_FALSE(policy.gives_core_away());
     policy.watch({lost -= 3600 * kSecond, 0}, now += 20 * kMillisecond);
-    EXPECT_FALSE(gives_advice(policy));
+    EXPECT_FALSE(policy.gives_core_away());
     policy.watch({lost += 1800 * kSecond, 0}, now += 3600 * kSecond);
-    EXPECT_FALSE(gives_advice(policy));
+    EXPECT_FALSE(policy.gives_core_away());
 }
 
 // They give each turn back at once, so it loses less by them. How often it loses its core tells.
-TEST(WaitPolicy, watch__who_spins_among_others_that_yield_finds_out) {
+TEST(CoreShare, watch__a_spinner_among_others_that_yield_finds_out) {
     const auto shares = [](std::uint64_t times, Nanoseconds lost, int watches = 50) {
         Nanoseconds now = kSecond;
-        WaitPolicy policy("auto", 1, 1);
+        CoreShare policy("auto", 1, 1);
         Losses losses{0, 0};
         for (int watch = 0; watch < watches; ++watch) {
             losses = {losses.time + lost, losses.times + times};
             policy.watch(losses, now += 20 * kMillisecond);
         }
-        return gives_advice(policy);
+        return policy.gives_core_away();
     };
     EXPECT_TRUE(shares(5, 2'800'000)) << "at each tick of 4 ms, among three";
     EXPECT_TRUE(shares(10, 2 * kMillisecond));
