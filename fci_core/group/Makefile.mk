@@ -46,4 +46,6 @@ libfci_group_la_SOURCES = \
 	%D%/table/offers.h \
 	%D%/table/reduction.h \
 	%D%/table/table_group.cc \
-	%D%/table/table_group.h
+	%D%/table/table_group.h \
+	%D%/table/table_wait.cc \
+	%D%/table/table_wait.h

@@ -75,21 +75,21 @@ int Group::call(Collective& it, unsigned looks) noexcept {
 
 progress::Wait* Group::waiting(const Collective& it) const noexcept {
     if (long_broadcast && long_broadcast->goes_on()) return long_broadcast->waiting();
-    return goes_by_levels(it) ? run->waiting() : table;
+    return goes_by_levels(it) ? run->waiting() : &table->wait();
 }
 
 progress::Wait* Group::waiting_to_form() const noexcept {
     FCI_ASSERT(table != nullptr || run);
-    if (forming != nullptr) return forming;
-    return table != nullptr ? table : run->waiting();
+    if (forming != nullptr) return &forming->wait();
+    return table != nullptr ? &table->wait() : run->waiting();
 }
 
 std::array<progress::Wait*, 7> Group::waits() const noexcept {
-    if (!run) return {table};
+    if (!run) return {wait_of(table)};
     const auto of_run = run->waits();
     const auto of_long =
         long_broadcast ? long_broadcast->waits() : std::array<progress::Wait*, 2>{};
-    return {table, of_run[0], of_run[1], of_run[2], of_run[3], of_long[0], of_long[1]};
+    return {wait_of(table), of_run[0], of_run[1], of_run[2], of_run[3], of_long[0], of_long[1]};
 }
 
 // --- long broadcasts ---

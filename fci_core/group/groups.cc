@@ -266,7 +266,7 @@ int Groups::find(TableGroup& group, bool crowded) {
         }
         return joined ? FCI_ICL_DONE : FCI_ICL_EUNREACHABLE;
     }
-    if (const int answer = group.hear_offer(); answer != FCI_ICL_DONE) return answer;
+    if (const int answer = group.await_offer(); answer != FCI_ICL_DONE) return answer;
     const Table table = offers_.take(owner, group.members().key);
     if (table.name == 0) return FCI_ICL_EUNREACHABLE;
     if (join(group, table)) return FCI_ICL_DONE;
@@ -379,7 +379,7 @@ void Groups::leave_table(TableGroup& group) noexcept {
     const auto at = std::find_if(groups_.begin(), groups_.end(),
                                  [&](const auto& one) { return one.get() == &group; });
     FCI_ASSERT(at != groups_.end());
-    progress::Waits::remove(group);
+    progress::Waits::remove(group.wait());
     if (group.table().is_there() && !engine_.peers.severed()) {  // else it is not there any more
         for (Place& place : places_) {
             if (place.memory.data() == group.table().memory()) place.taken = false;

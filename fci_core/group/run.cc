@@ -137,13 +137,13 @@ int Run::end(Collective& it) {
 }
 
 progress::Wait* Run::waiting() noexcept {
-    if (!goes_on_ || at_ == plan_.count) return levels_.here;
+    if (!goes_on_ || at_ == plan_.count) return wait_of(levels_.here);
     switch (plan_.stages[at_]) {
         case Stage::across:
             return exchange_.only_receives() && !hinting_.works() ? nullptr : &exchange_;
         case Stage::chain: return &chain_;
-        case Stage::between: return levels_.between;
-        default: return levels_.here;
+        case Stage::between: return wait_of(levels_.between);
+        default: return wait_of(levels_.here);
     }
 }
 

@@ -45,7 +45,7 @@ public:
     /// What the collective that goes on waits for. nullptr: for one message, like a receive.
     [[nodiscard]] progress::Wait* waiting() noexcept;
     [[nodiscard]] std::array<progress::Wait*, 4> waits() noexcept {
-        return {levels_.here, levels_.between, &exchange_, &chain_};
+        return {wait_of(levels_.here), wait_of(levels_.between), &exchange_, &chain_};
     }
     /// A message is under way in memory of this object.
     [[nodiscard]] bool is_busy() const noexcept { return messenger_.is_busy(); }

@@ -22,7 +22,7 @@ FaultInterface::FaultInterface(ddi::Device& device, ddi::PeerListener& told,
 
 nhi::Link FaultInterface::link(nhi::PeerId id) noexcept {
     const nhi::Link link = inner().link(id);
-    if (link.block == nullptr || id == nhi::kSelf || !injects()) return link;
+    if (link.block == nullptr || id == nhi::kSelf || !options_.injects()) return link;
     if (watches_.size() <= id) watches_.resize(id + 1);
     auto& watch = watches_[id];
     if (watch == nullptr) watch = std::make_unique<StoreWatch>(link);

@@ -30,6 +30,11 @@ struct FaultOptions {
     unsigned again_percent = 0;   // transfers that are answered with Status::again
     unsigned refuse_percent = 0;  // pairs of processes that never attach
     std::uint16_t first_port = 0;  // as in a card: chance goes by what a port is beyond it
+
+    /// Some transfers are to come late or not at once.
+    [[nodiscard]] bool injects() const noexcept {
+        return delay_percent + stall_per_mille + again_percent != 0;
+    }
 };
 
 class FaultInterface;
@@ -101,9 +106,6 @@ private:
         StoreWatch::Stores stores;  // before the parts
     };
 
-    [[nodiscard]] bool injects() const noexcept {
-        return options_.delay_percent + options_.stall_per_mille + options_.again_percent != 0;
-    }
     [[nodiscard]] StoreWatch* watch_of(nhi::PeerId destination) const noexcept {
         return destination < watches_.size() ? watches_[destination].get() : nullptr;
     }

@@ -9,6 +9,19 @@
 
 namespace fci::group {
 
+namespace {
+
+/// The member takes no part. No other messages of this broadcast come here.
+bool take_refusal(mp::MessagePassing& messages, nhi::PeerId member, std::uint64_t match) {
+    const mp::Pattern refusal{member, mp::kGroupSpace, match, 0};
+    if (messages.probe(refusal, nullptr, nullptr) != mp::kSuccess) return false;
+    mp::Outcome outcome{};
+    (void)messages.receive(refusal, {}, {}, nullptr, &outcome);
+    return true;
+}
+
+}  // namespace
+
 void BulkRoot::begin(std::uint64_t number, std::uint64_t match, std::span<const std::byte> data) {
     FCI_ASSERT(!is_busy() && number > number_ && data.size() <= UINT32_MAX);
     number_ = number;
@@ -53,8 +66,9 @@ void BulkRoot::judge() noexcept {
 void BulkRoot::look_for_lost() {
     for (Member& member : members_) {
         // Also of one that is through: what it says now would keep this process awake.
-        const bool refused = &member != &members_[self_] && refuses(member);
-        member.is_over = member.is_over || refused;
+        const bool refuses =
+            &member != &members_[self_] && take_refusal(messages_, member.peer, match_);
+        member.is_over = member.is_over || refuses;
         if (member.is_over) continue;
         if (messages_.meetings().connected(member.peer) != nullptr &&
             !messages_.engine().peers.is_lost(member.peer)) {
@@ -64,15 +78,6 @@ void BulkRoot::look_for_lost() {
         if (std::exchange(has_lost_, true)) continue;
         lost_ = static_cast<unsigned>(&member - members_.data());
     }
-}
-
-/// No other messages of this broadcast come here.
-bool BulkRoot::refuses(const Member& member) {
-    const mp::Pattern refusal{member.peer, mp::kGroupSpace, match_, 0};
-    if (messages_.probe(refusal, nullptr, nullptr) != mp::kSuccess) return false;
-    mp::Outcome outcome{};
-    (void)messages_.receive(refusal, {}, {}, nullptr, &outcome);
-    return true;
 }
 
 void BulkRoot::on_progress(nhi::PeerId source, const LongProgress& note) {

@@ -79,7 +79,6 @@ private:
     }
     void judge() noexcept;
     void look_for_lost();
-    [[nodiscard]] bool refuses(const Member& member);
     void answer();
     void answer(const Wanted& one);
     [[nodiscard]] std::vector<Wanted>::iterator next_wanted(std::uint64_t number) noexcept;

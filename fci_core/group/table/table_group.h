@@ -12,42 +12,30 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <utility>
 
 #include "fci_core/group/table/flag_table.h"
-#include "fci_core/group/table/offers.h"
 #include "fci_core/group/table/reduction.h"
-#include "fci_core/mp/engine.h"
-#include "fci_core/mp/meetings.h"
-#include "fci_core/progress/wait.h"
+#include "fci_core/group/table/table_wait.h"
 
 namespace fci::group {
 
-/// Who they are, as one of them sees it.
-struct Members {
-    std::vector<nhi::PeerId> peers;  // by rank; nhi::kSelf is at `self`
-    unsigned self;                   // its rank
-    std::uint64_t key;               // no other group of the same members has it now
-    std::size_t most;                // data of one that they want to bring: so much memory it takes
-
-    [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(peers.size()); }
-    /// Its rank: groups of the same members have their tables at different ones.
-    [[nodiscard]] unsigned owner() const noexcept { return static_cast<unsigned>(key % size()); }
-};
-
-class TableGroup final : public progress::Wait {
+class TableGroup {
 public:
     /// Without a table, so far.
-    TableGroup(mp::Engine& engine, mp::Meetings& meetings, const Offers& offers, Members members);
+    TableGroup(mp::Engine& engine, mp::Meetings& meetings, const Offers& offers, Members members)
+        : wait_(engine, meetings, offers, std::move(members)) {}
 
     static constexpr unsigned kAll = FCI_ICL_GROUP_ALL;
 
     /// FCI_ICL_DONE: the owner has told of its table, or that it has none.
-    [[nodiscard]] int hear_offer() noexcept;
-    /// The first collective then is a barrier of those who have opened it.
-    void open(const FlagTable& table) noexcept { table_ = table; }
+    [[nodiscard]] int await_offer() noexcept;
+    /// The first collective then is a barrier of all members that have opened it.
+    void open(const FlagTable& table) noexcept { wait_.open(table); }
     /// Another member stored what they may wait for.
-    void wake_sleepers() noexcept;
+    void wake_sleepers() noexcept { wait_.wake_sleepers(); }
+    /// For what the collective that is under way needs.
+    [[nodiscard]] TableWait& wait() noexcept { return wait_; }
 
     // Each looks so often for the others before it answers.
     [[nodiscard]] int barrier(unsigned looks) noexcept;
@@ -66,33 +54,13 @@ public:
 
     /// After FCI_ICL_EPEER: the rank of who has gone. After kNobody: what was said of it.
     [[nodiscard]] unsigned lost() const noexcept { return lost_; }
-    [[nodiscard]] const Members& members() const noexcept { return members_; }
-    [[nodiscard]] const FlagTable& table() const noexcept { return table_; }
+    [[nodiscard]] const Members& members() const noexcept { return wait_.members(); }
+    [[nodiscard]] const FlagTable& table() const noexcept { return wait_.table(); }
 
 private:
-    /// What the collective that is under way waits for.
-    enum class Wanted : std::uint8_t {
-        nothing,
-        offer,    // the owner tells of its table
-        meeting,  // all have come to meeting `number_`
-        room,     // all are past broadcast `number_`, and what is to be said now has room
-        said,     // the root has spoken
-        result    // the last one of a throng has reduced what all brought
-    };
+    using Wanted = TableWait::Wanted;
 
-    [[nodiscard]] bool is_over() noexcept override;
-    [[nodiscard]] bool needs(unsigned core) noexcept override;
-    void want_wake(bool wanted) noexcept override;
-    [[nodiscard]] bool may_be_woken() const noexcept override;
-
-    void want(Wanted wanted, std::uint64_t number) noexcept;
-    [[nodiscard]] bool lacks(unsigned rank) const noexcept;
-    [[nodiscard]] bool look(unsigned looks) noexcept;
-    [[nodiscard]] unsigned who_is_gone() const noexcept;
     [[nodiscard]] int not_yet() noexcept;
-    void meet_those_that_lack() noexcept;
-    void wake(std::uint64_t asleep) noexcept;
-
     [[nodiscard]] int come(const void* own, std::size_t bytes, unsigned looks) noexcept;
     [[nodiscard]] int meet(unsigned root, const void* own, std::size_t bytes,
                            unsigned looks) noexcept;
@@ -105,19 +73,8 @@ private:
     void begin_broadcast(unsigned root) noexcept;
     void end_broadcast(bool is_short) noexcept;
 
-    mp::Engine& engine_;
-    mp::Meetings& meetings_;
-    const Offers& offers_;
-    FlagTable table_;
-    const Members members_;
-    Wanted wanted_ = Wanted::nothing;
-    bool fences_ = true;  // what is stored may be seen later than what is looked at next
-    bool asleep_ = false;
-    bool met_those_ = false;      // that lack, in this wait
-    unsigned next_ = 0;           // ranks below are not waited for any more
+    TableWait wait_;
     unsigned lost_ = FCI_ICL_NO_RANK;
-    std::uint64_t number_ = 0;    // see Wanted
-    std::uint64_t meeting_ = 0;   // the last one of this process
     std::uint64_t met_ = 0;       // the last to which all are known to have come
     std::uint64_t throngs_ = 0;   // those in which the last one reduced
 
@@ -129,5 +86,10 @@ private:
         bool is_short = false;       // it was one line
     } broadcast_;
 };
+
+/// nullptr: there is no such table.
+[[nodiscard]] inline TableWait* wait_of(TableGroup* group) noexcept {
+    return group != nullptr ? &group->wait() : nullptr;
+}
 
 }  // namespace fci::group

@@ -142,21 +142,21 @@ TEST(Group, waiting__for_the_part_that_it_has_come_to) {
     Group& one = group[3];
     std::uint64_t word = 1;
     Collective it = collective(FCI_ICL_BARRIER, 0, nullptr, 0);
-    EXPECT_EQ(one.waiting(it), one.run->levels().here);
+    EXPECT_EQ(one.waiting(it), wait_of(one.run->levels().here));
     it = collective(FCI_ICL_REDUCE, kAll, &word, 8);
-    EXPECT_EQ(one.waiting(it), one.run->levels().here);
+    EXPECT_EQ(one.waiting(it), wait_of(one.run->levels().here));
     it = collective(FCI_ICL_REDUCE, 3, &word, 8);
-    EXPECT_EQ(one.waiting(it), one.table);
+    EXPECT_EQ(one.waiting(it), wait_of(one.table));
     it = collective(FCI_ICL_GATHER, kAll, &word, 8);
-    EXPECT_EQ(one.waiting(it), one.table);
+    EXPECT_EQ(one.waiting(it), wait_of(one.table));
     it = collective(FCI_ICL_BROADCAST, 3, &word, 8);
-    EXPECT_EQ(one.waiting(it), one.table);
-    EXPECT_EQ(one.waiting_to_form(), one.table);
+    EXPECT_EQ(one.waiting(it), wait_of(one.table));
+    EXPECT_EQ(one.waiting_to_form(), wait_of(one.table));
     const auto waits = group[8].waits();
     for (const progress::Wait* const wait :
-         {static_cast<progress::Wait*>(group[8].table),
-          static_cast<progress::Wait*>(group[8].run->levels().here),
-          static_cast<progress::Wait*>(group[8].run->levels().between)}) {
+         {static_cast<progress::Wait*>(wait_of(group[8].table)),
+          static_cast<progress::Wait*>(wait_of(group[8].run->levels().here)),
+          static_cast<progress::Wait*>(wait_of(group[8].run->levels().between))}) {
         EXPECT_EQ(std::ranges::count(waits, wait), 1);
     }
     EXPECT_FALSE(one.is_busy());
@@ -168,11 +168,11 @@ TEST(Group, sleep_only_over__one_of_its_waits) {
     ASSERT_EQ(group.form_all(), Answers(17, kDone));
     Group& one = group[8];
     progress::Waits waits;
-    EXPECT_TRUE(waits.add(*one.table));
-    EXPECT_TRUE(waits.add(*one.run->levels().here));
-    EXPECT_TRUE(waits.add(*one.run->levels().between));
-    one.sleep_only_over(one.run->levels().here);
-    EXPECT_FALSE(waits.add(*one.run->levels().here)) << "it is there still";
+    EXPECT_TRUE(waits.add(one.table->wait()));
+    EXPECT_TRUE(waits.add(one.run->levels().here->wait()));
+    EXPECT_TRUE(waits.add(one.run->levels().between->wait()));
+    one.sleep_only_over(wait_of(one.run->levels().here));
+    EXPECT_FALSE(waits.add(one.run->levels().here->wait())) << "it is there still";
     EXPECT_EQ(one.table->table().head().asleep, 0u);
     EXPECT_EQ(one.run->levels().between->table().head().asleep, 0u);
     EXPECT_EQ(one.run->levels().here->table().head().asleep, 1u);
@@ -184,7 +184,7 @@ TEST(Group, waiting_to_form__for_its_own_part_first) {
     Processes all(4, {.per_host = 2, .mapped = true});
     Formed group(all);
     EXPECT_EQ(group.form(1), kWaits);
-    EXPECT_EQ(group[1].waiting_to_form(), group[1].run->levels().here);
+    EXPECT_EQ(group[1].waiting_to_form(), wait_of(group[1].run->levels().here));
     EXPECT_EQ(group.form_all(), Answers(4, kDone));
     EXPECT_EQ(group[1].waiting_to_form(), group[1].run->waiting());
 }
@@ -310,7 +310,7 @@ TEST_F(Long, waits__are_all_those_of_the_group) {
     const auto waits = group[0].waits();
     const auto of_long = group[0].long_broadcast->waits();
     EXPECT_EQ(std::ranges::count(waits, group[0].run->waits()[2]), 1);
-    EXPECT_EQ(std::ranges::count(waits, group[0].run->levels().here), 1);
+    EXPECT_EQ(std::ranges::count(waits, wait_of(group[0].run->levels().here)), 1);
     for (const progress::Wait* const one : of_long) {
         if (one != nullptr) {
             EXPECT_EQ(std::ranges::count(waits, one), 1);

@@ -68,11 +68,11 @@ TEST_F(Hostile, cannot_join__by_that_member_and_of_that_table_only) {
 
 TEST_F(Hostile, cannot_join__wakes_who_sleeps_over_it) {
     progress::Waits waits;
-    EXPECT_TRUE(waits.add(*group[1].table));
+    EXPECT_TRUE(waits.add(group[1].table->wait()));
     const unsigned before = all.raised(1);
     send(2, 0, CannotJoin{table().name, 2});
     EXPECT_EQ(all.raised(1), before + 1);
-    progress::Waits::remove(*group[1].table);
+    progress::Waits::remove(group[1].table->wait());
 }
 
 TEST_F(Hostile, note__of_another_length_is_none) {

@@ -165,7 +165,7 @@ public:
         }
     }
     [[nodiscard]] TableGroup& operator[](unsigned rank) { return *groups_.at(rank); }
-    [[nodiscard]] progress::Wait& wait(unsigned rank) { return *groups_.at(rank); }
+    [[nodiscard]] progress::Wait& wait(unsigned rank) { return groups_.at(rank)->wait(); }
     [[nodiscard]] int barrier(unsigned rank) { return groups_.at(rank)->barrier(1); }
     /// Of a word.
     [[nodiscard]] int say(unsigned root, std::uint64_t word) {

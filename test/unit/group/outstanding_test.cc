@@ -197,11 +197,11 @@ TEST_F(OutstandingTest, add_parts__what_the_first_of_each_group_waits_for_and_no
     EXPECT_EQ(outstanding().start(one[0], next()), kGoesOn);
     EXPECT_TRUE(outstanding().is_wanted());
     EXPECT_TRUE(outstanding().add_parts(waits));
-    EXPECT_TRUE(one[0].table->linked());
+    EXPECT_TRUE(one[0].table->wait().linked());
     EXPECT_FALSE(outstanding().add_parts(waits)) << "nothing is new";
     EXPECT_EQ(outstanding().start(other[0], next()), kGoesOn);
     EXPECT_TRUE(outstanding().add_parts(waits));
-    EXPECT_TRUE(other[0].table->linked());
+    EXPECT_TRUE(other[0].table->wait().linked());
     EXPECT_TRUE(waits.may_be_woken());
     outstanding().drop(one[0]);
     outstanding().drop(other[0]);
@@ -231,7 +231,7 @@ TEST_F(OutstandingTest, waits__of_its_process_ask_it) {
 TEST_F(OutstandingTest, advance__what_has_ended_is_not_slept_over) {
     EXPECT_EQ(outstanding().start(one[0], next()), kGoesOn);
     progress::Waits waits;
-    EXPECT_TRUE(waits.add(*one[0].table));
+    EXPECT_TRUE(waits.add(one[0].table->wait()));
     EXPECT_EQ(outstanding().advance(0), 0);
     EXPECT_FALSE(waits.empty());
     EXPECT_EQ(barrier(one[1]), kDone);

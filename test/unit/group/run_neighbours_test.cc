@@ -74,15 +74,15 @@ TEST_F(Neighbours, reduce__of_a_length_unlike_the_others) {
 
 TEST_F(Neighbours, barrier__waits_where_it_has_come_to) {
     EXPECT_EQ(group.levels(0).barrier(1), kWaits);
-    EXPECT_EQ(group.run_of(0).waiting(), group.levels(0).here());
+    EXPECT_EQ(group.run_of(0).waiting(), wait_of(group.levels(0).here()));
     EXPECT_EQ(group.run_of(0).ended(), 0u);
     EXPECT_EQ(group.levels(16).barrier(1), kWaits);
     EXPECT_EQ(group.levels(16).here(), nullptr);
-    EXPECT_EQ(group.run_of(16).waiting(), group.levels(16).between());
+    EXPECT_EQ(group.run_of(16).waiting(), wait_of(group.levels(16).between()));
     for (unsigned rank = 1; rank < 8; ++rank) EXPECT_EQ(group.levels(rank).barrier(1), kWaits);
     EXPECT_EQ(group.levels(0).barrier(1), kWaits);
-    EXPECT_EQ(group.run_of(0).waiting(), group.levels(0).between());
-    EXPECT_EQ(group.run_of(1).waiting(), group.levels(1).here());
+    EXPECT_EQ(group.run_of(0).waiting(), wait_of(group.levels(0).between()));
+    EXPECT_EQ(group.run_of(1).waiting(), wait_of(group.levels(1).here()));
     EXPECT_EQ(group.levels(1).between(), nullptr);
     for (unsigned rank = 8; rank < 16; ++rank) EXPECT_EQ(group.levels(rank).barrier(1), kWaits);
     EXPECT_EQ(group.levels(8).barrier(1), kDone);
@@ -90,7 +90,7 @@ TEST_F(Neighbours, barrier__waits_where_it_has_come_to) {
     EXPECT_EQ(group.levels(1).barrier(1), kWaits) << "its first one has not told yet";
     EXPECT_EQ(group.levels(0).barrier(1), kDone);
     EXPECT_NE(group.run_of(0).ended(), 0u);
-    EXPECT_EQ(group.run_of(0).waiting(), group.levels(0).here());
+    EXPECT_EQ(group.run_of(0).waiting(), wait_of(group.levels(0).here()));
     for (unsigned rank = 1; rank < 16; ++rank) {
         if (rank != 8) {
             EXPECT_EQ(group.levels(rank).barrier(1), kDone);

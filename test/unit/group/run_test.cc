@@ -149,9 +149,9 @@ TEST_F(Hosts, waiting__for_what_it_has_come_to) {
     Calls first = group.levels(4);
     Calls second = group.levels(5);
     EXPECT_EQ(first.barrier(1), kWaits);
-    EXPECT_EQ(first.run.waiting(), first.here());
+    EXPECT_EQ(first.run.waiting(), wait_of(first.here()));
     EXPECT_EQ(second.barrier(1), kWaits);
-    EXPECT_EQ(second.run.waiting(), second.here());
+    EXPECT_EQ(second.run.waiting(), wait_of(second.here()));
     EXPECT_EQ(first.barrier(1), kWaits);
     EXPECT_EQ(first.run.waiting(), first.exchange());
     EXPECT_EQ(first.run.ended(), 0u);
@@ -159,7 +159,7 @@ TEST_F(Hosts, waiting__for_what_it_has_come_to) {
     EXPECT_EQ(group.run([&](unsigned rank) { return group.levels(rank).barrier(1); }),
               Answers(kMembers, kDone));
     EXPECT_EQ(first.run.ended(), 2u);
-    EXPECT_EQ(first.run.waiting(), first.here());
+    EXPECT_EQ(first.run.waiting(), wait_of(first.here()));
     // One that is only told waits for a message like any.
     std::uint64_t word = 0;
     std::size_t bytes = 8;

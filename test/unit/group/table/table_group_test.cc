@@ -211,34 +211,34 @@ TEST(TableGroup, reduce__who_is_gone_is_named_at_all) {
 
 // --- forming ---
 
-TEST(TableGroup, hear_offer__of_its_owner_and_its_key) {
+TEST(TableGroup, await_offer__of_its_owner_and_its_key) {
     Processes all(2);
     all.meet_all();
     Offers offers;
     TableGroup group(all[0].engine(), all[0].messages->meetings(), offers,
                 all.members(0, 7, Entry::kShort));
     EXPECT_EQ(group.members().owner(), 1u);
-    EXPECT_EQ(group.hear_offer(), kWaits);
-    EXPECT_FALSE(static_cast<progress::Wait&>(group).is_over());
+    EXPECT_EQ(group.await_offer(), kWaits);
+    EXPECT_FALSE(static_cast<progress::Wait&>(group.wait()).is_over());
     offers.add(all[0].peers[1], 8, {3, 0});
-    EXPECT_EQ(group.hear_offer(), kWaits);
+    EXPECT_EQ(group.await_offer(), kWaits);
     offers.add(all[0].peers[1], 7, {4, 0});
-    EXPECT_TRUE(static_cast<progress::Wait&>(group).is_over());
-    EXPECT_EQ(group.hear_offer(), kDone);
+    EXPECT_TRUE(static_cast<progress::Wait&>(group.wait()).is_over());
+    EXPECT_EQ(group.await_offer(), kDone);
     EXPECT_EQ(offers.take(all[0].peers[1], 7).name, 4u) << "it is only told";
 }
 
-TEST(TableGroup, hear_offer__of_an_owner_that_is_gone) {
+TEST(TableGroup, await_offer__of_an_owner_that_is_gone) {
     Processes all(3);
     all.meet_all();
     const Offers offers;
     TableGroup group(all[0].engine(), all[0].messages->meetings(), offers,
                 all.members(0, 1, Entry::kShort));
-    EXPECT_EQ(group.hear_offer(), kWaits);
+    EXPECT_EQ(group.await_offer(), kWaits);
     all.lose(2);
-    EXPECT_EQ(group.hear_offer(), kWaits) << "that one is not waited for";
+    EXPECT_EQ(group.await_offer(), kWaits) << "that one is not waited for";
     all.lose(1);
-    EXPECT_EQ(group.hear_offer(), FCI_ICL_EPEER);
+    EXPECT_EQ(group.await_offer(), FCI_ICL_EPEER);
     EXPECT_EQ(group.lost(), 1u);
 }
 

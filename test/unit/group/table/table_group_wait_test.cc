@@ -179,9 +179,9 @@ TEST(TableGroup, want_wake__each_member_has_a_bit_of_its_own) {
         TableGroup group(all[0].engine(), all[0].messages->meetings(), offers, members);
         group.open(table);
         progress::Waits waits;
-        EXPECT_TRUE(waits.add(group));
+        EXPECT_TRUE(waits.add(group.wait()));
         EXPECT_EQ(table.head().asleep, std::uint64_t{1} << rank);
-        progress::Waits::remove(group);
+        progress::Waits::remove(group.wait());
         EXPECT_EQ(table.head().asleep, 0u);
     }
 }
@@ -220,10 +220,10 @@ TEST(TableGroup, needs__a_core_as_long_as_it_has_no_table) {
     const Offers offers;
     TableGroup group(all[0].engine(), all[0].messages->meetings(), offers,
                 {{nhi::kSelf, 1}, 0, 0, Entry::kShort});
-    EXPECT_TRUE(static_cast<progress::Wait&>(group).needs(3));
+    EXPECT_TRUE(static_cast<progress::Wait&>(group.wait()).needs(3));
     progress::Waits waits;
-    EXPECT_TRUE(waits.add(group)) << "and a message wakes it";
-    progress::Waits::remove(group);
+    EXPECT_TRUE(waits.add(group.wait())) << "and a message wakes it";
+    progress::Waits::remove(group.wait());
 }
 
 }  // namespace
