@@ -331,6 +331,9 @@ test_group_SOURCES = \
 	test/unit/group/groups_test.cc \
 	test/unit/group/members.h \
 	test/unit/group/outstanding_test.cc \
+	test/unit/group/plan_test.cc \
+	test/unit/group/plans.cc \
+	test/unit/group/plans.h \
 	test/unit/group/results.h \
 	test/unit/group/run_neighbours_test.cc \
 	test/unit/group/run_test.cc \
