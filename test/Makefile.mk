@@ -329,6 +329,7 @@ test_group_SOURCES = \
 	test/unit/group/group_test.cc \
 	test/unit/group/groups_hostile_test.cc \
 	test/unit/group/groups_test.cc \
+	test/unit/group/levels_test.cc \
 	test/unit/group/members.h \
 	test/unit/group/outstanding_test.cc \
 	test/unit/group/plan_test.cc \
@@ -352,8 +353,10 @@ test_group_SOURCES = \
 	test/unit/group/hosts/exchange_test.cc \
 	test/unit/group/hosts/exchanges.h \
 	test/unit/group/hosts/handover_test.cc \
+	test/unit/group/hosts/messenger_test.cc \
 	test/unit/group/hosts/notes_test.cc \
 	test/unit/group/hosts/parts_test.cc \
+	test/unit/group/hosts/share_test.cc \
 	test/unit/group/hosts/steps_test.cc \
 	test/unit/group/table/board_test.cc \
 	test/unit/group/table/flag_table_test.cc \

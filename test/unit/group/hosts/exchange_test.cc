@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
 #include <new>
 #include <vector>
 
@@ -15,7 +14,6 @@
 namespace fci::group::test {
 namespace {
 
-constexpr std::uint64_t kKey = Exchanges::kKey;
 constexpr unsigned kRank = Exchanges::kRank;
 
 // --- data ---
@@ -125,38 +123,6 @@ TEST(Exchange, lack__is_said_instead_of_data_and_heard_by_all) {
     }
 }
 
-// No process of this kind says so.
-TEST(Exchange, lack__a_word_that_means_nothing_is_a_loss) {
-    Exchanges hosts(2);
-    hosts.all.meet_all();
-    std::uint64_t number = 0;
-    for (const int code : {0, 1, int{FCI_ICL_EAGAIN}, int{FCI_ICL_ENOMEM}, -99}) {
-        hosts.forge_word(0, 1, ++number, static_cast<std::uint64_t>(-code) << 32 | 5);
-        hosts.all.settle();
-        hosts.begin(1, Steps::down(2, 1, 0), number, 0);
-        EXPECT_EQ(hosts.advance(1), kDone);
-        EXPECT_EQ(hosts[1].code(), FCI_ICL_EPEER);
-        EXPECT_EQ(hosts[1].lost(), 5u);
-    }
-}
-
-TEST(Exchange, fail__what_was_lacking_first_counts_but_for_a_group_that_nobody_can_have) {
-    Exchanges hosts(2);
-    Share& one = hosts[0];
-    hosts.begin(0, Steps::all(2, 0), 1, 8);
-    one.fail(FCI_ICL_ETRUNC, 40);
-    one.fail(FCI_ICL_EPEER, 3);
-    EXPECT_EQ(one.code(), FCI_ICL_ETRUNC);
-    EXPECT_EQ(one.length(), 40u);
-    one.fail(FCI_ICL_EUNREACHABLE, 0);
-    EXPECT_EQ(one.code(), FCI_ICL_EUNREACHABLE);
-    EXPECT_EQ(one.length(), 0u);
-    hosts.begin(0, Steps::all(2, 0), 2, 8);
-    EXPECT_EQ(one.code(), kDone) << "of the one before";
-    EXPECT_EQ(one.length(), 8u);
-}
-
-// It is read at most to the end of the buffer.
 TEST(Exchange, lack__of_one_that_hears_data_stays) {
     Exchanges hosts(2);
     hosts.begin(0, Steps::down(2, 0, 0), 1, 8);
@@ -165,18 +131,6 @@ TEST(Exchange, lack__of_one_that_hears_data_stays) {
     EXPECT_EQ(hosts[0].code(), kDone);
     EXPECT_EQ(hosts[1].code(), FCI_ICL_EPEER);
     EXPECT_EQ(hosts[1].lost(), 7u);
-}
-
-TEST(Exchange, data__longer_than_any_can_be) {
-    Exchanges hosts(2);
-    hosts.all.meet_all();
-    std::vector<std::byte> data(Share::kMost + 1, std::byte{1});
-    hosts.forge(0, 1, 1, data);
-    hosts.all.settle();
-    hosts.begin(1, Steps::down(2, 1, 0), 1, 0);
-    EXPECT_EQ(hosts.advance(1), kDone);
-    EXPECT_EQ(hosts[1].code(), FCI_ICL_EPEER);
-    EXPECT_EQ(hosts[1].lost(), kRank);
 }
 
 TEST(Exchange, ignores_input__waits_for_nobody_and_takes_what_comes_all_the_same) {
@@ -295,44 +249,6 @@ TEST(Exchange, wait__is_of_the_network_and_begins_with_each_step) {
     EXPECT_GT(wait.since(), first);
     hosts.messenger(0).give_up();
     hosts.messenger(1).give_up();
-    hosts.all.settle();
-}
-
-TEST(Exchange, give_up__takes_back_what_is_under_way_and_throws_away_what_has_come) {
-    Exchanges hosts(3);
-    hosts.all.meet(0, 1);
-    std::vector<std::byte> data(8);
-    hosts.forge(1, 0, 6, data);
-    const iovec range{data.data(), data.size()};
-    EXPECT_GE(hosts.all[1].messages->send({hosts.all[1].peers[0],
-                                           mp::kGroupSpace,
-                                           0,
-                                           match_of(kKey + 1, 6, false),
-                                           0,
-                                           {&range, 1}},
-                                          {}, nullptr),
-              0);
-    hosts.all.settle();
-    hosts.begin(0, Steps::down(3, 0, 1), 1, 0);
-    EXPECT_EQ(hosts.advance(0), kWaits);
-    EXPECT_TRUE(hosts.messenger(0).is_busy());
-    hosts.messenger(0).give_up();
-    hosts.all.settle();
-    EXPECT_FALSE(hosts.messenger(0).is_busy());
-    mp::MessagePassing& messages = *hosts.all[0].messages;
-    EXPECT_NE(messages.probe({mp::kAnySource, mp::kGroupSpace, match_of(kKey, 6, false), 0},
-                             nullptr, nullptr),
-              mp::kSuccess);
-    EXPECT_EQ(messages.probe({mp::kAnySource, mp::kGroupSpace, match_of(kKey + 1, 6, false), 0},
-                             nullptr, nullptr),
-              mp::kSuccess)
-        << "another group's";
-    hosts.begin(2, Steps::down(3, 2, 2), 2, 8);  // to one that was never met
-    EXPECT_EQ(hosts.advance(2), kWaits);
-    EXPECT_TRUE(hosts.messenger(2).is_busy());
-    hosts.messenger(2).give_up();
-    hosts.all.turns();
-    EXPECT_FALSE(hosts.messenger(2).is_busy());
     hosts.all.settle();
 }
 
