@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,51 @@ void look_with_lost_parts(Case of) {
         of.lost = part;
         ASSERT_NO_FATAL_FAILURE(look(of));
     }
+}
+
+/// Of four parts, of which the second one has the root, which is not its first member.
+std::string stages(Flow flow, unsigned part, bool is_first, bool is_root, Way way = Way::plain,
+                   bool is_lost = false) {
+    const Plan plan = Plan::of(flow, {4, part, 1, false, is_first, is_root, true, true, is_lost,
+                                      way});
+    constexpr std::array kNames{"up", "hand", "across", "between", "chain", "down"};
+    std::string all = plan.leads ? "leads:" : "";
+    for (unsigned i = 0; i < plan.count; ++i) {
+        if (!all.empty()) all += ' ';
+        all += kNames.at(static_cast<unsigned>(plan.stages[i]));
+    }
+    return all;
+}
+
+TEST(Plan, stages__of_reductions) {
+    EXPECT_EQ(stages(Flow::to_all, 0, true, false), "leads: up across down");
+    EXPECT_EQ(stages(Flow::to_all, 0, false, false), "up down");
+    EXPECT_EQ(stages(Flow::to_root, 0, true, false), "leads: up across");
+    EXPECT_EQ(stages(Flow::to_root, 1, true, false), "up");
+    EXPECT_EQ(stages(Flow::to_root, 1, false, true), "leads: up across");
+    EXPECT_EQ(stages(Flow::forming, 0, true, false), "leads: across down");
+    EXPECT_EQ(stages(Flow::forming, 0, false, false), "down");
+}
+
+TEST(Plan, stages__of_broadcasts) {
+    EXPECT_EQ(stages(Flow::from_root, 1, false, true), "leads: across down");
+    EXPECT_EQ(stages(Flow::from_root, 1, true, false), "down");
+    EXPECT_EQ(stages(Flow::from_root, 0, true, false), "leads: across down");
+    EXPECT_EQ(stages(Flow::from_root, 1, false, true, Way::by_chain), "hand");
+    EXPECT_EQ(stages(Flow::from_root, 1, true, false, Way::by_chain), "leads: hand chain");
+    EXPECT_EQ(stages(Flow::from_root, 0, true, false, Way::by_chain), "leads: chain down");
+    EXPECT_EQ(stages(Flow::from_root, 0, true, false, Way::by_tree), "leads: across down");
+    EXPECT_EQ(stages(Flow::from_root, 0, true, false, Way::is_unsure), "leads: across down");
+    EXPECT_EQ(stages(Flow::from_root, 0, false, false, Way::by_chain), "down");
+}
+
+// Each member that others may take for the leader of a part that is lost tells them so.
+TEST(Plan, stages__of_a_part_that_is_lost) {
+    EXPECT_EQ(stages(Flow::to_all, 0, true, false, Way::plain, true), "leads: across");
+    EXPECT_EQ(stages(Flow::to_all, 0, false, false, Way::plain, true), "");
+    EXPECT_EQ(stages(Flow::from_root, 1, true, false, Way::plain, true), "leads: across");
+    EXPECT_EQ(stages(Flow::from_root, 1, false, true, Way::plain, true), "leads: across");
+    EXPECT_EQ(stages(Flow::from_root, 1, false, false, Way::plain, true), "");
 }
 
 TEST(Plan, all_end__reductions) {
