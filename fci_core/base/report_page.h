@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ReportPage: makes the report (report.h) one that others can see. It is laid over memory that its
-// owner has already, so that an object may reach into it: counting costs what it costs elsewhere.
+// owner has already, and that stays ordinary memory where no page can be had: counting there costs
+// what it costs elsewhere.
 #pragma once
 
 #include <cstddef>
