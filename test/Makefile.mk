@@ -401,6 +401,7 @@ test_api_SOURCES = \
 	test/unit/api/choose_driver_test.cc \
 	test/unit/api/close_test.cc \
 	test/unit/api/context.h \
+	test/unit/api/duties_test.cc \
 	test/unit/api/faults_test.cc \
 	test/unit/api/group_form_test.cc \
 	test/unit/api/group_job.h \
