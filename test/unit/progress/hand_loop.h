@@ -3,8 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <new>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fci_core/progress/idle_loop.h"
@@ -103,13 +106,17 @@ struct HandWorker final : Worker {
     int turn() override {
         ++turns;
         device.time += 100;
+        if (lacks_memory) throw std::bad_alloc();
         return turns >= works_from ? 1 : 0;
     }
     int advance(int work) noexcept override { return work + std::exchange(ended, 0); }
     [[nodiscard]] Signs signs() const noexcept override {
         return {begun, expected, is_in_use, goes_on};
     }
-    [[nodiscard]] unsigned sleeping() const noexcept override { return asleep; }
+    [[nodiscard]] unsigned sleeping() const noexcept override {
+        ++looks_for_sleepers;
+        return asleep;
+    }
     unsigned polled(Nanoseconds, unsigned) override { return met; }
 
     HandDevice& device;
@@ -117,6 +124,8 @@ struct HandWorker final : Worker {
     int ended = 0;
     std::uint64_t begun = 0;
     unsigned expected = 0, asleep = 0, met = 1;
+    mutable unsigned looks_for_sleepers = 0;
+    bool lacks_memory = false;
     bool is_in_use = true, goes_on = false;
 };
 

@@ -44,6 +44,48 @@ TEST(IdleLoop, empty_turn__where_something_goes_on_each_looks) {
     EXPECT_FALSE(it.loop.alert().any());
 }
 
+// What has come lies there until there is memory for it, and the turns after that are as before.
+TEST(IdleLoop, empty_turn__without_memory_says_so) {
+    HandLoop it("auto", 2, 2);
+    it.device.hand_network.poll_every = 10;
+    it.device.hand_network.work = 1;
+    it.worker.lacks_memory = true;
+    int answer = 0;
+    for (int i = 0; i < 2'000'000 && answer == 0; ++i) answer = it.ask(1);
+    EXPECT_EQ(answer, FCI_ICL_ENOMEM);
+    HandWait wait;
+    EXPECT_EQ(it.loop.step(wait), Step::turn);
+    it.worker.lacks_memory = false;
+    const unsigned polls = it.device.hand_network.polls;
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(it.ask(), 0);
+    EXPECT_EQ(it.device.hand_network.polls, polls + 10);
+}
+
+TEST(IdleLoop, went_on__not_at_the_begin_of_a_row) {
+    for (const bool late : {false, true}) {
+        HandLoop it("auto", 8, 2);
+        // The first two spin without being counted apart, and each after them is judged.
+        for (int i = 0; i < (late ? 9 : 6); ++i) (void)it.ask();
+        const unsigned yields = it.host.yields;
+        ++it.worker.begun;
+        for (int i = 0; i < 8; ++i) (void)it.ask();
+        EXPECT_EQ(it.host.yields == yields, late);
+    }
+}
+
+TEST(IdleLoop, ask__looks_for_sleepers_in_one_turn_of_16) {
+    HandLoop it("auto", 8, 2);
+    for (int i = 0; i < 160; ++i) (void)it.ask();
+    EXPECT_EQ(it.worker.looks_for_sleepers, 10u);
+}
+
+TEST(IdleLoop, yields_and_sleeps__are_counted) {
+    HandLoop it("auto", 8, 2);
+    ASSERT_TRUE(it.ask_until_sleeps(3));
+    EXPECT_EQ(it.counters.sleeps, 3u);
+    EXPECT_EQ(it.counters.yields, it.host.yields);
+}
+
 TEST(IdleLoop, crowded__from_the_first_peer_on_and_with_a_short_slice) {
     HandLoop it("auto", 8, 2);
     EXPECT_TRUE(it.loop.is_crowded());
