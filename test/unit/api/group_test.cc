@@ -193,10 +193,10 @@ TEST_F(GroupOfMany, collectives__of_random_programs) {
     expect_random_programs(std::array{18u}, 1);
     Job job(18);
     job.join();
-    EXPECT_NE(job.any_of(0).levels, nullptr);
+    EXPECT_NE(job.any_of(0).run, nullptr);
     Job small(16);
     small.join();
-    EXPECT_EQ(small.any_of(0).levels, nullptr);
+    EXPECT_EQ(small.any_of(0).run, nullptr);
 }
 
 // All hear of it, and nobody waits for who has given up.
