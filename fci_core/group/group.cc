@@ -122,7 +122,7 @@ int Group::broadcast_long(Collective& it, unsigned looks) noexcept try {
     }
     if (!own.advance()) return FCI_ICL_EAGAIN;
     if (own.code() == FCI_ICL_DONE && own.is_lossy()) {
-        run->hinting().tell_lossy(members.peers[it.root]);
+        run->hinting().report_lossy(members.peers[it.root]);
     }
     if (own.code() == FCI_ICL_EPEER) it.lost = own.lost();
     return own.code();

@@ -28,7 +28,6 @@ struct Group : ListLink {
     TableGroup* forming = nullptr;  // the table that is being formed; nullptr: all are
     int formed = FCI_ICL_OK;        // how the table of this part was formed
     bool is_left = false;
-    bool was_waited_for = false;  // since a collective ended here last: a wait may be slept over
     std::uint64_t ended = 0;      // collectives that were called until they ended
     Collective* first = nullptr;  // of those that go on in progress; with the others behind it
 
@@ -51,12 +50,12 @@ struct Group : ListLink {
     /// One that all members call, again and again (TableGroup). FCI_ICL_EINVAL: it is none of this
     /// group.
     [[nodiscard]] int call(Collective& it, unsigned looks) noexcept;
-    /// What that collective waits for; nullptr: for one message, like a receive.
+    /// The wait of that collective; nullptr: for one message, like a receive.
     [[nodiscard]] progress::Wait* waiting(const Collective& it) const noexcept;
-    /// What forming it waits for.
+    /// The wait of its forming.
     [[nodiscard]] progress::Wait* waiting_to_form() const noexcept;
 
-    /// All that its collectives wait for.
+    /// Those of all its collectives.
     [[nodiscard]] std::array<progress::Wait*, 7> waits() const noexcept;
     /// No wait is slept over any more, but that one.
     void sleep_only_over(const progress::Wait* waiting) const noexcept {
@@ -69,7 +68,7 @@ struct Group : ListLink {
     [[nodiscard]] bool is_busy() const noexcept {
         return run && (run->is_busy() || (long_broadcast && long_broadcast->is_busy()));
     }
-    /// What is under way is asked back.
+    /// Takes back messages that are under way.
     void give_up() const noexcept;
     /// From another member. May throw bad_alloc.
     void on_progress(mp::MessagePassing& messages, nhi::PeerId source,

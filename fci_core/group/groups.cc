@@ -16,8 +16,8 @@ namespace fci::group {
 
 namespace {
 
-/// Above so many, what one of them would read of the others takes longer than to wait for the one
-/// who reads it for all.
+/// With so many members, each of which reads an entry of each other, a reduction takes longer than
+/// one in which the last to come reads for all.
 constexpr unsigned kThrong = 17;
 
 /// So many neighbours share a cache, most often, if they have a core each.
@@ -50,7 +50,7 @@ Groups::Groups(mp::MessagePassing& messages)
         this);
 }
 
-/// What is no note, or one of no group that is here, changes nothing.
+/// A note of no kind, or of no group that is here, changes nothing.
 void Groups::on_note(nhi::PeerId source, std::span<const std::byte> note) {
     switch (kind_of(note)) {
         case NoteKind::table_offer: {
@@ -71,7 +71,7 @@ void Groups::on_note(nhi::PeerId source, std::span<const std::byte> note) {
             return;
         }
         case NoteKind::hint_follows:
-            return;  // what it has pushed is here
+            return;  // the message that it has pushed is here
         case NoteKind::long_progress:
             return on_progress(source, unpack<LongProgress>(note));
         case NoteKind::long_lossy:
@@ -196,7 +196,7 @@ int Groups::form_over_hosts(Group& group, bool crowded, unsigned looks) {
 int Groups::form_on_host(Group& group, bool crowded, unsigned looks) {
     if (group.forming == group.table) {
         group.formed = form_table(*group.table, crowded, looks);
-        // Without one who has gone there is no group, and whoever speaks to him hears who it was.
+        // Without a member that has gone there is no group; messages to that member tell its rank.
         if (group.formed == FCI_ICL_EPEER) group.formed = FCI_ICL_EUNREACHABLE;
         if (group.formed != FCI_ICL_DONE) return group.formed;
         if (group.table->table().head().throng != 0) leave_levels(group);
@@ -242,8 +242,8 @@ int Groups::form_table(TableGroup& group, bool crowded, unsigned looks) noexcept
     return FCI_ICL_ENOMEM;
 }
 
-/// Those whom a barrier by messages would meet: who has met a process hears of its death, also
-/// while it waits for anybody, and can say who it was.
+/// Meets the members that a barrier by messages would meet. A process hears of the death of those
+/// that it has met, also while it receives from any source, and can then say which one it was.
 void Groups::meet_some(const TableGroup& group) noexcept try {
     const Members& members = group.members();
     for (unsigned apart = 1; apart < members.size(); apart <<= 1) {
@@ -310,7 +310,7 @@ std::byte* Groups::map(nhi::PeerId owner, const Table& table, std::size_t bytes)
     return engine_.network.map(owner, nhi::LcsAddress{table.at}, bytes);
 }
 
-/// What another process says of its table is checked against what is there.
+/// Checks what another process says of its table against the table itself.
 bool Groups::join(TableGroup& group, const Table& table) noexcept {
     const nhi::PeerId owner = group.members().peers[group.members().owner()];
     std::byte* memory = map(owner, table, sizeof(TableHead));
@@ -330,7 +330,7 @@ bool Groups::join(TableGroup& group, const Table& table) noexcept {
 
 // --- leaving ---
 
-/// All have said whether they join, and all who did have gone, in one way or another.
+/// All members have said whether they join, and those that joined have left or died.
 bool Groups::is_free(const Place& place) const noexcept {
     if (place.taken) return false;
     const auto& head = *reinterpret_cast<const TableHead*>(place.memory.data());

@@ -34,7 +34,7 @@ void plan_broadcast(Plan& plan, const Standing& at) noexcept {
 }
 
 /// A broadcast of a group that this part lacks. It does not know whether the other parts have
-/// hints, so whoever waits for it, by either way, is told.
+/// hints, so it tells all that may wait for it, by either way.
 void plan_vain_broadcast(Plan& plan, const Standing& at) noexcept {
     plan.leads = plan.leads || at.is_first;
     if (!plan.leads) return;

@@ -21,7 +21,7 @@ enum class Stage : std::uint8_t {
     down,     // the leader tells its part, by the table
 };
 
-/// What is combined and sent in a collective.
+/// The direction of a collective's data.
 enum class Flow : std::uint8_t {
     to_all,     // a barrier, or a reduction to all
     to_root,    // a reduction to one member

@@ -237,8 +237,8 @@ bool Run::send_down(unsigned looks) noexcept {
     return true;
 }
 
-/// What its source says counts, whatever this member has seen before. Data go to the caller's
-/// memory at once.
+/// The source's word counts, whatever this member has seen before. Data go to the caller's memory
+/// at once.
 bool Run::receive_down(Collective& it, unsigned looks) noexcept {
     TableGroup& here = *levels_.here;
     std::size_t length = it.bytes;

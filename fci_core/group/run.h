@@ -42,7 +42,7 @@ public:
     /// The number of the last collective, counted alike by all members; 0: one goes on.
     [[nodiscard]] std::uint64_t ended() const noexcept { return goes_on_ ? 0 : number_; }
 
-    /// What the collective that goes on waits for. nullptr: for one message, like a receive.
+    /// The wait of the collective that goes on. nullptr: for one message, like a receive.
     [[nodiscard]] progress::Wait* waiting() noexcept;
     [[nodiscard]] std::array<progress::Wait*, 4> waits() noexcept {
         return {wait_of(levels_.here), wait_of(levels_.between), &exchange_, &chain_};
@@ -52,7 +52,7 @@ public:
     void give_up() noexcept { messenger_.give_up(); }
 
 private:
-    /// What each part brings to the forming of a group.
+    /// The share of each part in the forming of a group.
     struct Formed {
         std::uint64_t longest;
         HintOffer hints;

@@ -33,7 +33,7 @@ void BulkMember::be_patient(std::size_t window) noexcept {
 
 bool BulkMember::advance() {
     has_news_ = false;
-    // Only who has met a process hears of its death.
+    // A process hears of the death of those that it has met.
     was_lost_ = was_lost_ || messages_.meetings().connected(root_) == nullptr ||
                 messages_.engine().peers.is_lost(root_);
     for (Ask& one : asks_) tell_of(one);

@@ -45,14 +45,14 @@ public:
     [[nodiscard]] bool has_lost() const noexcept { return pieces_.left() != 0; }
     /// A message is under way into `data`.
     [[nodiscard]] bool is_busy() const noexcept { return asked_ != 0; }
-    /// What is under way is asked back.
+    /// Takes back messages that are under way.
     void give_up() noexcept;
 
     void arrived(const nhi::Hint& hint, std::size_t bytes) noexcept override;
 
     [[nodiscard]] bool is_over() noexcept override { return has_news_; }
     [[nodiscard]] bool needs(unsigned) noexcept override { return true; }
-    void want_wake(bool) noexcept override {}  // what comes wakes by itself
+    void want_wake(bool) noexcept override {}  // hints and messages wake by themselves
     [[nodiscard]] bool may_be_woken() const noexcept override { return true; }
     [[nodiscard]] bool is_for_network() const noexcept override { return true; }
 
@@ -62,7 +62,7 @@ private:
     static constexpr std::size_t kPullMost = 256;  // pieces of the rest, at a time
     static constexpr Nanoseconds kPatienceFirst = 2'000'000, kPatienceLast = 64'000'000;
 
-    /// What was asked for, and the message which brings it.
+    /// A part that was asked for, and the message that brings it.
     struct Ask {
         BulkMember* of = nullptr;
         Pieces::Range what{};

@@ -124,7 +124,7 @@ void BulkRoot::refuse(std::uint64_t number, std::uint64_t match) {
     }
 }
 
-/// By one message. What has not gone by hints yet may come by them, where they are heard.
+/// By one message. Data that have not gone by hints yet may come by them, where they are heard.
 void BulkRoot::answer(const Wanted& one) {
     Member& member = members_[one.host];
     if (member.is_over) return;
@@ -146,8 +146,8 @@ void BulkRoot::answer(const Wanted& one) {
     messages_.engine().counters.hints_repaired += part.iov_len;
 }
 
-/// Those for whom the others have waited for long, in this broadcast. At the second look only, as
-/// it may have been this process that had no core.
+/// Leaves members behind, in this broadcast, for which the others have waited for long. Not before
+/// the second look, as it may have been this process that had no core.
 void BulkRoot::leave_behind() noexcept {
     const bool is_shut = sent_ < data_.size() && sent_ >= window_end() &&
                          messages_.engine().device.now() - sent_at_.last >= kShutMost;

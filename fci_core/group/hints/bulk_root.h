@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // BulkRoot: a long broadcast at the host from which it goes to all others (§2.6.11): by hints,
-// straight from the memory of the caller, no more of them than those who are late have room for.
-// What is lost is asked for, and goes by messages; so does all to a host that hears no hints, or
-// is so late that the others would wait for it.
+// straight from the memory of the caller, but never more than a slow member's sockets can hold.
+// Members ask for lost parts, which go by messages; so does everything to a host that hears no
+// hints, or is so late that the others would wait for it.
 //
-// A member here is the one that speaks for its host.
+// A member here is the leader of its host.
 #pragma once
 
 #include <bit>
@@ -99,7 +99,7 @@ private:
     std::size_t window_ = 0, sent_ = 0;  // by hints
     std::vector<Wanted> wanted_{};
     struct {
-        std::uint64_t unheard = 0;  // by all that have all, and were not late
+        std::uint64_t unheard = 0;  // bytes that members lacked, but those left behind
         unsigned lossy = 0;         // the last broadcasts, a bit for each, the last one lowest
     } losses_;
     unsigned sending_ = 0;  // messages that are under way in `data_`

@@ -34,7 +34,7 @@ private:
     [[nodiscard]] bool is_over() noexcept override;
     /// Processes of other hosts may share this core all the same.
     [[nodiscard]] bool needs(unsigned) noexcept override { return true; }
-    void want_wake(bool) noexcept override {}  // what comes wakes by itself
+    void want_wake(bool) noexcept override {}  // hints and messages wake by themselves
     [[nodiscard]] bool may_be_woken() const noexcept override { return true; }
     [[nodiscard]] bool is_for_network() const noexcept override { return true; }
 

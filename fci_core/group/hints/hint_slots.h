@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // HintSlots: what hints bring of a group's broadcasts before their messages come (§2.6.11;
-// nhi/hints.h). Of those that are about to come each has a slot here, so that who is behind misses
-// none of them.
+// nhi/hints.h). Each of the next ones has a slot here, so that a member that is behind misses none
+// of them.
 //
 // A broadcast is a number, counted alike by all members, from 1.
 #pragma once
@@ -68,7 +68,7 @@ public:
     /// It is not needed any more.
     void pass(std::uint64_t number) noexcept { expect(number + kSlots); }
     /// To all others. Whether that works is for nobody to know.
-    void tell(std::uint64_t number, std::span<const std::byte> bytes) noexcept {
+    void send(std::uint64_t number, std::span<const std::byte> bytes) noexcept {
         (void)hints_.hint({name_, number, 0, static_cast<std::uint32_t>(bytes.size()), 0}, bytes);
     }
 
@@ -77,7 +77,7 @@ public:
         Slot& slot = slots_[hint.number % kSlots];
         slot.length = bytes;
         slot.number = hint.number;
-        hints_.withdraw(name_, hint.number);  // what comes twice does not get here
+        hints_.withdraw(name_, hint.number);  // a second copy of it does not get here
     }
 
 private:

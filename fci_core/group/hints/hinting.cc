@@ -21,10 +21,10 @@ HintOffer Hinting::offer(bool is_first) const noexcept {
     return {{can ? HintOffer::kNothing : HintOffer::kImpossible, {}}, {}};
 }
 
-void Hinting::open(const HintOffer& taken, bool speaks, unsigned member) {
+void Hinting::open(const HintOffer& taken, bool leads, unsigned member) {
     const std::uint64_t name = taken.brief.name;
     works_ = name != HintOffer::kNothing && name != HintOffer::kImpossible;
-    if (!works_ || !speaks) return;
+    if (!works_ || !leads) return;
     FCI_ASSERT(hints_ != nullptr && member < hosts_.size());
     const auto rank = static_cast<std::uint16_t>(member);
     slots_ = std::make_unique<HintSlots>(*hints_, nhi::HintMember{taken.brief, rank, hosts_});
@@ -43,7 +43,7 @@ void Hinting::send(Share& share) noexcept {
     std::memcpy(share.data() + share.length(), &trailer, sizeof trailer);
     share.set_length(share.length() + sizeof trailer);
     if (by_tree_) return;
-    slots_->tell(number_, {share.data(), share.length()});
+    slots_->send(number_, {share.data(), share.length()});
     if (unheard_ != 0 && ++own_ > kOwnMost) unheard_ = own_ = 0;
 }
 
@@ -73,13 +73,13 @@ std::unique_ptr<LongBroadcast> Hinting::make_long(const Parts& parts,
     return std::make_unique<LongBroadcast>(messages_, *hints_, bulk_, key_, parts, members);
 }
 
-/// What is a little too long for a table would be lost for who comes late, as short hints are.
+/// Data a little too long for a table would be lost for a late member, as short hints are.
 std::size_t Hinting::window(std::uint64_t bytes) const noexcept {
     const bool is_off = now() < std::max(off_until_, long_off_until_);
     return is_off || bytes <= nhi::Hints::kShortMost ? 0 : hints_->window();
 }
 
-void Hinting::tell_lossy(nhi::PeerId root) noexcept try {
+void Hinting::report_lossy(nhi::PeerId root) noexcept try {
     if (root == nhi::kSelf) return on_lossy();
     send_note(messages_, root, LongLossy{key_});
 } catch (const std::bad_alloc&) {  // it is said of the next one

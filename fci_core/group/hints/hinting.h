@@ -3,10 +3,10 @@
 // go: with a hint, and from one host to the next; or, while nobody hears any, down a tree. The root
 // of a broadcast says which way the next ones go, so all members know that before these begin.
 //
-// Most often the hint is all that anybody waits for. The message that is sent behind it to the next
-// member lingers on its way, and costs no packet of its own; who lacks the hint asks for it.
+// Most often members wait for the hint alone. The message that is sent behind it to the next member
+// lingers on its way, and costs no packet of its own; a member that lacks the hint asks for it.
 //
-// A member here is the one that speaks for its host.
+// A member here is the leader of its host.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@
 
 namespace fci::group {
 
-/// What a member brings to the forming of a group. Of all that bring some, the one whose `brief`
-/// has the greatest name is taken, so that one who can have no hints decides.
+/// A member's offer while a group is formed. The offer whose `brief` has the greatest name is
+/// taken, so that a member that can have no hints decides for all.
 struct HintOffer {
     static constexpr std::uint64_t kNothing = 0, kImpossible = ~std::uint64_t{0};  // as a name
 
@@ -43,8 +43,8 @@ public:
         : messages_(messages), key_(key), hints_(hints), hosts_(std::move(hosts)) {}
 
     [[nodiscard]] HintOffer offer(bool is_first) const noexcept;
-    /// `taken` is what came of it. `member`: its number, where it speaks for its host.
-    void open(const HintOffer& taken, bool speaks, unsigned member);
+    /// `taken`: the offer that counts. `member`: the number of this process, if it leads its host.
+    void open(const HintOffer& taken, bool leads, unsigned member);
     void close() noexcept { slots_.reset(); }
     /// All members know the same of it.
     [[nodiscard]] bool works() const noexcept { return works_; }
@@ -68,14 +68,14 @@ public:
     /// For long broadcasts; works().
     [[nodiscard]] std::unique_ptr<LongBroadcast> make_long(const Parts& parts,
                                                            const Members& members) const;
-    /// To the one that speaks for the root's host: this one takes no part, if it is a long one.
-    void refuse_long(nhi::PeerId speaker, std::uint64_t number) const {
-        send_nothing(messages_, speaker, match_of(key_, number, true));
+    /// To the leader of the root's host: this process takes no part in it, if it is a long one.
+    void refuse_long(nhi::PeerId leader, std::uint64_t number) const {
+        send_nothing(messages_, leader, match_of(key_, number, true));
     }
     /// So much of a long one of so many bytes may be under way by hints. 0: it goes another way.
     [[nodiscard]] std::size_t window(std::uint64_t bytes) const noexcept;
     /// Too much is lost of what `root` sends, which is this process, or of its host.
-    void tell_lossy(nhi::PeerId root) noexcept;
+    void report_lossy(nhi::PeerId root) noexcept;
 
     // --- notes of other members ---
     void on_unheard(const HintUnheard& note) noexcept;
@@ -95,7 +95,7 @@ private:
     nhi::Hints* const hints_;
     const std::vector<std::uint32_t> hosts_;  // by member
     bool works_ = false, by_tree_ = false, is_unsure_ = false;
-    nhi::HintMember bulk_{};          // of this process, where it speaks
+    nhi::HintMember bulk_{};          // of this process, if it leads its host
     std::uint64_t number_ = 0;        // of the broadcast
     std::uint64_t joined_by_ = 0;     // behind that one all are known to have joined. 0: not known
     std::unique_ptr<HintSlots> slots_{};

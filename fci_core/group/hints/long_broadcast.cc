@@ -20,12 +20,12 @@ LongBroadcast::LongBroadcast(mp::MessagePassing& messages, nhi::Hints& hints,
       messages_(messages),
       key_(key),
       here_(messages) {
-    if (!speaks()) return;
-    std::vector<nhi::PeerId> speakers;
+    if (!leads()) return;
+    std::vector<nhi::PeerId> leaders;
     for (unsigned part = 0; part < parts.count(); ++part) {
-        speakers.push_back(peers_[speaker_of(part)]);
+        leaders.push_back(peers_[leader_of(part)]);
     }
-    out_ = std::make_unique<BulkRoot>(messages, hints, member.group.name, speakers, part_);
+    out_ = std::make_unique<BulkRoot>(messages, hints, member.group.name, leaders, part_);
     in_ = std::make_unique<BulkMember>(messages, hints, member, key);
 }
 
@@ -34,8 +34,8 @@ void LongBroadcast::expect(unsigned root, std::uint64_t number, std::span<std::b
     if (root == self_) {
         announcement_ = {room.size(), window != 0, static_cast<std::uint32_t>(window)};
     }
-    if (!speaks() || parts_.of[root] == part_) return;
-    in_->begin(peers_[speaker_of(parts_.of[root])], number, match_of(key_, number, true), room);
+    if (!leads() || parts_.of[root] == part_) return;
+    in_->begin(peers_[leader_of(parts_.of[root])], number, match_of(key_, number, true), room);
 } catch (const std::bad_alloc&) {  // it is tried again in its turn
 }
 
@@ -62,8 +62,8 @@ void LongBroadcast::set_out(unsigned root, std::uint64_t number, int code) noexc
     here_.begin(match_of(key_, number, true));
 }
 
-/// What another member says may be anything: nothing is allocated, or waited for, that is not what
-/// the caller said, too.
+/// The announcement of another member may be anything: nothing is allocated, or waited for, that
+/// the caller did not say, too.
 int LongBroadcast::begin(unsigned root, std::uint64_t number, std::span<std::byte> room,
                          int answer, unsigned lost) noexcept {
     const bool differs = answer == FCI_ICL_DONE && announcement_.bytes != room.size();
@@ -91,14 +91,14 @@ void LongBroadcast::refuse(unsigned root, std::uint64_t number, int code, unsign
     phase_ = Phase::refused;
 }
 
-/// To those who may wait for this one: its host, where it speaks for it or is the root; and to
-/// where the root is.
-void LongBroadcast::say_refused() {
-    const nhi::PeerId source = peers_[speaker_of(parts_.of[root_])];
-    if (!speaks() && self_ == root_) {
-        send_nothing(messages_, peers_[speaker_of(part_)], match_of(key_, number_, true));
-    } else if (!speaks()) {
-        here_.discard(peers_[speaker_of(part_)]);
+/// Says so to all that may wait for this process: to its host, if it is the leader or the root, and
+/// to the leader of the root's host.
+void LongBroadcast::send_refusal() {
+    const nhi::PeerId source = peers_[leader_of(parts_.of[root_])];
+    if (!leads() && self_ == root_) {
+        send_nothing(messages_, peers_[leader_of(part_)], match_of(key_, number_, true));
+    } else if (!leads()) {
+        here_.discard(peers_[leader_of(part_)]);
     } else if (!is_roots_part()) {
         send_nothing(messages_, source, match_of(key_, number_, true));
     } else if (self_ != root_) {
@@ -110,8 +110,8 @@ void LongBroadcast::say_refused() {
 bool LongBroadcast::advance() {
     FCI_ASSERT(goes_on());
     if (phase_ == Phase::begun) begin_first();
-    if (phase_ == Phase::refused) say_refused();
-    if (phase_ == Phase::to_speaker) {
+    if (phase_ == Phase::refused) send_refusal();
+    if (phase_ == Phase::to_leader) {
         if (here_.is_busy()) return false;
         if (self_ == root_) return end();
         is_here_ = !here_.has_failed();
@@ -127,12 +127,12 @@ bool LongBroadcast::advance() {
         if (!(is_roots_part() ? out_->advance() : in_->advance())) return false;
         const bool has_failed = is_roots_part() ? out_->has_lost() : in_->has_lost();
         is_here_ = is_here_ || !has_failed;
-        if (has_failed) fail(speaker_of(is_roots_part() ? out_->lost() : parts_.of[root_]));
+        if (has_failed) fail(leader_of(is_roots_part() ? out_->lost() : parts_.of[root_]));
         phase_ = Phase::down;
     }
-    if (speaks()) begin_down();
+    if (leads()) begin_down();
     if (here_.is_busy()) return false;
-    if (!speaks() && here_.has_failed()) fail(speaker_of(part_));
+    if (!leads() && here_.has_failed()) fail(leader_of(part_));
     return end();
 }
 
@@ -149,17 +149,17 @@ bool LongBroadcast::end() noexcept {
 }
 
 void LongBroadcast::begin_first() {
-    const bool is_by_speaker = is_roots_part() && speaker_of(part_) != root_;
-    if (self_ == root_ && is_by_speaker) {
-        here_.send(peers_[speaker_of(part_)], data_);
-        phase_ = Phase::to_speaker;
-    } else if (speaks() && is_by_speaker) {
+    const bool is_by_leader = is_roots_part() && leader_of(part_) != root_;
+    if (self_ == root_ && is_by_leader) {
+        here_.send(peers_[leader_of(part_)], data_);
+        phase_ = Phase::to_leader;
+    } else if (leads() && is_by_leader) {
         here_.receive(peers_[root_], data_);
-        phase_ = Phase::to_speaker;
-    } else if (speaks()) {
+        phase_ = Phase::to_leader;
+    } else if (leads()) {
         begin_between();
     } else {
-        here_.receive(peers_[speaker_of(part_)], data_);
+        here_.receive(peers_[leader_of(part_)], data_);
         phase_ = Phase::down;
     }
 }
@@ -169,7 +169,7 @@ void LongBroadcast::begin_between() {
         out_->begin(number_, match_of(key_, number_, true), data_);
     } else {
         if (!in_->is_for(number_, data_)) {
-            in_->begin(peers_[speaker_of(parts_.of[root_])], number_,
+            in_->begin(peers_[leader_of(parts_.of[root_])], number_,
                        match_of(key_, number_, true), data_);
         }
         in_->be_patient(announcement_.window);
@@ -195,7 +195,7 @@ void LongBroadcast::begin_down() {
 }
 
 bool LongBroadcast::is_lossy() const noexcept {
-    return speaks() && is_roots_part() && out_->is_lossy();
+    return leads() && is_roots_part() && out_->is_lossy();
 }
 
 void LongBroadcast::on_progress(nhi::PeerId source, const LongProgress& note) {

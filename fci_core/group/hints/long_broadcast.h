@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LongBroadcast: one whose data no table and no single hint takes, in a group that has hints
 // (§2.6.11). A short one goes before it and says how long it is, and whether it goes by hints: the
-// root knows that. Then the data go from the root to the one that speaks for its host, from there
-// to those of all other hosts, and from each of them to the others of its host.
+// root knows that. Then the data go from the root to the leader of its host, from there to the
+// leaders of all other hosts, and from each leader to the others of its host.
 #pragma once
 
 #include <array>
@@ -24,14 +24,14 @@ namespace fci::group {
 
 class LongBroadcast {
 public:
-    /// What the short one before says.
+    /// The data of the short broadcast that announces it.
     struct Announcement {
         std::uint64_t bytes;
         std::uint32_t by_hints;
         std::uint32_t window;  // so much the root sends before it has to hear of all
     };
 
-    /// `member`: of a group of hints for this alone, where this process speaks for its host.
+    /// `member`: of a group of hints for this alone, if this process leads its host.
     LongBroadcast(mp::MessagePassing& messages, nhi::Hints& hints, const nhi::HintMember& member,
                   std::uint64_t key, const Parts& parts, const Members& members);
 
@@ -73,16 +73,16 @@ public:
     void give_up() noexcept;
 
 private:
-    enum class Phase : std::uint8_t { none, begun, refused, to_speaker, between, down };
+    enum class Phase : std::uint8_t { none, begun, refused, to_leader, between, down };
 
-    [[nodiscard]] unsigned speaker_of(unsigned part) const noexcept {
+    [[nodiscard]] unsigned leader_of(unsigned part) const noexcept {
         return parts_.ranks[part].front();
     }
-    [[nodiscard]] bool speaks() const noexcept { return speaker_of(part_) == self_; }
+    [[nodiscard]] bool leads() const noexcept { return leader_of(part_) == self_; }
     [[nodiscard]] bool is_roots_part() const noexcept { return parts_.of[root_] == part_; }
     void set_out(unsigned root, std::uint64_t number, int code) noexcept;
     void begin_first();
-    void say_refused();
+    void send_refusal();
     void begin_between();
     void begin_down();
     void fail(unsigned lost) noexcept;
@@ -91,7 +91,7 @@ private:
     const Parts& parts_;
     const std::vector<nhi::PeerId> peers_;  // by rank
     const unsigned self_, part_;
-    std::unique_ptr<BulkRoot> out_{};  // of one that speaks
+    std::unique_ptr<BulkRoot> out_{};  // of a leader
     std::unique_ptr<BulkMember> in_{};
     mp::MessagePassing& messages_;
     const std::uint64_t key_;

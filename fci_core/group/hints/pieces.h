@@ -98,7 +98,7 @@ private:
     std::size_t heard_bytes_ = 0;
     std::uint64_t looks_ = 0;
     std::size_t heard_before_ = 0;  // and behind that at the last turn
-    std::size_t looked_ = 0;        // what is lacking before was told of
+    std::size_t looked_ = 0;        // gaps before this piece were told of
 };
 
 }  // namespace fci::group

@@ -30,7 +30,7 @@ bool Exchange::advance(const unsigned* leaders, const nhi::PeerId* peers,
         const unsigned rank = leaders[step.host];
         const nhi::PeerId other = peers[rank];
         // The receive first, so that what comes finds it.
-        if (step.hears && !has_received_) {
+        if (step.receives && !has_received_) {
             ignores_input_ ? messenger_.discard(other) : messenger_.receive(other);
             has_received_ = true;
         }
@@ -43,7 +43,7 @@ bool Exchange::advance(const unsigned* leaders, const nhi::PeerId* peers,
             return false;
         }
         if (step.sends && messenger_.has_missed()) share_.fail(FCI_ICL_EPEER, rank);
-        if (step.hears && !ignores_input_) take_in(step, rank, reduction);
+        if (step.receives && !ignores_input_) take_in(step, rank, reduction);
     }
     return true;
 }

@@ -18,13 +18,14 @@ public:
 
     /// Those of before are over. `match`: of all of these.
     void begin(std::uint64_t match) noexcept;
-    /// Nobody waits for a message to one who has gone. May throw bad_alloc; then nothing is sent.
+    /// A message to a member that has gone is over at once. May throw bad_alloc; then nothing is
+    /// sent.
     void send(nhi::PeerId to, std::span<const std::byte> data);
     void receive(nhi::PeerId from, std::span<std::byte> to);
     /// Takes it whenever it comes: until then its sender may need his memory.
     void discard(nhi::PeerId from);
     [[nodiscard]] bool is_busy() const noexcept { return sending_ + receiving_ != 0; }
-    /// What was to come has not, or not all of it.
+    /// The data have not come, or not all of them.
     [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
     void give_up() noexcept;
 

@@ -55,8 +55,8 @@ void Messenger::discard(nhi::PeerId peer) {
     (void)messages_.receive(pattern(peer), {}, {}, nullptr, &outcome);
 }
 
-/// What is lacking is sent to any peer that may wait for it, and nobody waits for that message: the
-/// peer may have given the group up, and hold all the messages that it will.
+/// A lack is sent to any peer that may wait for this process, which does not wait until the message
+/// is taken: the peer may have given the group up, and hold all the messages that it will.
 void Messenger::send(nhi::PeerId peer, bool lingers) {
     const std::uint64_t match = pattern(peer).match;
     missed_ = false;
@@ -111,7 +111,7 @@ void Messenger::give_up() noexcept try {
     if (sending_) (void)messages_.cancel(send_);
     (void)messages_.receives().discard_matching(
         {mp::kAnySource, mp::kGroupSpace, key_ << kNumberBits, (1u << kNumberBits) - 1});
-} catch (const std::bad_alloc&) {  // what is under way ends with its peer
+} catch (const std::bad_alloc&) {  // messages that are under way end with their peers
 }
 
 }  // namespace fci::group

@@ -44,7 +44,7 @@ public:
     /// After receive(), once it is over: data have come, and so many bytes. If not, the share fails
     /// by what its sender, of that rank, lacks or by its death. Another process has written it.
     [[nodiscard]] bool accept(unsigned rank, std::size_t* bytes) noexcept;
-    /// What is under way is asked back, and what has come of the group is thrown away.
+    /// Takes back messages that are under way, and throws away those of the group that have come.
     void give_up() noexcept;
 
     [[nodiscard]] mp::Engine& engine() const noexcept { return messages_.engine(); }

@@ -84,7 +84,7 @@ struct HintLacking {
 
     [[nodiscard]] constexpr bool is_sound() const noexcept { return is_key(key) && number != 0; }
 };
-/// What lingers comes in front of it; so nobody does anything for it.
+/// The message that lingered comes in front of it; the note itself changes nothing.
 struct HintFollows {
     static constexpr NoteKind kKind = NoteKind::hint_follows;
     std::uint64_t key, number;  // as in the note that it answers

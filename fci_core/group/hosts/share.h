@@ -56,7 +56,7 @@ public:
 
     /// Room for kMost bytes of another member's share.
     [[nodiscard]] std::byte* incoming() noexcept { return buffers_[1 - own_].bytes; }
-    /// What lies at incoming() is the share from now on.
+    /// The bytes at incoming() are the share from now on.
     void take(std::size_t bytes) noexcept {
         FCI_ASSERT(is_good());
         own_ = 1 - own_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Steps: whom one host speaks to in a collective, in which order, and whom it hears: the algorithms
-// (§2.6.12). Hosts are numbered from 0, and all of them come to the same steps.
+// Steps: to which hosts one host sends in a collective, and from which it receives, in order: the
+// algorithms (§2.6.12). Hosts are numbered from 0, and all of them come to the same steps.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ inline constexpr unsigned kHostsMost = 4096;
 
 struct Step {
     unsigned host;  // the other one
-    bool sends, hears;
-    bool takes;  // what is heard is what counts from here on; else both are combined
+    bool sends, receives;
+    bool takes;  // the share that comes replaces the own one; else both are combined
 };
 
 class Steps {
@@ -34,7 +34,7 @@ public:
         return steps;
     }
     /// The neighbours of a host in a ring of all. Where it can be so each of them is one that all()
-    /// speaks to as well, so that what lingers on its way to a neighbour has company (a Gray code).
+    /// sends to as well, so that what lingers on its way to a neighbour has company (a Gray code).
     [[nodiscard]] static unsigned next(unsigned hosts, unsigned self) noexcept {
         return at_place(hosts, (place_of(hosts, self) + 1) % hosts);
     }
@@ -50,7 +50,7 @@ public:
         if (next != root) steps.add({next, true, false, false});
         return steps;
     }
-    /// Both of these, of one who has nothing to say and waits for nobody.
+    /// Both of these, of a host that has nothing to send and waits for nobody.
     [[nodiscard]] static Steps tree_and_chain(unsigned hosts, unsigned self,
                                               unsigned root) noexcept {
         Steps steps = down(hosts, self, root);
@@ -77,7 +77,8 @@ public:
         return steps;
     }
     /// From all to all, by recursive doubling: two that have combined the same number of hosts tell
-    /// each other. Hosts beyond a power of two speak to a neighbour before, and hear it behind.
+    /// each other. Hosts beyond a power of two send to a neighbour first, and receive the result
+    /// from it.
     [[nodiscard]] static Steps all(unsigned hosts, unsigned self) noexcept {
         FCI_ASSERT(self < hosts && hosts <= kHostsMost);
         Steps steps;

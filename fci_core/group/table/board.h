@@ -18,7 +18,7 @@ public:
 
     /// So many bytes of it; empty: they are not to be had. May throw bad_alloc.
     [[nodiscard]] std::span<std::byte> take(std::size_t bytes);
-    /// What was taken, whole. Nobody uses it any more.
+    /// Gives back all that was taken at once, which no process uses any more.
     void give_back(std::span<std::byte> memory) noexcept;
 
     /// Where others find it.

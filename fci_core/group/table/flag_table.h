@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // FlagTable: the flags of one group (§2.6.11), in memory of one of its members that all of them
-// load and store. A word tells who has come to a collective, and the data that it brings lie beside
+// load and store. A word tells that a member has come to a collective; its data lie beside
 // it: the others take one cache line from it, where a message would move two and be matched.
 //
 //   part      | written by                | read by
-//   name      | who offers the table      | all who join: it is the one that they were told of
-//   members,  | likewise                  | likewise
+//   name      | the owner                 | all that join: it is the table that they were told of
+//   members,  | the owner                 | all that join
 //     longest |                           |
-//   joined    | each member, its own bit  | who offered it: all have said whether they join
-//   inside    | each member, its own bit  | likewise: nobody uses it any more
-//   outcome   | who is the first to know  | all: whether all have joined
-//   fenced    | whoever cannot order the  | all, once all are inside: who stores must make a fence
-//             |   stores of others        |
-//   asleep    | each member, its own bit  | whoever stores what that one may wait for
-//   gathered  | all, one after the other  | themselves: who counts last is the last (of a throng)
-//   core      | each member, its own byte | all: a hint, who needs a core to go on
-//   entry     | each member, its own two  | all; by the parity of the meeting's number: who comes
-//             |                           | to the second next one has seen all come to the next
+//   joined    | each member, its own bit  | the owner: all have said whether they join
+//   inside    | each member, its own bit  | the owner: nobody uses it any more
+//   outcome   | the first that knows it   | all: whether all have joined
+//   fenced    | a member whose network    | all, once all are inside: a store needs a fence behind
+//             |   orders no stores        |   it
+//   asleep    | each member, its own bit  | a member that stores what that one may wait for
+//   gathered  | all, one after the other  | themselves: the last one reduces for all (a throng)
+//   core      | each member, its own byte | all: a guess, which member needs a core to go on
+//   entry     | each member, its own two  | all; by the parity of the meeting's number: a member at
+//             |                           |   the second next one has seen all come to the next
 //   past      | each member, its own      | the root of a broadcast: whether it may reuse a slot
 //   said      | the root of a broadcast   | all; kSlots of them
 //   result    | the last of a throng      | all
 //
-// Numbers only grow. What an entry says of itself is written by another process: lengths are
-// checked by whoever reads it.
+// Numbers only grow. Another process writes the length of an entry, so its reader checks that.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +41,7 @@ inline void copy_data(void* to, const void* from, std::size_t bytes) noexcept {
     mp::copy(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
 }
 
-/// What one has to say: data, and a word that is stored after them. What fits lies in the line of
+/// The data of one member, and a word that is stored after them. Few bytes lie in the line of
 /// the word, more of it behind that.
 struct alignas(64) Entry {
     static constexpr unsigned kLengthBits = 11;
@@ -50,7 +49,7 @@ struct alignas(64) Entry {
     static constexpr std::size_t kLong = 1088;  // behind the first line, where the table has that
     // Instead of a length: why there are no data.
     static constexpr std::size_t kNoLength = (1u << kLengthBits) - 1;  // they did not agree
-    static constexpr std::size_t kNobody = kNoLength - 1;  // who should bring some is gone
+    static constexpr std::size_t kNobody = kNoLength - 1;  // the member that has them is gone
 
     std::byte line[kShort];
     std::uint64_t word;  // its number, above its length
@@ -66,7 +65,7 @@ struct alignas(64) Entry {
         return word & ((1u << kLengthBits) - 1);
     }
 
-    /// That of the last one who spoke here.
+    /// The number of the last collective that this entry was written in.
     [[nodiscard]] std::uint64_t number() const noexcept {
         return number_of(flag::load_acquire(word));
     }
@@ -84,7 +83,7 @@ struct alignas(64) Entry {
     void publish(std::uint64_t number, std::size_t bytes) noexcept {
         flag::store_release(word, word_of(number, bytes));
     }
-    /// Data, or why there are none; who is gone, an unsigned, lies where data would.
+    /// Data, or why there are none; the rank of a lost member, an unsigned, lies where data would.
     void say(std::uint64_t number, const void* what, std::size_t bytes) noexcept {
         if (bytes >= kNobody) [[unlikely]] {
             if (bytes == kNobody) std::memcpy(line, what, sizeof(unsigned));
@@ -101,7 +100,7 @@ struct alignas(64) Entry {
 };
 static_assert(sizeof(Entry) == 64 && Entry::kLong < Entry::kNobody);
 
-/// What lies before the entries.
+/// The head of a table, before its entries.
 struct TableHead {
     std::uint64_t name;
     std::uint32_t members;
@@ -142,7 +141,7 @@ public:
         return static_cast<Outcome>(flag::load_acquire(head().outcome));
     }
     [[nodiscard]] bool is_refused() const noexcept { return outcome() > formed; }
-    /// What it is, if it was not decided before.
+    /// Decides it, unless it was decided before; the outcome that holds.
     Outcome decide(Outcome outcome) const noexcept {
         std::uint32_t before = open, wanted = outcome;
         const bool is_first = flag::compare_exchange(head().outcome, before, wanted);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Offers: what others have told of tables that are for groups of this process too, and was not
-// taken up so far: whoever offers one may come to the first collective of a group before others.
+// taken up so far: an owner may come to the first collective of a group before other members.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Table {
 class Offers {
 public:
     /// Of a group that both know by `key`. An owner waits for the others, so a few are there at
-    /// once; who tells of more than kMost is not heard.
+    /// once; offers beyond kMost are ignored.
     void add(nhi::PeerId owner, std::uint64_t key, const Table& table) {
         if (tables_.size() < kMost) tables_[{owner, key}] = table;
     }

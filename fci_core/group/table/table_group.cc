@@ -51,12 +51,12 @@ inline int TableGroup::come(const void* own, std::size_t bytes, unsigned looks) 
 inline void TableGroup::have_met() noexcept {
     met_ = wait_.meeting();
     ++wait_.engine().counters.table_collectives;
-    broadcast_.all_past = broadcast_.number;  // who comes here has heard them
+    broadcast_.all_past = broadcast_.number;  // a member that comes here has read them
     wait_.end();
     wait_.wake_sleepers();
 }
 
-/// Who is not the root goes on as soon as it has come.
+/// A member that is not the root goes on as soon as it has come.
 inline int TableGroup::meet(unsigned root, const void* own, std::size_t bytes,
                        unsigned looks) noexcept {
     FCI_ASSERT(bytes <= table().longest() || bytes >= Entry::kNobody);
@@ -136,7 +136,7 @@ int TableGroup::reduce(unsigned root, const void* own, void* result, std::size_t
 }
 
 /// For many members on few cores: the last one to come reduces for all, so that each reads one
-/// entry. There is one result, since who comes to the next meeting has read that of the last.
+/// entry. One result is enough: a member that comes to the next meeting has read the last one.
 int TableGroup::reduce_in_throng(const void* own, void* result, std::size_t* bytes,
                             const Reduction& reduction, unsigned looks) noexcept {
     Entry& told = table().result();
@@ -168,7 +168,7 @@ int TableGroup::reduce_in_throng(const void* own, void* result, std::size_t* byt
 
 // --- broadcasts ---
 
-/// The slots are gone round in. Where two members take turns the new root speaks where it has just
+/// The slots are gone round in. Where two members take turns the new root writes where it has just
 /// heard: that line is here, and the other one looks at it already.
 inline void TableGroup::begin_broadcast(unsigned root) noexcept {
     auto& broadcast = broadcast_;

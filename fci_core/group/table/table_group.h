@@ -40,19 +40,19 @@ public:
     // Each looks so often for the others before it answers.
     [[nodiscard]] int barrier(unsigned looks) noexcept;
     /// *bytes: of the data, at the root; elsewhere what there is room for, and in the end what
-    /// came. What does not fit is not copied. A root that has nothing to say says Entry::kNoLength
-    /// instead, or kNobody, and at `data` who is gone, an unsigned.
+    /// came. Data that do not fit are not copied. A root without data passes Entry::kNoLength
+    /// instead, or kNobody with the rank of the lost member, an unsigned, at `data`.
     [[nodiscard]] int broadcast(unsigned root, void* data, std::size_t* bytes,
                                 unsigned looks) noexcept;
     /// To `all`, by rank, at `root` or at kAll.
     [[nodiscard]] int gather(unsigned root, const void* own, void* all, std::size_t* bytes,
                              unsigned looks) noexcept;
     /// To `result`, at `root` or at kAll, where it has the same bits at all. `own` may be `result`.
-    /// Who has nothing to bring says Entry::kNoLength or kNobody, as there.
+    /// A member without data passes Entry::kNoLength or kNobody, as there.
     [[nodiscard]] int reduce(unsigned root, const void* own, void* result, std::size_t* bytes,
                              const Reduction& reduction, unsigned looks) noexcept;
 
-    /// After FCI_ICL_EPEER: the rank of who has gone. After kNobody: what was said of it.
+    /// After FCI_ICL_EPEER: the rank of the lost member. After kNobody: the rank that was passed.
     [[nodiscard]] unsigned lost() const noexcept { return lost_; }
     [[nodiscard]] const Members& members() const noexcept { return wait_.members(); }
     [[nodiscard]] const FlagTable& table() const noexcept { return wait_.table(); }

@@ -43,7 +43,7 @@ unsigned TableWait::who_is_gone() const noexcept {
     return FCI_ICL_NO_RANK;
 }
 
-/// Only who has met a process hears of its death, and is woken by it.
+/// A process hears of the death of those that it has met, and is woken by it.
 void TableWait::meet_those_that_lack() noexcept try {
     met_those_ = true;
     for (unsigned rank = 0; rank < members_.size(); ++rank) {
@@ -53,7 +53,7 @@ void TableWait::meet_those_that_lack() noexcept try {
     met_those_ = false;
 }
 
-/// Who sleeps asks for the dead as well: a death is no flag.
+/// A member that sleeps asks for deaths as well: a death is no flag.
 bool TableWait::is_over() noexcept {
     if (wanted_ == Wanted::nothing || look(1)) return true;
     if (table_.is_there() && table_.is_refused()) return true;

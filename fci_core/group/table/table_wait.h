@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TableWait: the wait of one member at the table of its group (§2.6.11): for whom, and whether they
-// have come. A member with a core of its own looks; where cores are short it gives its core to the
-// members that it waits for, or sleeps until one of them wakes it.
+// TableWait: the wait of one member at the table of its group (§2.6.11): for which members, and
+// whether they have come. A member with a core of its own looks; where cores are short it gives its
+// core to the members that it waits for, or sleeps until one of them wakes it.
 #pragma once
 
 #include <cstdint>
@@ -73,7 +73,7 @@ public:
     void end() noexcept { wanted_ = Wanted::nothing; }
     [[nodiscard]] bool wants(Wanted what) const noexcept { return wanted_ == what; }
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-    /// What is wanted is here, or comes within so many looks.
+    /// The thing that is wanted is here, or comes within so many looks.
     [[nodiscard]] bool look(unsigned looks) noexcept;
     /// It is not here. True: nor will it be, as the member of rank *gone has gone; then the wait is
     /// at its end.
@@ -128,7 +128,7 @@ inline bool TableWait::look(unsigned looks) noexcept {
     if (wanted_ == Wanted::said || wanted_ == Wanted::result) {
         const Entry& entry =
             wanted_ == Wanted::said ? table_.said(broadcast_.slot) : table_.result();
-        // Of two members the one that hears speaks next, more often than not, and in this line.
+        // Of two members the one that reads writes next, more often than not, and in this line.
         const bool is_next = members_.size() == 2;
         for (;;) {
             if (is_next) flag::prefetch_to_write(entry.word);

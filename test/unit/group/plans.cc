@@ -94,9 +94,9 @@ bool Job::across(Process& it) {
         it.has_sent = true;
         return true;
     }
-    if (step.hears && it.plan.ignores_input) {
+    if (step.receives && it.plan.ignores_input) {
         ignored_[it.rank].push_back(other);
-    } else if (step.hears && !receive(it, other, step.takes)) {
+    } else if (step.receives && !receive(it, other, step.takes)) {
         return false;
     }
     // The leader that is to have this message may have died before.

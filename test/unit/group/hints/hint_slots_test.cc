@@ -73,7 +73,7 @@ TEST(HintSlots, piece__is_none_of_this_group) {
 
 TEST(HintSlots, tells__all_in_one_hint) {
     TableGroup it;
-    it.early.tell(5, test::pattern(100, 4));
+    it.early.send(5, test::pattern(100, 4));
     ASSERT_EQ(it.hints.hinted.size(), 1u);
     const auto& [hint, bytes] = it.hints.hinted[0];
     EXPECT_EQ(hint.name, kName);

@@ -335,7 +335,7 @@ TEST(Hinting, window__of_long_ones) {
 TEST(Hinting, lossy__long_ones_go_another_way_for_ten_seconds) {
     Host it;
     testing::internal::CaptureStderr();
-    it.hinting.tell_lossy(it.peers(0)[1]);
+    it.hinting.report_lossy(it.peers(0)[1]);
     EXPECT_NE(it.hinting.window(100'000), 0u) << "that is for the root to know";
     const auto noted = it.noted(1);
     ASSERT_EQ(noted.size(), 1u);
@@ -347,12 +347,12 @@ TEST(Hinting, lossy__long_ones_go_another_way_for_ten_seconds) {
     EXPECT_EQ(it.hinting.window(100'000), 0u);
     EXPECT_EQ(it.tell().by_tree, 0u) << "short ones go on";
     it.world.run_until(until - 1);
-    it.hinting.tell_lossy(nhi::kSelf);
+    it.hinting.report_lossy(nhi::kSelf);
     EXPECT_EQ(it.off(), 1u);
     EXPECT_EQ(it.hinting.window(100'000), 0u);
     it.world.run_until(until);
     EXPECT_NE(it.hinting.window(100'000), 0u);
-    it.hinting.tell_lossy(nhi::kSelf);
+    it.hinting.report_lossy(nhi::kSelf);
     EXPECT_EQ(it.off(), 2u);
     EXPECT_EQ(it.hinting.window(100'000), 0u);
     const std::string said = testing::internal::GetCapturedStderr();

@@ -40,7 +40,7 @@ struct Job : test::Ends {
     }
     [[nodiscard]] unsigned size() const { return static_cast<unsigned>(all.size()); }
     LongBroadcast& at(unsigned rank) { return *all[rank]; }
-    [[nodiscard]] unsigned speaker_of(unsigned rank) const {
+    [[nodiscard]] unsigned leader_of(unsigned rank) const {
         return parts.ranks[parts.of[rank]].front();
     }
 
@@ -54,7 +54,7 @@ struct Job : test::Ends {
     }
     void begin(unsigned rank, bool expects = true) {
         if (expects) at(rank).expect(root, number, rooms[rank], 1);
-        announce(rank, {data.size(), 1, static_cast<std::uint32_t>(hints(speaker_of(root)).room)});
+        announce(rank, {data.size(), 1, static_cast<std::uint32_t>(hints(leader_of(root)).room)});
         EXPECT_EQ(at(rank).begin(root, number, rooms[rank], kDone, kNobody), kDone);
         answers[rank] = kAgain;
     }
@@ -133,7 +133,7 @@ TEST(LongBroadcast, data__from_each_root_to_all) {
     for (unsigned root = 0; root < it.size(); ++root) {
         it.spoke.clear();
         it.broadcast(root);
-        EXPECT_EQ(it.spoke, std::set<unsigned>{it.speaker_of(root)});
+        EXPECT_EQ(it.spoke, std::set<unsigned>{it.leader_of(root)});
     }
     EXPECT_EQ(it.lacked(), 0u);
 }

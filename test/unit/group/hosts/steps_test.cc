@@ -32,7 +32,7 @@ Shares run(const std::vector<Steps>& all) {
                 EXPECT_NE(step.host, host);
                 if (step.sends && !said[host]) under_way[{host, step.host}].push_back(shares[host]);
                 said[host] = true;
-                if (step.hears) {
+                if (step.receives) {
                     auto& messages = under_way[{step.host, host}];
                     if (messages.empty()) break;
                     if (step.takes) shares[host].clear();
@@ -158,7 +158,7 @@ std::string text(const Steps& steps) {
     for (unsigned i = 0; i < steps.count(); ++i) {
         const Step& step = steps[i];
         if (i != 0) all += ' ';
-        if (step.hears) all += step.takes ? '=' : '<';
+        if (step.receives) all += step.takes ? '=' : '<';
         all += std::to_string(step.host);
         if (step.sends) all += '>';
     }
