@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A short broadcast with hints (fci_core/group/hints/hinting.h): each may be lost or late, and behind it
+/* A short broadcast with hints (fci_core/group/hints/chain.h): each may be lost or late, and behind it
  * a message goes from each member to the next one, which lingers.
  *
  * Members do nothing for each other once they are through: they compute. All have all broadcasts

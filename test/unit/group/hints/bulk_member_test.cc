@@ -138,8 +138,10 @@ TEST(BulkMember, gap__is_asked_for_when_hints_were_looked_for_again) {
     it.look_anew();
     it.look();
     EXPECT_EQ(it.said(), Words());
+    const std::uint64_t sends = it.messages(1).engine().begun();
     it.look_anew();
     EXPECT_EQ(it.said(), (Words{{kPiece, kPiece, 2 * kPiece}}));
+    EXPECT_EQ(it.messages(1).engine().begun(), sends) << "the caller waits, and does not go on";
     it.bring(3, 6);
     it.look_anew();
     it.answer(kPiece, kPiece);

@@ -280,6 +280,7 @@ TEST_F(ChainOfHosts, asks__after_2_ms_and_twice_as_long_each_time) {
     begin();
     EXPECT_FALSE(advance());
     const Nanoseconds begun = hosts.all.world.now();
+    const std::uint64_t sends = hosts.all[1].engine().begun();
     std::uint64_t asked = 0;
     for (const Nanoseconds after : {2, 4, 8, 16, 32, 64, 128, 256, 512}) {
         hosts.all.world.run_until(begun + after * kMilli - 1);
@@ -289,6 +290,7 @@ TEST_F(ChainOfHosts, asks__after_2_ms_and_twice_as_long_each_time) {
         EXPECT_FALSE(advance());
         EXPECT_EQ(hosts.all[1].counters().hints_asked, ++asked) << after;
     }
+    EXPECT_EQ(hosts.all[1].engine().begun(), sends) << "the caller waits, and does not go on";
 }
 
 TEST_F(ChainOfHosts, asks__anew_in_the_next_one) {
