@@ -99,34 +99,40 @@ void Group::begin_long() {
     long_broadcast = run->hinting().make_long(run->levels().parts, members);
 }
 
-/// First the announcement, a short broadcast; then the data. FCI_ICL_EUNSUPPORTED, at all: it is to
-/// go another way.
-int Group::broadcast_long(Collective& it, unsigned looks) noexcept try {
+/// The short broadcast before the data. FCI_ICL_DONE: the long one goes on; else it has ended.
+int Group::announce_long(Collective& it, unsigned looks) noexcept {
+    LongBroadcast& own = *long_broadcast;
+    const std::span<std::byte> room(static_cast<std::byte*>(it.data), it.bytes);
+    if (const std::uint64_t ended = run->ended(); ended != 0) {
+        own.expect(it.root, ended + 1, room, run->hinting().window(it.bytes));
+    }
+    Collective announcing = own.announcing(it.root);
+    const int answer = run->call(announcing, looks);
+    if (run->ended() == 0) return answer;
+    if (answer == FCI_ICL_DONE && announcing.bytes != sizeof(LongBroadcast::Announcement)) {
+        own.withdraw();  // it was a short one
+        it.bytes = announcing.bytes;
+        return FCI_ICL_ETRUNC;
+    }
+    return own.begin(it.root, run->ended(), room, answer, run->lost());
+}
+
+/// FCI_ICL_EUNSUPPORTED, at all members: it is to go another way.
+int Group::broadcast_long(Collective& it, unsigned looks) noexcept {
     if (it.root >= members.size() || it.bytes > UINT32_MAX) return FCI_ICL_EINVAL;
     LongBroadcast& own = *long_broadcast;
     if (!own.goes_on()) {
-        const std::span<std::byte> room(static_cast<std::byte*>(it.data), it.bytes);
-        if (const std::uint64_t ended = run->ended(); ended != 0) {
-            own.expect(it.root, ended + 1, room, run->hinting().window(it.bytes));
-        }
-        Collective announcing = own.announcing(it.root);
-        const int answer = run->call(announcing, looks);
-        if (run->ended() == 0) return answer;
-        if (answer == FCI_ICL_DONE && announcing.bytes != sizeof(LongBroadcast::Announcement)) {
-            own.withdraw();  // it was a short one
-            it.bytes = announcing.bytes;
-            return FCI_ICL_ETRUNC;
-        }
-        const int begun = own.begin(it.root, run->ended(), room, answer, run->lost());
-        if (begun != FCI_ICL_DONE) return begun;
+        const int answer = announce_long(it, looks);
+        if (answer != FCI_ICL_DONE) return answer;
     }
-    if (!own.advance()) return FCI_ICL_EAGAIN;
-    if (own.code() == FCI_ICL_DONE && own.is_lossy()) {
-        run->hinting().report_lossy(members.peers[it.root]);
+    try {
+        if (own.advance()) {
+            if (own.is_lossy()) run->hinting().report_lossy(members.peers[it.root]);
+            if (own.code() == FCI_ICL_EPEER) it.lost = own.lost();
+            return own.code();
+        }
+    } catch (const std::bad_alloc&) {  // there may be memory again
     }
-    if (own.code() == FCI_ICL_EPEER) it.lost = own.lost();
-    return own.code();
-} catch (const std::bad_alloc&) {  // there may be memory again
     return FCI_ICL_EAGAIN;
 }
 

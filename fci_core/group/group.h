@@ -82,6 +82,7 @@ private:
     }
     [[nodiscard]] int call_table(Collective& it, unsigned looks) const noexcept;
     [[nodiscard]] int call_levels(Collective& it, unsigned looks) noexcept;
+    [[nodiscard]] int announce_long(Collective& it, unsigned looks) noexcept;
     [[nodiscard]] int broadcast_long(Collective& it, unsigned looks) noexcept;
     [[nodiscard]] bool goes_by_levels(const Collective& it) const noexcept;
 };

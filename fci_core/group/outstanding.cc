@@ -43,13 +43,16 @@ int Outstanding::advance(int work) noexcept {
         FCI_ASSERT(group->first != nullptr && !group->is_left);
         Collective& it = *group->first;
         const int answer = group->call(it, 1);
-        if (answer != FCI_ICL_EAGAIN) {
-            group->sleep_only_over(nullptr);
-            group->first = it.next;
-            is_due_ = is_due_ || group->first != nullptr;
+        if (answer == FCI_ICL_EAGAIN) {
+            later.push_back(*group);
+            continue;
         }
-        if (group->first != nullptr) later.push_back(*group);
-        if (answer == FCI_ICL_EAGAIN) continue;
+        group->sleep_only_over(nullptr);
+        group->first = it.next;
+        if (group->first != nullptr) {
+            later.push_back(*group);
+            is_due_ = true;
+        }
         ++ended;
         tell(it, answer);
     }

@@ -13,9 +13,11 @@ namespace fci::group {
 
 namespace {
 
+bool goes_on(int answer) noexcept { return answer == FCI_ICL_EAGAIN; }
+
 /// False: it goes on. Else the share has what the table answered.
 bool settle(int answer, std::size_t length, unsigned lost, Share& share) noexcept {
-    if (answer == FCI_ICL_EAGAIN) return false;
+    if (goes_on(answer)) return false;
     // Another member wrote the length: it may be anything.
     if (answer == FCI_ICL_DONE && length > Entry::kLong) answer = FCI_ICL_ETRUNC;
     if (answer == FCI_ICL_DONE) {
@@ -90,12 +92,15 @@ void Run::begin(Flow flow, const Collective& it, bool has_table) noexcept {
     if (plan_.ignores_input) share_.fail(FCI_ICL_EPEER, lost_);
 }
 
-int Run::go_on(Collective& it, unsigned looks) noexcept try {
-    for (; at_ < plan_.count; ++at_, has_begun_ = false) {
-        if (!advance(plan_.stages[at_], it, looks)) return FCI_ICL_EAGAIN;
+int Run::go_on(Collective& it, unsigned looks) noexcept {
+    try {
+        while (at_ < plan_.count && advance(plan_.stages[at_], it, looks)) {
+            ++at_;
+            has_begun_ = false;
+        }
+        if (at_ == plan_.count) return end(it);
+    } catch (const std::bad_alloc&) {  // there may be memory again
     }
-    return end(it);
-} catch (const std::bad_alloc&) {  // there may be memory again
     return FCI_ICL_EAGAIN;
 }
 
@@ -232,7 +237,7 @@ bool Run::send_down(unsigned looks) noexcept {
     Told told(share_);
     std::size_t length = told.length;
     const int answer = levels_.here->broadcast(source_, told.data, &length, looks);
-    if (answer == FCI_ICL_EAGAIN) return false;
+    if (goes_on(answer)) return false;
     if (answer != FCI_ICL_DONE) share_.fail(answer, levels_.lost_in(*levels_.here));
     return true;
 }
@@ -243,7 +248,7 @@ bool Run::receive_down(Collective& it, unsigned looks) noexcept {
     TableGroup& here = *levels_.here;
     std::size_t length = it.bytes;
     const int answer = here.broadcast(source_, it.data, &length, looks);
-    if (answer == FCI_ICL_EAGAIN) return false;
+    if (goes_on(answer)) return false;
     share_.begin(0);
     if (answer == FCI_ICL_DONE && length >= Entry::kNobody) {
         length == Entry::kNobody ? share_.fail(FCI_ICL_EPEER, here.lost())

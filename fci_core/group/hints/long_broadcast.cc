@@ -195,7 +195,7 @@ void LongBroadcast::begin_down() {
 }
 
 bool LongBroadcast::is_lossy() const noexcept {
-    return leads() && is_roots_part() && out_->is_lossy();
+    return code_ == FCI_ICL_DONE && leads() && is_roots_part() && out_->is_lossy();
 }
 
 void LongBroadcast::on_progress(nhi::PeerId source, const LongProgress& note) {
