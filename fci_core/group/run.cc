@@ -251,8 +251,8 @@ bool Run::receive_down(Collective& it, unsigned looks) noexcept {
     if (goes_on(answer)) return false;
     share_.begin(0);
     if (answer == FCI_ICL_DONE && length >= Entry::kNobody) {
-        length == Entry::kNobody ? share_.fail(FCI_ICL_EPEER, here.lost())
-                                 : share_.fail(FCI_ICL_ETRUNC, 0);
+        const bool is_gone = length == Entry::kNobody;
+        share_.fail(is_gone ? FCI_ICL_EPEER : FCI_ICL_ETRUNC, is_gone ? here.lost() : 0);
         return true;
     }
     return settle(answer, length, levels_.lost_in(here), share_);
