@@ -34,6 +34,7 @@ libfci_group_la_SOURCES = \
 	%D%/hosts/match.h \
 	%D%/hosts/messenger.cc \
 	%D%/hosts/messenger.h \
+	%D%/hosts/network_wait.h \
 	%D%/hosts/notes.cc \
 	%D%/hosts/notes.h \
 	%D%/hosts/parts.h \

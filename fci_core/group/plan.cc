@@ -51,6 +51,7 @@ Plan Plan::of(Flow flow, const Standing& at) noexcept {
     const bool has_root = flow == Flow::to_root || flow == Flow::from_root;
     const bool has_hints = flow == Flow::from_root && at.way != Way::plain && !at.is_lost;
     const bool root_leads = has_root && at.root_part == at.part && !has_hints;
+    plan.first_leads = has_hints || !has_root;
     plan.leads = root_leads ? at.is_root : at.is_first;
     plan.ignores_input = at.is_lost || (has_hints && at.way == Way::is_unsure);
     if (flow != Flow::from_root) {

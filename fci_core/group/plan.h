@@ -58,6 +58,7 @@ struct Plan {
     unsigned count = 0;
     Steps steps{};               // of Stage::across
     bool leads = false;          // this process speaks for its part
+    bool first_leads = false;    // of each part, also of the root's
     bool ignores_input = false;  // in Stage::across: nothing that comes can help it
     bool has_trailer = false;    // behind the data that come across
 

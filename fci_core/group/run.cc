@@ -76,11 +76,10 @@ void Run::begin(Flow flow, const Collective& it, bool has_table) noexcept {
     plan_ = Plan::of(flow, {parts.count(), levels_.part, root_part_, root_is_first,
                             levels_.is_first(), is_root, has_table, levels_.by_messages, is_lost_,
                             way()});
-    const bool first_leads = flow == Flow::from_root && hinting_.works() && !is_lost_;
-    if (has_root && !first_leads) leaders_[root_part_] = it.root;
+    if (!plan_.first_leads) leaders_[root_part_] = it.root;
     const bool is_of_root = has_root && root_part_ == levels_.part;
     source_ = is_of_root ? parts.place[it.root] : 0;
-    if (first_leads && levels_.is_first()) hinting_.begin();
+    if (plan_.has_trailer) hinting_.begin();
     at_ = 0;
     goes_on_ = true;
     has_begun_ = false;
@@ -242,8 +241,8 @@ bool Run::send_down(unsigned looks) noexcept {
     return true;
 }
 
-/// The source's word counts, whatever this member has seen before. Data go to the caller's memory
-/// at once.
+/// The word of the source counts more than what this member has seen before. Data go to the
+/// caller's memory at once.
 bool Run::receive_down(Collective& it, unsigned looks) noexcept {
     TableGroup& here = *levels_.here;
     std::size_t length = it.bytes;

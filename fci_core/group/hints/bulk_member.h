@@ -10,13 +10,13 @@
 
 #include "fci_core/base/result.h"
 #include "fci_core/group/hints/pieces.h"
+#include "fci_core/group/hosts/network_wait.h"
 #include "fci_core/mp/message_passing.h"
 #include "fci_core/nhi/hints.h"
-#include "fci_core/progress/wait.h"
 
 namespace fci::group {
 
-class BulkMember final : public nhi::HintListener, public progress::Wait {
+class BulkMember final : public nhi::HintListener, public NetworkWait {
 public:
     BulkMember(mp::MessagePassing& messages, nhi::Hints& hints, const nhi::HintMember& member,
                std::uint64_t key)
@@ -51,10 +51,6 @@ public:
     void arrived(const nhi::Hint& hint, std::size_t bytes) noexcept override;
 
     [[nodiscard]] bool is_over() noexcept override { return has_news_; }
-    [[nodiscard]] bool needs(unsigned) noexcept override { return true; }
-    void want_wake(bool) noexcept override {}  // hints and messages wake by themselves
-    [[nodiscard]] bool may_be_woken() const noexcept override { return true; }
-    [[nodiscard]] bool is_for_network() const noexcept override { return true; }
 
 private:
     static constexpr unsigned kAsksMost = 8;

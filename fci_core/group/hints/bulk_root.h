@@ -14,14 +14,14 @@
 #include <vector>
 
 #include "fci_core/base/result.h"
+#include "fci_core/group/hosts/network_wait.h"
 #include "fci_core/group/hosts/notes.h"
 #include "fci_core/mp/message_passing.h"
 #include "fci_core/nhi/hints.h"
-#include "fci_core/progress/wait.h"
 
 namespace fci::group {
 
-class BulkRoot final : public progress::Wait {
+class BulkRoot final : public NetworkWait {
 public:
     /// `name`: of the group of hints. `members`: by host, of which this is `self`.
     BulkRoot(mp::MessagePassing& messages, nhi::Hints& hints, std::uint64_t name,
@@ -51,10 +51,6 @@ public:
         return has_news_ || may_send() ||
                messages_.engine().arrived.find({mp::kAnySource, mp::kGroupSpace, match_, 0});
     }
-    [[nodiscard]] bool needs(unsigned) noexcept override { return true; }
-    void want_wake(bool) noexcept override {}  // a message wakes by itself
-    [[nodiscard]] bool may_be_woken() const noexcept override { return true; }
-    [[nodiscard]] bool is_for_network() const noexcept override { return true; }
 
 private:
     static constexpr std::uint64_t kBehindFor = 64;        // broadcasts

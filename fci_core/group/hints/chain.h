@@ -6,12 +6,12 @@
 
 #include "fci_core/group/hints/hint_slots.h"
 #include "fci_core/group/hosts/messenger.h"
+#include "fci_core/group/hosts/network_wait.h"
 #include "fci_core/nhi/types.h"
-#include "fci_core/progress/wait.h"
 
 namespace fci::group {
 
-class Chain final : public progress::Wait {
+class Chain final : public NetworkWait {
 public:
     Chain(mp::MessagePassing& messages, std::uint64_t key, Messenger& messenger,
           Share& share) noexcept
@@ -32,11 +32,6 @@ private:
     static constexpr Nanoseconds kAskFirst = 2'000'000;
 
     [[nodiscard]] bool is_over() noexcept override;
-    /// Processes of other hosts may share this core all the same.
-    [[nodiscard]] bool needs(unsigned) noexcept override { return true; }
-    void want_wake(bool) noexcept override {}  // hints and messages wake by themselves
-    [[nodiscard]] bool may_be_woken() const noexcept override { return true; }
-    [[nodiscard]] bool is_for_network() const noexcept override { return true; }
 
     /// Where this host has come to. The message is received only when it is here, as the buffer of
     /// a receive that stands could not be taken back at once when the hint comes.

@@ -60,8 +60,8 @@ public:
     struct Range {
         std::size_t at, bytes;
     };
-    /// One that has not come though later pieces had come before the last turn: whatever was on its
-    /// way then has been read meanwhile. Each is told of once.
+    /// A piece that has not come though later ones had come before the last turn: all that was on
+    /// its way then has been read meanwhile. Each is told of once.
     [[nodiscard]] std::optional<Range> next_gap() noexcept {
         while (looked_ < heard_before_ && have_[looked_]) ++looked_;
         if (looked_ >= heard_before_) return {};

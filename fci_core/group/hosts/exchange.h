@@ -2,16 +2,16 @@
 // Exchange: the stage of a collective in which processes of different hosts tell each other, step
 // by step (steps.h), what they bring (§2.6.12). All goes on in progress; nothing waits here.
 //
-// A process goes through all its steps, whatever happens: one that lacks something says so instead.
+// A process goes through all its steps in any case: one that lacks something says so instead.
 #pragma once
 
 #include "fci_core/group/hosts/messenger.h"
+#include "fci_core/group/hosts/network_wait.h"
 #include "fci_core/group/hosts/steps.h"
-#include "fci_core/progress/wait.h"
 
 namespace fci::group {
 
-class Exchange final : public progress::Wait {
+class Exchange final : public NetworkWait {
 public:
     Exchange(Messenger& messenger, Share& share) noexcept : messenger_(messenger), share_(share) {}
 
@@ -29,12 +29,6 @@ public:
 
 private:
     [[nodiscard]] bool is_over() noexcept override { return !messenger_.is_busy(); }
-    /// Processes of other hosts may share this core all the same, if it is one of those that must
-    /// be given away.
-    [[nodiscard]] bool needs(unsigned) noexcept override { return true; }
-    void want_wake(bool) noexcept override {}  // a message wakes by itself
-    [[nodiscard]] bool may_be_woken() const noexcept override { return true; }
-    [[nodiscard]] bool is_for_network() const noexcept override { return true; }
 
     void take_in(const Step& step, unsigned rank, const Reduction& reduction) noexcept;
 
