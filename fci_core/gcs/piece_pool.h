@@ -9,7 +9,7 @@
 //
 // Pieces go round through the pool. One that a peer still holds is passed over, so a slow peer
 // stops no other. Half of the pool is for the peers that come first; of the other half each peer
-// has its part, whatever the others hold. All pieces come back from a peer that is lost.
+// has its part, however many the others hold. All pieces come back from a peer that is lost.
 #pragma once
 
 #include <algorithm>

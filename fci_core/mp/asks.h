@@ -11,8 +11,8 @@
 //    protocol; if none waits, the next send that no offer fits. The last of these announcements
 //    says so (kAll) and ends the ask. The receiver asks again if it still waits. So while a receive
 //    that is not offered is posted, an ask stands at every peer that may send to it, and no message
-//    waits for a receive that waits for it. An ask names no pattern: it is one bit at either side,
-//    whatever is received. More may be announced than is wanted, which costs the same as under the
+//    waits for a receive that waits for it. An ask names no pattern: it is one bit at either side
+//    for all receives. More may be announced than is wanted, which costs the same as under the
 //    two-sided protocol.
 //
 // Order is kept because a send is matched with an offer, if there is one that fits, whether it was

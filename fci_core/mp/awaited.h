@@ -13,11 +13,11 @@ class Awaited final : public progress::Wait {
 public:
     Awaited(Engine& engine, Sends& sends) noexcept : engine_(engine), sends_(sends) {}
 
-    /// Something would be done by the next turn, or there is room now for what was refused last.
+    /// The next turn would do something, or there is room now for the send that was refused last.
     [[nodiscard]] bool is_over() noexcept override;
-    /// A caller waits for what a message brings, or since this was last asked has probed for one,
+    /// A caller waits for a message, or since this was last asked has probed for one,
     /// or tried to send to a peer that is not connected yet: all of that wakes a sleeper. A receive
-    /// of whatever comes from anybody is a mailbox: nobody need stand at it.
+    /// that takes any message from any source does not count.
     [[nodiscard]] bool is_wanted() noexcept override;
     /// A receive from any source is among the oldest that are posted.
     [[nodiscard]] bool is_from_anybody() const noexcept;

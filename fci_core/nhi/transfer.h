@@ -49,7 +49,8 @@ public:
     }
 
     /// Most likely the receiver does not wait for this: it may stay with the system for a fifth of
-    /// a second, or until another transfer for the same destination, whatever this process does.
+    /// a second, or until another transfer for the same destination; nothing else that this process
+    /// does sends it earlier.
     Transfer& let_linger() noexcept {
         lingers_ = true;
         return *this;

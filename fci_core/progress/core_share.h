@@ -43,7 +43,7 @@ public:
     }
 
     /// The losses of this thread so far. One that spins and loses much of its time shares its core,
-    /// whatever the numbers of ranks and cores say; so does one that loses less, but its core at
+    /// even if there are cores for all ranks; so does one that loses less, but its core at
     /// each tick of the kernel, and goes on to. A short loss, as by any daemon, says nothing. A
     /// thread that yields and still loses its core has rivals: spinning would cost it little and
     /// them their turns. Else spinning is tried again soon, and each time that it turns out too

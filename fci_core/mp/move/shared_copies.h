@@ -14,9 +14,9 @@
 //   then of the other, too      it says so, and the sender streams all of it
 //
 // The side that is refused holds a piece that it claimed and has not copied, so the message is not
-// complete, whatever the other side says meanwhile: `sent` and `taken` without kAll, which that
-// side wrote before it heard of the refusal, mean nothing to the refused side. All pieces are
-// copied again, whichever side had copied them. That happens once for each peer, to the messages
+// complete yet: `sent` and `taken` without kAll, which the other side wrote before it heard of the
+// refusal, mean nothing to the refused side. All pieces are copied again, also those that the other
+// side had copied. That happens once for each peer, to the messages
 // that are under way just then.
 #pragma once
 

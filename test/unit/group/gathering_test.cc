@@ -11,7 +11,6 @@
 namespace fci::group::test {
 namespace {
 
-using Answers = std::vector<int>;
 using Bytes = std::vector<std::uint8_t>;
 
 /// Two hosts with two members each, and one with one.

@@ -12,14 +12,7 @@
 namespace fci::group::test {
 namespace {
 
-using Answers = std::vector<int>;
 using Bytes = std::vector<std::uint8_t>;
-
-constexpr Reduction kSum{[](void*, const void* in, void* inout) {
-                             *static_cast<std::uint64_t*>(inout) +=
-                                 *static_cast<const std::uint64_t*>(in);
-                         },
-                         nullptr};
 
 Collective collective(int kind, unsigned root, void* data, std::size_t bytes) {
     Collective it{};

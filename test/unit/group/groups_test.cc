@@ -14,7 +14,6 @@ namespace {
 
 constexpr int kNone = FCI_ICL_EUNREACHABLE;
 
-using Answers = std::vector<int>;
 
 const TableHead& head_of(const Group& group) {
     return group.table->table().head();

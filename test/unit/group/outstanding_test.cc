@@ -14,7 +14,6 @@ namespace {
 
 constexpr int kGoesOn = FCI_ICL_OK;
 
-using Answers = std::vector<int>;
 
 /// Two or more on one host; rank 0 begins collectives that go on, and the test calls the others'.
 class OutstandingTest : public testing::Test {

@@ -3,6 +3,7 @@
 // order they were done.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -15,6 +16,14 @@ inline constexpr int kWaits = FCI_ICL_EAGAIN, kDone = FCI_ICL_DONE;
 inline constexpr unsigned kAll = TableGroup::kAll;
 
 using Words = std::vector<std::uint64_t>;
+using Answers = std::vector<int>;          // by rank
+using Lengths = std::vector<std::size_t>;  // by rank
+
+inline constexpr Reduction kSum{[](void*, const void* in, void* inout) {
+                                    *static_cast<std::uint64_t*>(inout) +=
+                                        *static_cast<const std::uint64_t*>(in);
+                                },
+                                nullptr};
 
 /// Neither commutes nor is associative.
 inline constexpr Reduction kOrder{[](void*, const void* in, void* inout) {

@@ -12,15 +12,6 @@
 namespace fci::group::test {
 namespace {
 
-using Answers = std::vector<int>;
-using Lengths = std::vector<std::size_t>;
-
-constexpr Reduction kSum{[](void*, const void* in, void* inout) {
-                             *static_cast<std::uint64_t*>(inout) +=
-                                 *static_cast<const std::uint64_t*>(in);
-                         },
-                         nullptr};
-
 // --- neighbours: 17 on one host are eight, eight and one ---
 
 class Neighbours : public testing::Test {

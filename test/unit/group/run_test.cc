@@ -14,15 +14,6 @@
 namespace fci::group::test {
 namespace {
 
-using Answers = std::vector<int>;
-using Lengths = std::vector<std::size_t>;
-
-constexpr Reduction kSum{[](void*, const void* in, void* inout) {
-                             *static_cast<std::uint64_t*>(inout) +=
-                                 *static_cast<const std::uint64_t*>(in);
-                         },
-                         nullptr};
-
 // --- hosts of two members each ---
 
 class Hosts : public testing::Test {
