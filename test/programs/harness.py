@@ -200,9 +200,12 @@ class Settings:
             command += ["--mca", "pml", "ob1", "--mca", "btl", "ofi,self,vader"]
             command += ["--mca", "btl_ofi_provider_include", "fci"]
             command += ["--mca", "osc", "rdma", "--mca", "osc_rdma_btls", "ofi"]
-        else:  # Debian's file switches mtl ofi off; 5.0 tells spawned ranks of no --mca
-            extra.update(OMPI_MCA_pml="cm", OMPI_MCA_mtl="ofi", OMPI_MCA_mtl_ofi_provider_include=(
-                "fci" if transport == "fci" else "tcp;ofi_rxm"))
+        else:  # Debian's file switches mtl ofi off
+            chosen = {"pml": "cm", "mtl": "ofi", "mtl_ofi_provider_include":
+                      "fci" if transport == "fci" else "tcp;ofi_rxm"}
+            for name, value in chosen.items():
+                command += ["--mca", name, value]  # fci-run, in a lab, sets variables of its own
+                extra[f"OMPI_MCA_{name}"] = value  # 5.0 tells spawned ranks of no --mca
         if transport in ("fci", "fci-windows"):
             command += ["-x", "FI_PROVIDER=fci", "-x", f"FI_PROVIDER_PATH={self.prefix}/lib/fci"]
         return command + list(options) + [str(word) for word in program], extra
