@@ -254,17 +254,25 @@ TEST(Process, progress__is_woken_from_its_first_sleep_until_something_comes) {
 TEST(Process, progress__sleeps_between_probes) {
     const Context self = open_context(kJob, 4096);
     const auto sleeps = [&] { return counter(self.get(), "sleeps"); };
+    const auto look = [&](int turns) {
+        fci_icl_status status;
+        ASSERT_EQ(fci_icl_probe(self.get(), FCI_ICL_ANY_SOURCE, 0, 99, 0, &status, nullptr),
+                  FCI_ICL_ENOMSG);
+        for (int turn = 0; turn < turns; ++turn) fci_icl_progress(self.get());
+    };
     for (const int turns : {1, 2, 3, 4, 5, 6}) {
-        const std::uint64_t before = sleeps();
-        const Nanoseconds begin = monotonic_now(), used = progress::used_time();
-        for (Limit limit("20 sleeps"); sleeps() < before + 20 && limit.holds();) {
-            fci_icl_status status;
-            ASSERT_EQ(fci_icl_probe(self.get(), FCI_ICL_ANY_SOURCE, 0, 99, 0, &status, nullptr),
-                      FCI_ICL_ENOMSG);
-            for (int turn = 0; turn < turns; ++turn) fci_icl_progress(self.get());
+        // The best of all cycles counts: a caller whose look takes 5 us counts as one that
+        // computes, and a switch, cold caches or a sanitizer make some looks as long.
+        double best = 1;
+        Limit limit("20 sleeps");
+        for (int cycle = 0; cycle < 20; ++cycle) {
+            const std::uint64_t slept = sleeps();
+            const Nanoseconds begin = monotonic_now(), used = progress::used_time();
+            while (sleeps() == slept && limit.holds()) look(turns);
+            best = std::min(best, static_cast<double>(progress::used_time() - used) /
+                                      static_cast<double>(monotonic_now() - begin));
         }
-        EXPECT_LT(progress::used_time() - used, (monotonic_now() - begin) / 2)
-            << turns << " turns from one probe to the next";
+        EXPECT_LT(best, 0.25) << turns << " turns from one probe to the next";
     }
 }
 
