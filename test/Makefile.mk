@@ -614,6 +614,8 @@ endif
 if HAVE_GTEST
 sanitized_tests += test/unit/ch4/test_ch4
 endif
+sanitized-programs: $(BUILT_SOURCES)
+	$(MAKE) $(AM_MAKEFLAGS) all $(check_PROGRAMS) $(check_LTLIBRARIES)
 check-sanitized:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(sanitized_tests)'
 
@@ -636,7 +638,7 @@ check-tarball:
 check-tarball-list:
 	$(MAKE) $(AM_MAKEFLAGS) dist XZ_OPT=-0
 	$(srcdir)/test/harness/tarball $(srcdir) $(distdir).tar.xz
-.PHONY: check-sanitized check-threads check-tarball check-tarball-list test_ch4
+.PHONY: sanitized-programs check-sanitized check-threads check-tarball check-tarball-list test_ch4
 
 mostlyclean-local:
 	rm -rf test/results test/models/models-* test_ch4 test_ch4.objects

@@ -10,7 +10,7 @@ from step import ROOT, Step
 SEEDS = 2000
 TURNS = 3  # what goes by turns is not left out more often than twice in a row
 # Steps that make what others use, whatever else is left out.
-MAKERS = {"build", "made", "asan-made", "mpich", "wheels"}
+MAKERS = {"build", "made", "asan-made", "asan-tests", "mpich", "wheels"}
 # Whole programs in which time and chance have a part.
 BY_CHANCE = ["kill", "crowd", "underway", "ahead", "spawn", "copies"]
 # What the drivers do is the same by each plug.
@@ -92,6 +92,9 @@ class Plan:
         yield Step("asan-made", "random programs, sanitized",
                    [".ci/sanitized", "asan", "simulation", "job_simulation"], cores=1,
                    needs=("build",))
+        yield Step("asan-tests", "tests, sanitized, compiled",
+                   [".ci/sanitized", "asan", "sanitized-programs"], cores=1,
+                   needs=("asan-made",))
 
     def checked(self):
         check = Step("check", "./bootstrap check", ["./bootstrap", "check"], cores=1,
@@ -106,7 +109,7 @@ class Plan:
                    ["test/mpich/mpich-headers", "fetch", "4.0", "--fci", "build/prefix",
                     "--prefix", self.mpich], cores=1, needs=("mpich",))
         yield Step("asan", "address and undefined-behaviour sanitizers",
-                   [".ci/sanitized", "asan", "check-sanitized"], cores=1, needs=("asan-made",))
+                   [".ci/sanitized", "asan", "check-sanitized"], cores=1, needs=("asan-tests",))
 
     def sometimes(self):
         if self.is_full or self.concerns("threads") or self.is_due("tsan"):
