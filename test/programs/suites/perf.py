@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""fci_perf in a lab of 8 hosts that share this computer, over networks with a fault that slow.c
+makes: each fault is named, and nothing where there is none. --full: 20 times each."""
+
+import json
+import os
+import re
+
+import lab
+from harness import HERE, Case, built, failed, passed, run, skipped
+
+HOSTS, LIMIT, TIMES = 8, 300, 20
+FLIPS = 100  # with --full
+# name: the fault, and a pattern of the sentence that has to be there; None: no sentence at all
+FAULTS = {
+    "clean": ("", None),
+    "rate": ("from=n3,rate=0.25", r"BAD: what n3 sends is slow"),
+    "rate-received": ("to=n6,rate=0.25", r"BAD: what n6 receives is slow"),
+    "latency": ("from=n4,latency=0.001", r"BAD: the latency of n4 is high"),
+    "pair": ("pair=n2:n7,rate=0.25", r"BAD: n2 -> n7 is slow"),
+    "stopped": ("from=n5,stop=5", r"BAD: the process on n5 stood still for (4\.9|5\.\d) s"),
+    "flipped": ("from=n2,to=n5,flip=0.01", r"BAD: from n2 to n5 \d+ messages? came with wrong bytes"),
+}
+
+
+def mpicc(settings):
+    return str(settings.mpich() / "bin/mpicc") if settings.transport == "fci-mpich" else \
+        f"mpicc.{settings.mpi}"
+
+
+def environment(settings, fault):
+    """Of the launcher, on a host of the lab: its ranks get all of it."""
+    env = {name: "/run/fci-lab/rsh" for name in (
+        "OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent", "HYDRA_LAUNCHER_EXEC")}
+    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+               OMPI_MCA_hwloc_base_binding_policy="none",
+               XDG_CACHE_HOME=str(settings.directory("perf") / "cache"))
+    if settings.transport == "fci-mpich":
+        env["LD_LIBRARY_PATH"] = str(settings.mpich() / "lib")
+    if fault:
+        made = built(settings, HERE / "slow.c", settings.directory("perf") / f"slow-{settings.mpi}.so",
+                     mpi=True, against_fci=False, options=["-shared", "-fPIC"])
+        env.update(SLOW=fault, LD_PRELOAD=str(made))
+    return env
+
+
+def command(settings, hosts, *words):
+    return hosts.on("n1", [str(settings.prefix / "bin/fci_perf"), *words, "--mpicc",
+                           mpicc(settings), *["--plain"] * (not settings.over_fci), "--hosts",
+                           ",".join(f"n{number}" for number in range(1, HOSTS + 1))])
+
+
+def verdicts(settings, fault, pattern, times):
+    """All sentences that accuse are the one that is asked for."""
+    where = settings.directory("perf")
+    with lab.instead(settings, HOSTS) as hosts:
+        for time in range(times):
+            env = environment(settings, fault)
+            if fault:
+                env["SLOW_SEED"] = str(settings.seed + time)
+            ran = run(command(settings, hosts, "links"), cwd=where, env=env, timeout=LIMIT)
+            accused = [line for line in ran.out.splitlines() if line.startswith("BAD:")]
+            is_named = bool(accused) and all(re.match(pattern, line) for line in accused) \
+                if pattern else not accused
+            if not is_named or ran.code != (1 if pattern else 0) or ran.left:
+                return failed(f"time {time}: {ran.ended()}: " + (
+                    "; ".join(accused) or ran.last_line()))
+    return passed(f"{times} times, {ran.seconds:.0f} s the last")
+
+
+def killed(settings):
+    """A rank dies: it ends, with what was measured so far, and says that it is partial."""
+    where = settings.directory("perf")
+    told = where / f"partial-{os.urandom(3).hex()}.json"
+    with lab.instead(settings, HOSTS) as hosts:
+        def during(_child, _tag):
+            hosts.shell("n3", "sh", "-c", "while ! pkill -KILL -f 'perf links'; do sleep 0.1; done; "
+                        "sleep 1; pkill -KILL -f 'perf links'")
+        ran = run(command(settings, hosts, "links", "--json", str(told)), cwd=where,
+                  env=environment(settings, ""), timeout=LIMIT, during=during)
+    if ran.code != 2 or "cause" not in ran.err or ran.left:
+        return failed(f"{ran.ended()}: {ran.last_line()}")
+    if told.exists() and json.loads(told.read_text())["complete"]:
+        return failed("what was measured is said to be complete")
+    return passed(f"ended after {ran.seconds:.0f} s")
+
+
+def judge(settings, name):
+    fault, pattern = FAULTS[name]
+    times = (FLIPS if name == "flipped" else TIMES) if settings.full else 1
+    return verdicts(settings, fault, pattern, times)
+
+
+def cases(settings):
+    if settings.wheel or settings.transport in ("fci", "tcp-rxm"):
+        return
+    if settings.lab:
+        return
+    names = list(FAULTS) if settings.transport == "fci-openmpi" or settings.full else ["clean", "rate"]
+    for name in names:
+        yield Case(name, lambda name=name: judge(settings, name))
+    if settings.transport == "fci-openmpi":
+        yield Case("killed", lambda: killed(settings))

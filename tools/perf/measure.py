@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Measures, judges, and measures again what is accused: only what is slow twice is named."""
+
+from datetime import datetime, timezone
+
+from perf import launch, show, verdict
+
+
+class Measured:
+    """A result, and the accusations that stand."""
+
+    def __init__(self, result):
+        self.result = result
+        self.rates, self.latencies = (of(result["links"]) for of in (
+            show.rates_of, show.latencies_of))
+        self.first = self.accused()
+
+    @property
+    def is_judged(self):
+        """Cores of one computer differ for good reasons, hosts do not."""
+        return bool(self.rates) and "/" not in self.result["hosts"][0]["name"]
+
+    @property
+    def shares(self):
+        """Of the line's rate, that hosts reach as they send."""
+        return verdict.against_line(self.rates, [host["line_rate"] for host in
+                                                 self.result["hosts"]])
+
+    def accused(self):
+        tick = self.result.get("tick", 0)
+        found = []
+        if self.is_judged:
+            found += verdict.accused(self.rates)
+            found += verdict.accused(self.latencies, "latency", tick)
+        return found
+
+    def to_measure_again(self):
+        return verdict.to_measure_again(self.first, self.result["hosts"])
+
+    @property
+    def accusations(self):
+        """Those that stand; without a second measurement all of them."""
+        again, tick = self.result.get("again"), self.result.get("tick", 0)
+        found = list(self.first)
+        if again:
+            of_rate = [each for each in self.first if each.of == "rate"]
+            of_latency = [each for each in self.first if each.of == "latency"]
+            found = [*verdict.confirmed(of_rate, self.rates, show.rates_of(again)),
+                     *verdict.confirmed(of_latency, self.latencies, show.latencies_of(again),
+                                        "latency", tick)]
+        return found + verdict.still(self.result["hosts"])
+
+
+def job(options, made, words, shows, plain):
+    launcher = [launch.fci_run(options.beside), *["--plain"] * plain, *options.where]
+    return launch.Job(launcher, str(made), words, shows)
+
+
+def joined(first, second):
+    """What the second measurement adds to the result of the first."""
+    first["again"] = second["links"]
+    first["wrong"] += second["wrong"]
+    first["seconds"] += second["seconds"]
+    first["complete"] = second["complete"]
+    for host, seen in zip(first["hosts"], second["hosts"]):
+        host["still"] = max(host["still"], seen["still"])
+
+
+def words_of(options):
+    words = [options.command, "--seed", str(options.seed), *["--per-rank"] * options.per_rank]
+    if options.command == "run":
+        words += ["--cases", options.cases, "--bytes", options.bytes]
+    elif options.rounds:
+        words += ["--rounds", str(options.rounds)]
+    return words
+
+
+def measured(options, made, shows, plain):
+    """(what was measured, why not all of it was). A second job measures what the first accuses."""
+    one = job(options, made, words_of(options), shows, plain)
+    started = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    result = {"tool": options.version, "started": started, "over": "plain" if plain else "fci",
+              **one.run()}
+    found = Measured(result)
+    if not result["complete"]:
+        return found, one.why_partial()
+    pairs = found.to_measure_again()
+    if pairs:
+        shows.note(f"measuring {len(pairs)} of {len(result['links']) // 2} pairs again, alone")
+        two = job(options, made, [*words_of(options), "--pairs",
+                                  ",".join(f"{a}:{b}" for a, b in pairs)], shows, plain)
+        joined(result, two.run())
+        if not result["complete"]:
+            return found, two.why_partial()
+    return found, ""

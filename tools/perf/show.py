@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a person reads of a result: a table, a map of the pairs, and the verdict."""
+
+from perf import stats, units
+
+MAP_MOST = 64  # hosts of which a map still fits a screen
+USUAL = 0.95   # share of the median from which on the map has a point
+
+
+def seconds(value):
+    for unit, size in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value * 1e9:.3g} ns"
+
+
+def rate(value):
+    return f"{value / 1e9:.3g} GB/s" if value >= 1e9 else f"{value / 1e6:.3g} MB/s"
+
+
+def line(bits_per_second):
+    giga = bits_per_second / 1e9
+    return f"{giga:g} Gbit/s" if giga >= 1 else f"{giga * 1e3:g} Mbit/s"
+
+
+def count_of(number, noun):
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def rates_of(links):
+    return {(link[0], link[1]): link[3] for link in links}
+
+
+def latencies_of(links):
+    """Of both directions the same, so those with the smaller number first are left."""
+    return {(link[0], link[1]): link[2] for link in links if link[0] < link[1]}
+
+
+def heading(result):
+    hosts = result["hosts"]
+    computers = len({host["computer"] for host in hosts})
+    parts = [count_of(len(hosts), "host")]
+    if "/" in hosts[0]["name"]:
+        parts = [f"{len(hosts)} processes on this computer"]
+    elif computers < len(hosts):
+        parts = [f"{len(hosts)} hosts of {count_of(computers, 'computer')}"]
+    parts.append(result["mpi"] + (" over FCI" if result.get("over") == "fci" else ""))
+    carriers = sorted({(host["interface"], host["line_rate"]) for host in hosts
+                       if host["interface"]}, key=str)
+    if len(carriers) == 1:
+        name, known = carriers[0]
+        parts.append(f"{name} {line(known * 8)}" if known else f"{name}, no line rate known")
+    elif carriers:
+        parts.append(f"{len(carriers)} different interfaces")
+    told = ", ".join(parts)
+    pairs = len(result["links"]) // 2
+    return told + (f"; {count_of(pairs, 'pair')}, both directions, {result['seconds']:.0f} s"
+                   if pairs else "")
+
+
+def row(name, size, *columns):
+    return f"{name:<10}{size:<12}" + "".join(f"{each:<18}" for each in columns).rstrip()
+
+
+def pair_name(result, pair, arrow):
+    names = [host["name"] for host in result["hosts"]]
+    return f"{names[pair[0]]} {arrow} {names[pair[1]]}"
+
+
+def latency_row(result, accused):
+    values = latencies_of(result["links"])
+    worst = max(values, key=values.get)
+    return row("latency", "8 B", "median " + seconds(stats.median(values.values())),
+               f"worst {seconds(values[worst])}", pair_name(result, worst, "-"),
+               "BAD" if accused else "good")
+
+
+def rate_row(result, accused):
+    values = rates_of(result["links"])
+    worst, median = min(values, key=values.get), stats.median(values.values())
+    return row("rate", "1 MiB", f"median {rate(median)}", f"worst {rate(values[worst])}",
+               f"{pair_name(result, worst, '->')}", "BAD" if accused else "good")
+
+
+def together_rows(result):
+    hosts, found = len(result["hosts"]), []
+    if "together" in result:
+        median = stats.median(rates_of(result["links"]).values()) if result["links"] else 0
+        each = result["together"][0] / hosts
+        found.append(row("together", "all send", rate(result["together"][0]),
+                         f"{each / median:.0%} of a pair alone, each" if median else ""))
+    if "barrier" in result:
+        median = result["barrier"][0]
+        found.append(row("barrier", "of all", seconds(median), f"{1 / median:.0f} a second"))
+    return found
+
+
+def mark(value, median):
+    share = value / median
+    return "." if share >= USUAL else str(min(9, int(share * 10)))
+
+
+def map_of(result):
+    """Rows send, columns receive; a figure is the tenths of the median that a rate reaches."""
+    hosts, values = result["hosts"], rates_of(result["links"])
+    if not 4 <= len(hosts) <= MAP_MOST or not values:
+        return []
+    median = stats.median(values.values())
+    if all(mark(value, median) == "." for value in values.values()):
+        return []
+    names = [host["name"] for host in hosts]
+    width = max(map(len, names))
+    lines = [f"{'':{width}}  rates: rows send, columns receive; 3 is 30 % of the median, "
+             f"a point {USUAL:.0%} or more"]
+    for s, name in enumerate(names):
+        marks = "".join(" -" if s == d else " " + (
+            mark(values[s, d], median) if (s, d) in values else " ") for d in range(len(hosts)))
+        lines.append(f"{name:>{width}} {marks}")
+    return lines
+
+
+def rows_table(result):
+    """Each row: its median, where 8 of 10 samples lie, and bytes over time."""
+    cells = [["case", "ranks", "bytes", "time", "from", "to", "rate"]]
+    for one in result["rows"]:
+        figures = one["seconds"]
+        median = stats.median(figures)
+        messages = one["ranks"] * (one["ranks"] - 1) if one["case"] == "comms3" else 1
+        carried = one["bytes"] * messages
+        cells.append([
+            one["case"] + (f", {one['order']} operations a word" if "order" in one else ""),
+            str(one["ranks"]), str(one["bytes"]), seconds(median),
+            seconds(stats.quantile(figures, 0.1)), seconds(stats.quantile(figures, 0.9)),
+            rate(carried / median) if carried and median else
+            f"{1 / median:.0f} a second" if median else ""])
+    return units.table(cells, 1) if len(cells) > 1 else []
+
+
+def wrong_lines(result):
+    names = [host["name"] for host in result["hosts"]]
+    return [f"BAD: from {names[one['from']]} to {names[one['to']]} "
+            f"{count_of(one['messages'], 'message')} came with wrong bytes ({one['case']}): "
+            f"message {one['message']} of {one['bytes']} bytes, byte {one['offset']}, expected "
+            f"0x{one['expected']:02x}, got 0x{one['got']:02x}" for one in result["wrong"]]
+
+
+def table(result, accusations):
+    """The lines of it; accusations are what is left after the second measurement."""
+    accused = {of: any(each.of == of for each in accusations) for of in ("rate", "latency")}
+    lines = [heading(result)]
+    if result["links"]:
+        lines += [latency_row(result, accused["latency"]), rate_row(result, accused["rate"])]
+    return [*lines, *together_rows(result), *map_of(result)]
