@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# tools: fci_info, which asks through icl.h only, fci-env, fci-run, fci-lab and fci-mpich-build.
+# tools: fci_info, which asks through icl.h only, fci-env, fci-run, fci-lab, fci_perf and
+# fci-mpich-build.
 bin_PROGRAMS += fci-env fci-run
-dist_bin_SCRIPTS += %D%/fci-lab %D%/fci-mpich-build
+dist_bin_SCRIPTS += %D%/fci-lab %D%/fci-mpich-build %D%/fci_perf
 
 labdir = $(pkgdatadir)/lab
 dist_lab_DATA = \
@@ -25,6 +26,30 @@ dist_lab_DATA = \
 	%D%/lab/trouble.py \
 	%D%/lab/wire.py
 CLEANFILES += tools/fci_info.1
+
+# fci_perf; its program is compiled by users, with the compiler wrapper of their MPI.
+perfdir = $(pkgdatadir)/perf
+dist_perf_DATA = \
+	%D%/perf/launch.py \
+	%D%/perf/measure.py \
+	%D%/perf/plot.py \
+	%D%/perf/results.py \
+	%D%/perf/show.py \
+	%D%/perf/trouble.py
+perfprogramdir = $(perfdir)/program
+dist_perfprogram_DATA = \
+	%D%/perf/program/contents.h \
+	%D%/perf/program/crowd.h \
+	%D%/perf/program/interface.h \
+	%D%/perf/program/job.h \
+	%D%/perf/program/links.h \
+	%D%/perf/program/pair.h \
+	%D%/perf/program/perf.c \
+	%D%/perf/program/rows.h \
+	%D%/perf/program/sample.h \
+	%D%/perf/program/still.h \
+	%D%/perf/program/together.h \
+	%D%/perf/program/ways.h
 
 # Read by Wireshark.
 wiresharkdir = $(pkgdatadir)/wireshark
@@ -134,7 +159,7 @@ fci_info_LDFLAGS = $(rpath_of_moved)
 
 man1_MANS = tools/fci_info.1
 endif
-dist_man_MANS += %D%/fci-env.1 %D%/fci-run.1 %D%/fci-lab.1 %D%/fci-mpich-build.1
+dist_man_MANS += %D%/fci-env.1 %D%/fci-run.1 %D%/fci-lab.1 %D%/fci-mpich-build.1 %D%/fci_perf.1
 
 # The options of the man page are those of parameters.def.
 EXTRA_DIST += %D%/fci_info.1.in %D%/options.awk
