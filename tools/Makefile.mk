@@ -25,6 +25,14 @@ dist_lab_DATA = \
 	%D%/lab/terminal.py \
 	%D%/lab/trouble.py \
 	%D%/lab/wire.py
+
+# Read by fci_perf.
+perfdir = $(pkgdatadir)/perf
+dist_perf_DATA = \
+	%D%/perf/__init__.py \
+	%D%/perf/stats.py \
+	%D%/perf/told.py \
+	%D%/perf/verdict.py
 CLEANFILES += tools/fci_info.1
 
 # fci_perf; its program is compiled by users, with the compiler wrapper of their MPI.
