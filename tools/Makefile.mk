@@ -26,38 +26,36 @@ dist_lab_DATA = \
 	%D%/lab/trouble.py \
 	%D%/lab/wire.py
 
-# Read by fci_perf.
-perfdir = $(pkgdatadir)/perf
-dist_perf_DATA = \
-	%D%/perf/__init__.py \
-	%D%/perf/stats.py \
-	%D%/perf/told.py \
-	%D%/perf/verdict.py
 CLEANFILES += tools/fci_info.1
 
 # fci_perf; its program is compiled by users, with the compiler wrapper of their MPI.
 perfdir = $(pkgdatadir)/perf
 dist_perf_DATA = \
+	%D%/perf/__init__.py \
+	%D%/perf/both.py \
 	%D%/perf/launch.py \
 	%D%/perf/measure.py \
 	%D%/perf/plot.py \
 	%D%/perf/results.py \
 	%D%/perf/show.py \
-	%D%/perf/trouble.py
-perfprogramdir = $(perfdir)/program
-dist_perfprogram_DATA = \
-	%D%/perf/program/contents.h \
-	%D%/perf/program/crowd.h \
-	%D%/perf/program/interface.h \
-	%D%/perf/program/job.h \
-	%D%/perf/program/links.h \
-	%D%/perf/program/pair.h \
-	%D%/perf/program/perf.c \
-	%D%/perf/program/rows.h \
-	%D%/perf/program/sample.h \
-	%D%/perf/program/still.h \
-	%D%/perf/program/together.h \
-	%D%/perf/program/ways.h
+	%D%/perf/stats.py \
+	%D%/perf/told.py \
+	%D%/perf/trouble.py \
+	%D%/perf/verdict.py
+perfmpidir = $(perfdir)/program
+dist_perfmpi_DATA = \
+	%D%/perf/mpi/contents.h \
+	%D%/perf/mpi/crowd.h \
+	%D%/perf/mpi/interface.h \
+	%D%/perf/mpi/job.h \
+	%D%/perf/mpi/links.h \
+	%D%/perf/mpi/pair.h \
+	%D%/perf/mpi/perf.c \
+	%D%/perf/mpi/rows.h \
+	%D%/perf/mpi/sample.h \
+	%D%/perf/mpi/still.h \
+	%D%/perf/mpi/together.h \
+	%D%/perf/mpi/ways.h
 
 # Read by Wireshark.
 wiresharkdir = $(pkgdatadir)/wireshark

@@ -5,7 +5,7 @@
  *   rate=0.25        windows of long messages take four times as long
  *   latency=0.001    short ones are sent so many s late
  *   flip=1e-4        of the messages which a process receives that part has a wrong byte
- *   stop=5           the processes of from=HOST are stopped for so many s, a second after MPI_Init */
+ *   stop=5           from=HOST's processes are stopped for so many s, a second after MPI_Init */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <signal.h>

@@ -51,7 +51,7 @@ def digest_of(mpicc, sources):
 def program(mpicc=None):
     """Path of the program, which is made once for each MPI."""
     mpicc = compiler(mpicc)
-    sources = sorted((HERE / "program").glob("*.[ch]"))
+    sources = sorted((HERE / "mpi").glob("*.[ch]"))
     folder = cache() / digest_of(mpicc, sources)
     made = folder / "perf"
     if made.exists():
@@ -65,7 +65,7 @@ def program(mpicc=None):
                       "name a folder that all hosts see: XDG_CACHE_HOME=/a/folder fci_perf ...") \
             from None
     done = subprocess.run(
-        [mpicc, "-std=gnu99", "-O2", str(HERE / "program/perf.c"), "-o", new.name, "-lpthread"],
+        [mpicc, "-std=gnu99", "-O2", str(HERE / "mpi/perf.c"), "-o", new.name, "-lpthread"],
         capture_output=True, text=True, check=False)
     if done.returncode:
         os.unlink(new.name)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What was measured, as one object of JSON: schema 1. It is made of the lines that the program
-writes (program/job.h), and read again from a file; each number is checked on both ways. Units are
+writes (mpi/job.h), and read again from a file; each number is checked on both ways. Units are
 s, B and B/s.
 
   schema, tool, command, complete, started, seconds, mpi, over, ranks, tick, seed

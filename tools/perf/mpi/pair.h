@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pair.h: two members measure what lies between them: half of a ping-pong of 8 bytes, and the rate
- * of windows of long messages, one way and then the other. The one with the smaller number leads: it
- * says how many rounds or messages the next sample has, 0 at the end. */
+ * of windows of long messages, one way and then the other. The one with the smaller number leads:
+ * it says how many rounds or messages the next sample has, 0 at the end. */
 #ifndef FCI_PERF_PAIR_H
 #define FCI_PERF_PAIR_H
 
@@ -146,7 +146,7 @@ static void rate_receive(int other) {
 
 /* --- all of it --- */
 
-/* What the other received comes to the one that leads, and so does the rate which it sent at. */
+/* The one that leads is told what the other received, and the rate at which it sent. */
 static void measure_pair(int other, struct pair_result *found) {
     struct figure back;
     memset(&wrong, 0, sizeof wrong);

@@ -15,8 +15,9 @@
 #include "together.h"
 
 static const char kUsage[] =
-    "usage: perf check|links [--rounds N] [--pairs A:B,...] [--per-rank] [--lines FILE] [--seed N]\n"
-    "       perf run [--cases NAME,...] [--bytes N,...] [--per-rank] [--lines FILE] [--seed N]";
+    "usage: perf check|links [--rounds N] [--pairs A:B,...] [OPTION...]\n"
+    "       perf run [--cases NAME,...] [--bytes N,...] [OPTION...]\n"
+    "of all: --per-rank, --lines FILE, --seed N";
 
 struct options {
     const char *command, *lines, *pairs, *cases;
@@ -118,7 +119,7 @@ static void write_begin(const struct options *options) {
     write_members();
 }
 
-/* What each host saw of its interface, and how long it stood still. */
+/* Each host's interface and its bytes, and how long the host stood still. */
 static void write_networks(void) {
     struct {
         struct interface interface;

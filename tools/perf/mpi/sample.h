@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sample.h: how often something is measured, and which figure stands for it. A sample lasts at least
- * 1000 ticks of MPI_Wtime and 1 ms (PARKBENCH's TICK1); it is repeated until the three shortest lie
- * within 5 % of the shortest (thesis, section on its benchmarks), or the time or the number is used
- * up. The median is published, with the shortest and the longest. */
+/* sample.h: how often something is measured, and which figure stands for it. A sample lasts at
+ * least 1000 ticks of MPI_Wtime and 1 ms (PARKBENCH's TICK1); it is repeated until the three
+ * shortest lie within 5 % of the shortest (thesis, section on its benchmarks), or the time or the
+ * number is used up. The median is published, with the shortest and the longest. */
 #ifndef FCI_PERF_SAMPLE_H
 #define FCI_PERF_SAMPLE_H
 

@@ -9,7 +9,7 @@
 
 static const double kTogetherBudget = 0.3, kBarrierBudget = 0.1;
 
-/* What all have received that was wrong, written by rank 0, which is told how many messages. */
+/* Rank 0 writes all that was received and was wrong, and returns how many messages that were. */
 static long gather_wrong(MPI_Comm comm, int count) {
     struct wrong *found = memory((rank == 0 ? (size_t)count : 1) * sizeof *found);
     long bad = 0;
@@ -36,8 +36,10 @@ static long run_together(void) {
     if (rank == 0) {
         const struct figure rate = rate_of((double)member_count * 4 * PIECE, figure_of(&exchanged));
         const struct figure time = figure_of(&passed);
-        write_line("together", ", \"rate\": [%.6g, %.6g, %.6g]", rate.median, rate.low, rate.high);
-        write_line("barrier", ", \"seconds\": [%.6g, %.6g, %.6g]", time.median, time.low, time.high);
+        write_line("together", ", \"rate\": [%.6g, %.6g, %.6g]", rate.median, rate.low,
+                   rate.high);
+        write_line("barrier", ", \"seconds\": [%.6g, %.6g, %.6g]", time.median, time.low,
+                   time.high);
     }
     free_crowd(&halves);
     free_crowd(&barrier);

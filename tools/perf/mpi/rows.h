@@ -122,12 +122,16 @@ static long run_crowd_row(const char *name, MPI_Comm comm, size_t bytes,
     return gather_wrong(comm, crowd.count);
 }
 
+static int next_count(int count) {
+    const int next = 2 * count;
+    return count < member_count && next > member_count ? member_count : next;
+}
+
 /* Among the first 2, 4, 8 ... members, and all of them. Those that are not among them rest. */
 static long run_crowds(const char *name, const struct lengths *lengths) {
     const int is_comms3 = strcmp(name, "comms3") == 0;
     long bad = 0;
-    for (int count = 2; count <= member_count; count = count < member_count && 2 * count > member_count
-                                                           ? member_count : 2 * count) {
+    for (int count = 2; count <= member_count; count = next_count(count)) {
         MPI_Comm comm;
         MPI_Comm_split(among_members, self < count ? 0 : MPI_UNDEFINED, self, &comm);
         if (comm != MPI_COMM_NULL) {

@@ -43,10 +43,10 @@ static void round_of_barrier(const struct crowd *crowd) { MPI_Barrier(crowd->com
 
 static void crowd_send(const struct crowd *crowd, int step, MPI_Request *requests) {
     const int from = (crowd->self + crowd->count - step) % crowd->count;
+    const int to = (crowd->self + step) % crowd->count;
     MPI_Irecv(crowd->in + (size_t)from * crowd->bytes, (int)crowd->bytes, MPI_BYTE, from, TAG_DATA,
               crowd->comm, &requests[0]);
-    MPI_Isend(crowd->out, (int)crowd->bytes, MPI_BYTE, (crowd->self + step) % crowd->count, TAG_DATA,
-              crowd->comm, &requests[1]);
+    MPI_Isend(crowd->out, (int)crowd->bytes, MPI_BYTE, to, TAG_DATA, crowd->comm, &requests[1]);
 }
 
 /* COMMS3: each sends to all others and waits for what they send. */

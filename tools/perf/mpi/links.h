@@ -2,8 +2,8 @@
 /* links.h: all pairs of members, in steps of pairs that have nothing in common: the circle method
  * gives P - 1 rounds of P / 2 pairs (P odd: P rounds, in which one rests). Pairs of one round are
  * apart only if they are on different computers; hosts of a laboratory or containers share one, and
- * are measured one pair after the other. Above 128 members so many rounds as are wanted are drawn by
- * the seed; each member is in all of them.
+ * are measured one pair after the other. Above 128 members so many rounds as are wanted are drawn
+ * by the seed; each member is in all of them.
  *
  * Rank 0 leads: it tells the two of a pair to begin, measures itself where it is one of them, and
  * waits for the results. All others rest until they are told. */

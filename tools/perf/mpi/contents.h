@@ -16,7 +16,7 @@ struct wrong {
     int expected, got;
 };
 
-static struct wrong wrong; /* what this process has received */
+static struct wrong wrong; /* of all that this process has received */
 
 /* Steele, Lea, Flood: Fast splittable pseudorandom number generators (2014). */
 static uint64_t mix(uint64_t x) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* job.h: the processes of a job, the hosts that take part, and the lines that rank 0 writes. Plain C
- * and MPI-2, so that every MPI compiles it.
+/* job.h: the processes of a job, the hosts that take part, and the lines that rank 0 writes. It is
+ * plain C and MPI-2, so that every MPI compiles it.
  *
  * A host takes part by its first process, all processes do with --per-rank. Members are numbered in
  * the order of their ranks; what one member has to say to rank 0 is a message, and rank 0 writes it
@@ -72,7 +72,8 @@ static void *memory(size_t bytes) {
     return got;
 }
 
-/* Waits for a message without taking the core from those that measure: many MPIs spin in MPI_Recv. */
+/* Waits for a message without taking the core from those that measure, as MPI_Recv of many MPIs
+ * would, which spins. */
 static void rest_for_message(int source, int tag, MPI_Status *status) {
     const struct timespec nap = {0, 1000000};
     int is_here = 0;
@@ -162,9 +163,9 @@ static int member_named(const char *name) {
 
 static void write_members(void) {
     for (int i = 0; i < member_count; ++i)
-        write_line("host", ", \"index\": %d, \"name\": \"%s\", \"computer\": \"%s\", \"cores\": %d, "
-                   "\"rank\": %d", i, members[i].name, members[i].computer, members[i].cores,
-                   members[i].rank);
+        write_line("host", ", \"index\": %d, \"name\": \"%s\", \"computer\": \"%s\", "
+                   "\"cores\": %d, \"rank\": %d", i, members[i].name, members[i].computer,
+                   members[i].cores, members[i].rank);
 }
 
 #endif

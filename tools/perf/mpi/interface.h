@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* interface.h: which network interface of a host carried the bytes, and the rate its hardware claims
- * (/sys/class/net, /sys/class/infiniband). Unknown stays unknown: 0. */
+/* interface.h: which network interface of a host carried the bytes, and the rate that its hardware
+ * claims (/sys/class/net, /sys/class/infiniband). Unknown stays unknown: 0. */
 #ifndef FCI_PERF_INTERFACE_H
 #define FCI_PERF_INTERFACE_H
 
