@@ -26,7 +26,7 @@ QUICK_OVER_HOSTS = ["--hosts", 2, "--quick", "--only", "coll/* 8", "--only", "pt
                     "--only", "pt2pt/* 10", "--only", "pt2pt/huge_*", "--only", "pt2pt/*recv* 2",
                     "--only", "pt2pt/mprobe"]
 OVER_MPICH = ["netpipe", "mpich", "flood", "spawn", "crowd", "ordinary", "protocols", "leftover",
-              "deaf", "calm/barrier*"]
+              "deaf", "calm/barrier*", "perf"]
 
 
 class Plan:

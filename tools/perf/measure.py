@@ -79,8 +79,8 @@ def measured(options, made, shows, plain):
     """(what was measured, why not all of it was). A second job measures what the first accuses."""
     one = job(options, made, words_of(options), shows, plain)
     started = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    result = {"tool": options.version, "started": started, "over": "plain" if plain else "fci",
-              **one.run()}
+    result = one.run()
+    result.update(tool=options.version, started=started, over="plain" if plain else "fci")
     found = Measured(result)
     if not result["complete"]:
         return found, one.why_partial()

@@ -74,8 +74,10 @@ class Reader:
 
     def __init__(self, where="what was measured"):
         self.where, self.pairs, self.pairs_in_all, self.step = where, 0, 0, []
-        self.result = {"schema": SCHEMA, "complete": False, "hosts": [], "links": [], "rows": [],
-                       "wrong": []}
+        # A launcher of the user's own leaves no more than the lines.
+        self.result = {"schema": SCHEMA, "tool": "fci_perf", "command": "", "complete": False,
+                       "started": "", "seconds": 0, "over": "unknown", "hosts": [], "links": [],
+                       "rows": [], "wrong": []}
 
     def take(self, line):
         """True: it was one of the program's."""

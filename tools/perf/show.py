@@ -54,8 +54,9 @@ def heading(result):
         parts.append(f"{len(carriers)} different interfaces")
     told = ", ".join(parts)
     pairs = len(result["links"]) // 2
-    return told + (f"; {count_of(pairs, 'pair')}, both directions, {result['seconds']:.0f} s"
-                   if pairs else "")
+    if pairs:
+        told += f"; {count_of(pairs, 'pair')}, both directions"
+    return told + (f", {result['seconds']:.0f} s" if result["seconds"] else "")
 
 
 def row(name, size, *columns):

@@ -7,10 +7,12 @@ import os
 import re
 
 import lab
-from harness import HERE, Case, built, failed, passed, run, skipped
+import wheels
+from harness import HERE, Case, built, failed, passed, run
 
 HOSTS, LIMIT, TIMES = 8, 300, 20
 FLIPS = 100  # with --full
+CASES = "comms1,comms2,comms3,synch1,poly3,oneway,preposted"
 # name: the fault, and a pattern of the sentence that has to be there; None: no sentence at all
 FAULTS = {
     "clean": ("", None),
@@ -24,8 +26,13 @@ FAULTS = {
 
 
 def mpicc(settings):
-    return str(settings.mpich() / "bin/mpicc") if settings.transport == "fci-mpich" else \
-        f"mpicc.{settings.mpi}"
+    """Intel's wheel has none; programs of MPICH's wheel are also Intel's."""
+    if settings.transport == "fci-mpich":
+        return str(settings.mpich() / "bin/mpicc")
+    if settings.wheel:
+        home = wheels.MPIS["mpich"].home if settings.mpi == "intel" else settings.wheel.home
+        return str(home / "bin/mpicc")
+    return f"mpicc.{settings.mpi}"
 
 
 def environment(settings, fault):
@@ -85,6 +92,30 @@ def killed(settings):
     return passed(f"ended after {ran.seconds:.0f} s")
 
 
+def by_launcher(settings):
+    """The program alone, started by a launcher of this MPI, whatever is below it: the same lines, of
+    which `show` makes the same table."""
+    where, tool = settings.directory("perf"), settings.prefix / "bin/fci_perf"
+    cache = {"XDG_CACHE_HOME": str(where / "cache")}
+    made = run([str(tool), "--program", mpicc(settings)], cwd=where, timeout=LIMIT, env=cache)
+    if made.code:
+        return failed(made.last_line())
+    lines, result = where / "lines.txt", where / "run.json"
+    for words in (["links", "--per-rank"], ["run", "--per-rank", "--cases", CASES]):
+        command_line, env = settings.mpirun(4, [made.out.strip(), *words, "--lines", lines])
+        ran = run(command_line, cwd=where, env=env, timeout=LIMIT)
+        shown = run([str(tool), "show", str(lines), "--json", str(result)], cwd=where, timeout=LIMIT)
+        if ran.code or shown.code:
+            return failed(f"{words[0]}: {ran.ended()}: {ran.last_line()}; {shown.last_line()}")
+        told = json.loads(result.read_text())
+        if not told["complete"] or told["ranks"] != 4 or told["wrong"]:
+            return failed(f"{words[0]}: {shown.last_line()}")
+        if words[0] == "links" and len(told["links"]) != 4 * 3:
+            return failed(f"{len(told['links'])} links of 4 ranks")
+    cases = {row["case"] for row in told["rows"]}
+    return passed(told["mpi"]) if cases == set(CASES.split(",")) else failed(f"rows of {cases}")
+
+
 def judge(settings, name):
     fault, pattern = FAULTS[name]
     times = (FLIPS if name == "flipped" else TIMES) if settings.full else 1
@@ -92,11 +123,13 @@ def judge(settings, name):
 
 
 def cases(settings):
-    if settings.wheel or settings.transport in ("fci", "tcp-rxm"):
-        return
     if settings.lab:
         return
-    names = list(FAULTS) if settings.transport == "fci-openmpi" or settings.full else ["clean", "rate"]
+    yield Case("program", lambda: by_launcher(settings))
+    if settings.wheel or settings.transport in ("fci", "tcp-rxm"):
+        return
+    names = list(FAULTS) if settings.transport == "fci-openmpi" or settings.full else \
+        ["clean", "rate"]
     for name in names:
         yield Case(name, lambda name=name: judge(settings, name))
     if settings.transport == "fci-openmpi":

@@ -93,9 +93,13 @@ static void name_library(char *to, size_t size) {
     char version[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
     int length = 0;
     MPI_Get_library_version(version, &length);
-    for (char *at = version; *at != '\0'; ++at)
-        if (*at == '\t') *at = ' ';
     version[strcspn(version, "\n,")] = '\0';
+    char *end = version; /* MPICH has columns */
+    for (const char *at = version; *at != '\0'; ++at) {
+        const int is_blank = *at == ' ' || *at == '\t';
+        if (!is_blank || (end > version && end[-1] != ' ')) *end++ = is_blank ? ' ' : *at;
+    }
+    *end = '\0';
     quote(to, size, version);
 #else
     quote(to, size, "an MPI older than version 3");
