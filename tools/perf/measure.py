@@ -48,7 +48,9 @@ class Measured:
             found = [*verdict.confirmed(of_rate, self.rates, show.rates_of(again)),
                      *verdict.confirmed(of_latency, self.latencies, show.latencies_of(again),
                                         "latency", tick)]
-        return found + verdict.still(self.result["hosts"])
+        still = verdict.still(self.result["hosts"])
+        paused = {each.host for each in still}  # slow meanwhile, for that reason
+        return [each for each in found if not paused & {each.host, each.other}] + still
 
 
 def job(options, made, words, shows, plain):

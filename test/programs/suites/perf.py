@@ -81,8 +81,8 @@ def killed(settings):
     told = where / f"partial-{os.urandom(3).hex()}.json"
     with lab.instead(settings, HOSTS) as hosts:
         def during(_child, _tag):
-            hosts.shell("n3", "sh", "-c", "while ! pkill -KILL -f 'perf links'; do sleep 0.1; done; "
-                        "sleep 1; pkill -KILL -f 'perf links'")
+            hosts.shell("n3", "sh", "-c", "until pgrep -f '[p]erf links'; do sleep 0.1; done; "
+                        "sleep 2; pkill -KILL -f '[p]erf links'")
         ran = run(command(settings, hosts, "links", "--json", str(told)), cwd=where,
                   env=environment(settings, ""), timeout=LIMIT, during=during)
     if ran.code != 2 or "cause" not in ran.err or ran.left:

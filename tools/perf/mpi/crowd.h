@@ -32,7 +32,7 @@ static struct samples crowd_samples(const struct crowd *crowd, double budget) {
     const double least = shortest_sample(), part = budget / SAMPLES_MOST;
     crowd_rounds(crowd, 1);
     const long rounds = rounds_for(part > least ? part : least, 2, crowd_rounds(crowd, 2), 1 << 20);
-    while (!is_enough(&all, budget)) add_sample(&all, crowd_rounds(crowd, rounds));
+    while (!is_enough(&all, budget, SAMPLES_MOST)) add_sample(&all, crowd_rounds(crowd, rounds));
     for (int i = 0; i < all.count; ++i) all.sorted[i] /= (double)rounds;
     return all;
 }

@@ -165,9 +165,33 @@ static long lead_list(const char *text) {
     return bad;
 }
 
+/* Few pairs, one after the other, may take some 8 s in all, so that noise counts for less. */
+static void be_patient(double steps) {
+    enum { MOST = 8 };
+    const double each = kLatencyBudget + 2 * kRateBudget, factor = 8 / (each * steps);
+    patience = factor < 1 ? 1 : factor > MOST ? MOST : factor;
+}
+
 static int default_rounds(void) {
     const int all = member_count - 1 + member_count % 2;
     return member_count > MEMBERS_FEW && all > ROUNDS_DRAWN ? ROUNDS_DRAWN : all;
+}
+
+static int count_of(const char *pairs) {
+    int count = 1;
+    for (; *pairs != '\0'; ++pairs) count += *pairs == ',';
+    return count;
+}
+
+/* Of so many rounds, at most: pairs of one round that share a computer follow each other. */
+static int steps_of(int rounds) {
+    int sharing = 0, most = 0;
+    for (int i = 0; i < member_count; ++i) {
+        sharing = 0;
+        for (int k = 0; k < member_count; ++k) sharing += shares_computer(i, k);
+        most = sharing > most ? sharing : most;
+    }
+    return rounds * (most > 2 ? (most + 1) / 2 : 1);
 }
 
 /* pairs: NULL, or those that are wanted. Returns, at rank 0, how many messages had wrong bytes. */
@@ -175,6 +199,10 @@ static long run_links(int rounds, const char *pairs) {
     long bad = 0;
     if (self < 0) return 0;
     make_windows();
+    if (pairs != NULL)
+        be_patient(count_of(pairs));
+    else
+        be_patient(steps_of(rounds == ROUNDS_ALL ? default_rounds() : rounds));
     if (rank != 0) {
         follow_steps();
     } else {

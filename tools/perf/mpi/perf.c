@@ -116,7 +116,7 @@ static void write_begin(const struct options *options) {
     else if (options->pairs == NULL)
         pairs = (long)rounds * (member_count / 2);
     else
-        for (const char *at = options->pairs; *at != '\0'; ++at) pairs += *at == ',';
+        pairs = count_of(options->pairs);
     write_line("begin", ", \"schema\": 1, \"command\": \"%s\", \"mpi\": \"%s\", \"ranks\": %d, "
                "\"hosts\": %d, \"pairs\": %ld, \"tick\": %.3g, \"seed\": %llu", options->command,
                version, ranks, member_count, pairs, MPI_Wtick(), (unsigned long long)seed);

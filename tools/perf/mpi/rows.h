@@ -25,7 +25,7 @@ struct row {
 };
 
 static long write_row(const struct row *row) {
-    char times[SAMPLES_MOST * 16] = "", order[32] = "";
+    char times[SAMPLES_ROOM * 16] = "", order[32] = "";
     size_t used = 0;
     for (int i = 0; i < row->times.count; ++i)
         used += (size_t)snprintf(times + used, sizeof times - used, "%s%.6g", i > 0 ? ", " : "",
@@ -53,7 +53,7 @@ static void lead_row(const struct way *way, int other, size_t bytes, struct row 
         rounds = rounds_for(shortest_sample() * 1.5, rounds, seconds, 1 << 24);
         break;
     }
-    while (!is_enough(&found->times, kRowBudget)) {
+    while (!is_enough(&found->times, kRowBudget, SAMPLES_MOST)) {
         tell(other, rounds);
         add_sample(&found->times, way->run(other, 1, bytes, rounds));
     }

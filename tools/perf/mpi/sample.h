@@ -8,10 +8,10 @@
 
 #include "job.h"
 
-enum { SAMPLES_LEAST = 3, SAMPLES_MOST = 10 };
+enum { SAMPLES_LEAST = 3, SAMPLES_MOST = 10, SAMPLES_ROOM = 40 };
 
 struct samples {
-    double sorted[SAMPLES_MOST];
+    double sorted[SAMPLES_ROOM];
     int count;
     double sum;
 };
@@ -32,9 +32,10 @@ static void add_sample(struct samples *all, double seconds) {
     all->sum += seconds;
 }
 
-static int is_enough(const struct samples *all, double budget) {
+/* `most`: at most SAMPLES_ROOM. */
+static int is_enough(const struct samples *all, double budget, int most) {
     if (all->count < SAMPLES_LEAST) return 0;
-    return all->count == SAMPLES_MOST || all->sum >= budget ||
+    return all->count == most || all->sum >= budget ||
            all->sorted[SAMPLES_LEAST - 1] - all->sorted[0] < 0.05 * all->sorted[0];
 }
 
