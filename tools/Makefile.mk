@@ -33,16 +33,21 @@ perfdir = $(pkgdatadir)/perf
 dist_perf_DATA = \
 	%D%/perf/__init__.py \
 	%D%/perf/both.py \
+	%D%/perf/finding.py \
+	%D%/perf/hosts.py \
 	%D%/perf/launch.py \
 	%D%/perf/measure.py \
 	%D%/perf/plot.py \
 	%D%/perf/results.py \
+	%D%/perf/shells.py \
 	%D%/perf/show.py \
 	%D%/perf/stats.py \
+	%D%/perf/there.py \
 	%D%/perf/told.py \
 	%D%/perf/trouble.py \
-	%D%/perf/verdict.py
-perfmpidir = $(perfdir)/program
+	%D%/perf/verdict.py \
+	%D%/perf/versions.py
+perfmpidir = $(perfdir)/mpi
 dist_perfmpi_DATA = \
 	%D%/perf/mpi/contents.h \
 	%D%/perf/mpi/crowd.h \
