@@ -46,6 +46,7 @@ dist_check_SCRIPTS += \
 	test/tools/network \
 	test/tools/pages \
 	test/tools/perf-hosts \
+	test/tools/perf-ready \
 	test/tools/perf-verdict \
 	test/tools/pipeline \
 	test/tools/pypi \
@@ -77,6 +78,7 @@ EXTRA_DIST += \
 	test/tools/everyone.c \
 	test/tools/hosts.c \
 	test/tools/journeys \
+	test/tools/perf_lab.py \
 	test/unit/ch4/am_in_test.c \
 	test/unit/ch4/am_test.c \
 	test/unit/ch4/coll_data_test.c \

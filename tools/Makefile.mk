@@ -37,7 +37,9 @@ dist_perf_DATA = \
 	%D%/perf/hosts.py \
 	%D%/perf/launch.py \
 	%D%/perf/measure.py \
+	%D%/perf/names.py \
 	%D%/perf/plot.py \
+	%D%/perf/ready.py \
 	%D%/perf/results.py \
 	%D%/perf/shells.py \
 	%D%/perf/show.py \
@@ -46,7 +48,8 @@ dist_perf_DATA = \
 	%D%/perf/told.py \
 	%D%/perf/trouble.py \
 	%D%/perf/verdict.py \
-	%D%/perf/versions.py
+	%D%/perf/versions.py \
+	%D%/perf/ways.py
 perfmpidir = $(perfdir)/mpi
 dist_perfmpi_DATA = \
 	%D%/perf/mpi/contents.h \
