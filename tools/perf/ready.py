@@ -53,7 +53,7 @@ class Look:
 
     def __init__(self, hosts, program_path, options):
         self.hosts, self.options, self.token = hosts, options, os.urandom(8).hex()
-        self.shell, self.calls = shells.remote_shell(), {}
+        self.shells, self.calls = shells.remote_shells(), {}
         self.program, self.content = os.path.abspath(program_path) if program_path else "", b""
         if program_path:
             with open(program_path, "rb") as file:
@@ -71,8 +71,20 @@ class Look:
             return dict(zip(keys, pool.map(kept, keys)))
 
     def first_answer(self, name):
+        """By the first remote shell that gets there; raises the Silent of the first otherwise."""
+        failed = []
+        for shell in self.shells:
+            try:
+                call = self.calls[name] = shells.Call(name, shell)
+                return self.about(call)
+            except shells.Silent as silent:
+                failed.append(silent)
+                if silent.kind != "shell":
+                    break
+        raise failed[0]
+
+    def about(self, call):
         options = self.options
-        call = self.calls[name] = shells.Call(name, self.shell)
         ports = re.fullmatch(r"(\d+)(?:-(\d+))?", options.ports)
         return call.ask({
             "do": "tell", "token": self.token, "names": [host.name for host in self.hosts],
@@ -106,21 +118,23 @@ class Look:
             for why, hosts in refused.items()]
 
     def tried(self, seen):
-        """(from, to) -> what there.Here.reach() found."""
+        """((from, to) -> what there.Here.reach() found, findings about hosts without an answer)"""
         goals = {host.name: [host.name, host.address, host.told["tcp"], host.told["udp"]]
                  for host in seen if host.address and host.told["tcp"]}
         peers = peers_of([host.name for host in seen if host.name in goals], most_peers(seen))
         answers = self.each(peers, lambda name: self.calls[name].ask(
             {"do": "reach", "peers": [goals[peer] for peer in peers[name]]}, REACH_S))
-        found, findings = {}, []
-        for name, answer in answers.items():
-            if isinstance(answer, shells.Silent):
-                findings.append(silent_finding(name, answer, self.shell))
-                continue
-            for other in peers[name]:
-                found[name, other] = {"tcp": answer["tcp"].get(other, "silent"),
-                                      "mtu": answer["mtu"].get(other, [0, 0, 0])}
-        return found, findings
+        silent = {name: each for name, each in answers.items() if isinstance(each, shells.Silent)}
+        found = {(name, other): {"tcp": answer["tcp"].get(other, "silent"),
+                                 "mtu": answer["mtu"].get(other, [0, 0, 0])}
+                 for name, answer in answers.items() if name not in silent for other in peers[name]}
+        return found, silent_findings(silent, self.by)
+
+    @property
+    def by(self):
+        """The remote shells that are used, in words."""
+        found = dict.fromkeys(call.shell.name for call in self.calls.values() if not call.is_own)
+        return f" by {named(found)}" if found else ""
 
     def end(self):
         self.each(self.calls, lambda name: self.calls[name].end())
@@ -145,14 +159,20 @@ def peers_of(hosts, most):
             for i, host in enumerate(hosts)}
 
 
-def silent_finding(name, silent, shell):
-    """One about a host that gave no answer."""
-    said = f" ({silent.said})" if silent.said else ""
-    if silent.kind == "python":
-        return note("hosts", f"on {name} nothing more is looked at: {silent.cause}{said}",
-                    silent.remedy, [name])
-    return bad("hosts", f"{name} cannot be reached by {shell.name}: {silent.cause}{said}",
-               silent.remedy, [name])
+def silent_findings(silent, by):
+    """silent: name -> Silent. Those about hosts that gave no answer, one for each cause."""
+    groups = {}
+    for name, each in silent.items():
+        groups.setdefault((each.kind, each.cause), []).append(name)
+    for (kind, cause), names_of in groups.items():
+        first = silent[names_of[0]]
+        cause += f" ({first.said})" if first.said else ""
+        if kind == "python":
+            yield note("hosts", f"on {named(names_of)} nothing more is looked at: {cause}",
+                       first.remedy, names_of)
+        else:
+            yield bad("hosts", f"{named(names_of)} cannot be reached{by}: {cause}", first.remedy,
+                      names_of)
 
 
 def without_port(seen, ports):
@@ -165,21 +185,21 @@ def without_port(seen, ports):
 def judged(look, answers):
     """Readiness of what the hosts answered, with what those tell that are asked again."""
     silent = {name: each for name, each in answers.items() if isinstance(each, shells.Silent)}
-    findings = [silent_finding(name, each, look.shell) for name, each in silent.items()]
+    findings = list(silent_findings(silent, look.by))
     seen = [Seen(host.name, host.slots, answers[host.name]) for host in look.hosts
             if host.name not in silent]
     blind = [Seen(host.name, host.slots) for host in look.hosts
              if host.name in silent and silent[host.name].kind == "python"]
     if not seen:
         return Readiness(findings, blind)
-    count = f"{len(seen)} of {len(answers)} answer by {look.shell.name}: " * (len(answers) > 1)
+    count = f"{len(seen)} of {len(answers)} answer{look.by}: " * (len(answers) > 1)
     findings.insert(0, good("hosts", count + named(host.name for host in seen)))
     seen, more = names.twins(seen)
     options = look.options
     network = names.addresses(seen, options.net)
     findings += [*more, *names.names(seen), *network,
                  *versions.fci(seen, options.fci_run, options.plain),
-                 *versions.mpi(seen, not look.shell.is_srun), *versions.system(seen),
+                 *versions.mpi(seen, not look.shells[-1].is_srun), *versions.system(seen),
                  *versions.interfaces(seen), *look.sent(seen), *without_port(seen, options.ports)]
     if len(seen) > 1:
         tried, more = look.tried(seen)

@@ -78,18 +78,19 @@ class RemoteShell:
         return " ".join([*self.words, *["-w"] * self.is_srun, host])
 
 
-def remote_shell(environment=os.environ):
-    """As the launchers are told of it by the first of VARIABLES that is set; else ssh; else, in an
-    allocation of Slurm, its own."""
+def remote_shells(environment=os.environ):
+    """Those to try, in this order: the one that the first of VARIABLES names to the launchers; else
+    ssh where there is one, and in an allocation of Slurm its own, as nodes often let no ssh in."""
     for variable in VARIABLES:
         for agent in environment.get(variable, "").split(":"):
             words = shlex.split(agent)
             is_other = variable.startswith("HYDRA") and not re.search(
                 "[rs]sh", os.path.basename(words[0]) if words else "")
             if words and shutil.which(words[0]) and not is_other:
-                return RemoteShell((*words, *SSH_OPTIONS * (os.path.basename(words[0]) == "ssh")))
-    is_srun = "SLURM_JOB_ID" in environment and not shutil.which("ssh")
-    return RemoteShell(SRUN, True) if is_srun else RemoteShell(("ssh", *SSH_OPTIONS))
+                return [RemoteShell((*words, *SSH_OPTIONS * (os.path.basename(words[0]) == "ssh")))]
+    srun = [RemoteShell(SRUN, True)] if "SLURM_JOB_ID" in environment else []
+    ssh = [RemoteShell(("ssh", *SSH_OPTIONS))] if shutil.which("ssh") or not srun else []
+    return ssh + srun
 
 
 def is_own(name):
@@ -121,8 +122,9 @@ class Call:
 
     def __init__(self, host, shell):
         self.host, self.shell = host, shell
-        own = is_own(host)
-        self.command = [sys.executable, "-c", STARTS] if own else shell.command(host)
+        self.is_own = is_own(host)
+        self.command = ([sys.executable, "-c", STARTS] if self.is_own else
+                        shell.command(host))
         self.words, self.unread, self.process = tempfile.TemporaryFile(), b"", None
         try:
             self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE,
