@@ -145,7 +145,7 @@ std::string diagnosis_text(const Diagnosis& diagnosis) {
     }
     const std::size_t problems = problems_in(diagnosis.findings);
     if (problems == 0) {
-        text += "\nNo problem found.\n";
+        text += "\nNo problem found. Whether the network does what it should: fci_perf.\n";
     } else {
         text += "\n" + std::to_string(problems) + " of " +
                 std::to_string(diagnosis.findings.size()) +
