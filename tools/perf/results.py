@@ -21,6 +21,7 @@ from perf.trouble import Trouble
 SCHEMA = 1
 LINE = '{"perf": 1, "is": '
 MOST = 1 << 30  # of a file, in bytes
+LEAST = 1e-12   # of a latency and of a rate: none is 0
 
 
 def damaged(where, reason):
@@ -119,9 +120,9 @@ class Reader:
 
     def take_pair(self, line):
         a, b = (self.host(int(each)) for each in line.figures("at", 2))
-        latency = line.figures("latency", 3)
+        latency = line.figures("latency", 3, LEAST)
         for one, other, name in ((a, b, "there"), (b, a, "back")):
-            rate = line.figures(name, 3)
+            rate = line.figures(name, 3, LEAST)
             self.result["links"].append([one, other, latency[0], *rate])
         self.pairs += 1
 
@@ -181,7 +182,8 @@ def checked(result, where):
             each.number("line_rate")
     for link in [*result["links"], *result.get("again", [])]:
         figures = Checked({"link": link}, where).figures("link", 6)
-        if max(figures[:2]) >= len(hosts) or figures[:2] != [int(each) for each in figures[:2]]:
+        ends = figures[:2]
+        if max(ends) >= len(hosts) or ends != [int(each) for each in ends] or min(figures[2:]) < LEAST:
             raise damaged(where, f"it has a link {link!r}")
     for row in result["rows"]:
         each = Checked(row, where)
