@@ -5,14 +5,18 @@
  *   rate=0.25        windows of long messages take four times as long
  *   latency=0.001    short ones are sent so many s late
  *   flip=1e-4        of the messages which a process receives that part has a wrong byte
+ *   wire=1e8         long messages of MPI_Send take turns on a wire of so many B/s, one for each
+ *                    direction; half=1: one for both. SLOW_WIRE is the folder of their locks
  *   stop=5           from=HOST's processes are stopped for so many s, a second after MPI_Init */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,7 +25,7 @@ extern char **environ;
 enum { DATA = 4, LONG = 65536, PENDING = 64 }; /* the tag of data; bytes from which one is long */
 
 static char from_host[64], to_host[64];
-static double rate = 1, latency, flip, stop;
+static double rate = 1, latency, flip, stop, wire, half;
 static char (*hosts)[64]; /* of the ranks */
 static int own_rank;
 static double began;      /* when the first message of a window was sent; 0: none is slow */
@@ -59,7 +63,8 @@ static void read_faults(void) {
                             sscanf(word, "from=%63s", from_host) == 1 ||
                             sscanf(word, "to=%63s", to_host) == 1;
         if (is_host || takes(word, "rate", &rate) || takes(word, "latency", &latency) ||
-            takes(word, "flip", &flip) || takes(word, "stop", &stop))
+            takes(word, "flip", &flip) || takes(word, "stop", &stop) ||
+            takes(word, "wire", &wire) || takes(word, "half", &half))
             continue;
         fprintf(stderr, "slow: SLOW has '%s'\n", word);
         exit(2);
@@ -106,7 +111,19 @@ static void flip_byte(void *data, int bytes) {
         ((unsigned char *)data)[nrand48(dice) % bytes] ^= 1u << nrand48(dice) % 8;
 }
 
+static void pass_wire(int bytes, int to) {
+    const double seconds = bytes / wire;
+    const struct timespec time = {(time_t)seconds, (long)((seconds - (time_t)seconds) * 1e9)};
+    char path[512];
+    snprintf(path, sizeof path, "%s/wire-%d", getenv("SLOW_WIRE"), half > 0 ? 0 : to);
+    const int lock = open(path, O_CREAT | O_RDWR, 0600);
+    if (lock < 0 || flock(lock, LOCK_EX) != 0) exit(2);
+    nanosleep(&time, NULL);
+    close(lock);
+}
+
 int MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+    if (wire > 0 && bytes_of(count, type) >= LONG) pass_wire(bytes_of(count, type), to);
     if (latency > 0 && bytes_of(count, type) < LONG && concerns(own_rank, to)) wait_for(latency);
     return PMPI_Send(data, count, type, to, tag, comm);
 }

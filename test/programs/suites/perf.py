@@ -5,6 +5,7 @@ makes: each fault is named, and nothing where there is none. --full: 20 times ea
 import json
 import os
 import re
+import statistics
 
 import lab
 import wheels
@@ -21,7 +22,8 @@ FAULTS = {
     "latency": ("from=n4,latency=0.001", r"BAD: the latency of n4 is high"),
     "pair": ("pair=n2:n7,rate=0.25", r"BAD: n2 -> n7 is slow"),
     "stopped": ("from=n5,stop=5", r"BAD: the process on n5 stood still for (4\.9|5\.\d) s"),
-    "flipped": ("from=n2,to=n5,flip=0.01", r"BAD: from n2 to n5 \d+ messages? came with wrong bytes"),
+    "flipped": ("from=n2,to=n5,flip=0.01",
+                r"BAD: from n2 to n5 \d+ messages? came with wrong bytes"),
 }
 
 
@@ -35,6 +37,12 @@ def mpicc(settings):
     return f"mpicc.{settings.mpi}"
 
 
+def preload(settings):
+    return str(built(
+        settings, HERE / "slow.c", settings.directory("perf") / f"slow-{settings.mpi}.so", mpi=True,
+        against_fci=False, options=["-shared", "-fPIC"]))
+
+
 def environment(settings, fault):
     """Of the launcher, on a host of the lab: its ranks get all of it."""
     env = {name: "/run/fci-lab/rsh" for name in (
@@ -45,9 +53,7 @@ def environment(settings, fault):
     if settings.transport == "fci-mpich":
         env["LD_LIBRARY_PATH"] = str(settings.mpich() / "lib")
     if fault:
-        made = built(settings, HERE / "slow.c", settings.directory("perf") / f"slow-{settings.mpi}.so",
-                     mpi=True, against_fci=False, options=["-shared", "-fPIC"])
-        env.update(SLOW=fault, LD_PRELOAD=str(made))
+        env.update(SLOW=fault, LD_PRELOAD=preload(settings))
     return env
 
 
@@ -93,8 +99,8 @@ def killed(settings):
 
 
 def by_launcher(settings):
-    """The program alone, started by a launcher of this MPI, whatever is below it: the same lines, of
-    which `show` makes the same table."""
+    """The program alone, started by a launcher of this MPI, whatever is below it: the same lines,
+    of which `show` makes the same table."""
     where, tool = settings.directory("perf"), settings.prefix / "bin/fci_perf"
     cache = {"XDG_CACHE_HOME": str(where / "cache")}
     made = run([str(tool), "--program", mpicc(settings)], cwd=where, timeout=LIMIT, env=cache)
@@ -104,7 +110,8 @@ def by_launcher(settings):
     for words in (["links", "--per-rank"], ["run", "--per-rank", "--cases", CASES]):
         command_line, env = settings.mpirun(4, [made.out.strip(), *words, "--lines", lines])
         ran = run(command_line, cwd=where, env=env, timeout=LIMIT)
-        shown = run([str(tool), "show", str(lines), "--json", str(result)], cwd=where, timeout=LIMIT)
+        shown = run([str(tool), "show", str(lines), "--json", str(result)], cwd=where,
+                    timeout=LIMIT)
         if ran.code or shown.code:
             return failed(f"{words[0]}: {ran.ended()}: {ran.last_line()}; {shown.last_line()}")
         told = json.loads(result.read_text())
@@ -114,6 +121,30 @@ def by_launcher(settings):
             return failed(f"{len(told['links'])} links of 4 ranks")
     cases = {row["case"] for row in told["rows"]}
     return passed(told["mpi"]) if cases == set(CASES.split(",")) else failed(f"rows of {cases}")
+
+
+def duplex(settings):
+    """comms2 is twice as fast as comms1 over a wire that carries both directions at once, and as
+    fast over one that does not."""
+    where, tool, ratios = settings.directory("perf"), settings.prefix / "bin/fci_perf", []
+    cache = {"XDG_CACHE_HOME": str(where / "cache")}
+    made = run([str(tool), "--program", mpicc(settings)], cwd=where, timeout=LIMIT, env=cache)
+    for half in (0, 1):
+        wire = where / f"wire-{half}"
+        wire.mkdir()
+        env = {"SLOW": f"wire=1e8,half={half}", "SLOW_WIRE": str(wire),
+               "LD_PRELOAD": preload(settings)}
+        command_line, more = settings.mpirun(
+            2, [made.out.strip(), "run", "--per-rank", "--cases", "comms1,comms2", "--bytes",
+                1 << 20],
+            options=[word for name in env for word in settings.exporting(name)])
+        ran = run(command_line, cwd=where, timeout=LIMIT, env={**env, **more})
+        rows = [json.loads(line)["seconds"] for line in ran.out.splitlines() if '"row"' in line]
+        if ran.code or len(rows) != 2:
+            return failed(f"{ran.ended()}: {ran.last_line()}")
+        ratios.append(statistics.median(rows[0]) / statistics.median(rows[1]))
+    told = f"comms1 / comms2: {ratios[0]:.2f} full duplex, {ratios[1]:.2f} half duplex"
+    return passed(told) if ratios[0] > 1.6 and 0.8 < ratios[1] < 1.25 else failed(told)
 
 
 def judge(settings, name):
@@ -132,5 +163,6 @@ def cases(settings):
         ["clean", "rate"]
     for name in names:
         yield Case(name, lambda name=name: judge(settings, name))
+    yield Case("duplex", lambda: duplex(settings))
     if settings.transport == "fci-openmpi":
         yield Case("killed", lambda: killed(settings))
