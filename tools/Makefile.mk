@@ -34,8 +34,11 @@ dist_perf_DATA = \
 	%D%/perf/__init__.py \
 	%D%/perf/both.py \
 	%D%/perf/finding.py \
+	%D%/perf/fit.py \
 	%D%/perf/hosts.py \
+	%D%/perf/intervals.py \
 	%D%/perf/launch.py \
+	%D%/perf/lines.py \
 	%D%/perf/measure.py \
 	%D%/perf/names.py \
 	%D%/perf/plot.py \
@@ -47,6 +50,7 @@ dist_perf_DATA = \
 	%D%/perf/there.py \
 	%D%/perf/told.py \
 	%D%/perf/trouble.py \
+	%D%/perf/units.py \
 	%D%/perf/verdict.py \
 	%D%/perf/versions.py \
 	%D%/perf/ways.py
