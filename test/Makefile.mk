@@ -48,6 +48,7 @@ dist_check_SCRIPTS += \
 	test/tools/perf-fit \
 	test/tools/perf-front \
 	test/tools/perf-hosts \
+	test/tools/perf-models \
 	test/tools/perf-ready \
 	test/tools/perf-verdict \
 	test/tools/pipeline \

@@ -39,11 +39,16 @@ dist_perf_DATA = \
 	%D%/perf/intervals.py \
 	%D%/perf/launch.py \
 	%D%/perf/lines.py \
+	%D%/perf/machines.json \
+	%D%/perf/machines.py \
+	%D%/perf/matvec.py \
 	%D%/perf/measure.py \
+	%D%/perf/models.py \
 	%D%/perf/names.py \
 	%D%/perf/plot.py \
 	%D%/perf/ready.py \
 	%D%/perf/results.py \
+	%D%/perf/sci.py \
 	%D%/perf/shells.py \
 	%D%/perf/show.py \
 	%D%/perf/stats.py \
