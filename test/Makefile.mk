@@ -45,6 +45,7 @@ dist_check_SCRIPTS += \
 	test/tools/mutants \
 	test/tools/network \
 	test/tools/pages \
+	test/tools/perf-compare \
 	test/tools/perf-fit \
 	test/tools/perf-front \
 	test/tools/perf-hosts \

@@ -33,6 +33,7 @@ perfdir = $(pkgdatadir)/perf
 dist_perf_DATA = \
 	%D%/perf/__init__.py \
 	%D%/perf/both.py \
+	%D%/perf/compare.py \
 	%D%/perf/finding.py \
 	%D%/perf/fit.py \
 	%D%/perf/hosts.py \
