@@ -180,11 +180,13 @@ class Call:
         said = self.words.read().decode(errors="replace").strip()
         looked = said + (f"\nno answer within {seconds:.0f} s" if code is None else
                          f"\nexit {code}")
-        last = said.splitlines()[-1].strip() if said else ""
+        lines = [line.strip() for line in said.splitlines()]
+        last = lines[-1] if lines else ""
         shown = self.shell.shown(self.host)
         for pattern, kind, cause, remedy in REASONS:
             if re.search(pattern, looked):
-                return Silent(kind, cause, remedy.format(host=self.host, shell=shown), last)
+                line = next((line for line in lines if re.search(pattern, line)), last)
+                return Silent(kind, cause, remedy.format(host=self.host, shell=shown), line)
         return Silent("shell", f"{self.command[0]} ended with exit code {code}",
                       f"see that this works, without a question: {shown} true", last)
 
