@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The same measured over FCI and over the MPI's own network, in turns: two columns, a sentence."""
 
-from perf import measure, show, stats, units
+from perf import measure, stats, units
 
 TURNS = 2
 
@@ -10,9 +10,9 @@ def figures(found):
     """What is compared, of one job: name -> (value, how it is written)."""
     result = found.result
     together, barrier = result.get("together", [0])[0], result.get("barrier", [0])[0]
-    return {"latency 8 B": (stats.median(found.latencies.values()), show.seconds),
-            "rate 1 MiB": (stats.median(found.rates.values()), show.rate),
-            "all send": (together, show.rate), "barrier": (barrier, show.seconds)}
+    return {"latency 8 B": (stats.median(found.latencies.values()), units.duration),
+            "rate 1 MiB": (stats.median(found.rates.values()), units.rate),
+            "all send": (together, units.rate), "barrier": (barrier, units.duration)}
 
 
 def measured(options, made, shows):

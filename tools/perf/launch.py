@@ -157,6 +157,10 @@ class Job:
         said = [line for line in self.said if not set(line) <= set("-= *")]
         cause = "\n           ".join(said[:6]) or f"its launcher ended with exit code {code}"
         other = " ".join([*self.command[:self.command.index(self.program)], "hostname"])
+        if "run as root" in cause:  # Open MPI refuses
+            return Trouble("the job did not start", "Open MPI does not start jobs of root",
+                           "call it as another user; or, in a container, with "
+                           "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
         return Trouble("the job did not start", cause,
                        f"see whether another one does: {other}; and fci_info --doctor")
 

@@ -183,7 +183,8 @@ def checked(result, where):
     for link in [*result["links"], *result.get("again", [])]:
         figures = Checked({"link": link}, where).figures("link", 6)
         ends = figures[:2]
-        if max(ends) >= len(hosts) or ends != [int(each) for each in ends] or min(figures[2:]) < LEAST:
+        are_hosts = max(ends) < len(hosts) and ends == [int(each) for each in ends]
+        if not are_hosts or min(figures[2:]) < LEAST:
             raise damaged(where, f"it has a link {link!r}")
     for row in result["rows"]:
         each = Checked(row, where)

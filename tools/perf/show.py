@@ -1,21 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a person reads of a result: a table, a map of the pairs, and the verdict."""
 
-from perf import stats, units
+from perf import fit, stats, units
+from perf.trouble import Trouble
 
 MAP_MOST = 64  # hosts of which a map still fits a screen
 USUAL = 0.95   # share of the median from which on the map has a point
-
-
-def seconds(value):
-    for unit, size in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
-        if value >= size:
-            return f"{value / size:.3g} {unit}"
-    return f"{value * 1e9:.3g} ns"
-
-
-def rate(value):
-    return f"{value / 1e9:.3g} GB/s" if value >= 1e9 else f"{value / 1e6:.3g} MB/s"
 
 
 def line(bits_per_second):
@@ -71,16 +61,16 @@ def pair_name(result, pair, arrow):
 def latency_row(result, accused):
     values = latencies_of(result["links"])
     worst = max(values, key=values.get)
-    return row("latency", "8 B", "median " + seconds(stats.median(values.values())),
-               f"worst {seconds(values[worst])}", pair_name(result, worst, "-"),
+    return row("latency", "8 B", "median " + units.duration(stats.median(values.values())),
+               f"worst {units.duration(values[worst])}", pair_name(result, worst, "-"),
                "BAD" if accused else "good")
 
 
 def rate_row(result, accused):
     values = rates_of(result["links"])
     worst, median = min(values, key=values.get), stats.median(values.values())
-    return row("rate", "1 MiB", f"median {rate(median)}", f"worst {rate(values[worst])}",
-               f"{pair_name(result, worst, '->')}", "BAD" if accused else "good")
+    return row("rate", "1 MiB", f"median {units.rate(median)}",
+               f"worst {units.rate(values[worst])}", f"{pair_name(result, worst, '->')}", "BAD" if accused else "good")
 
 
 def together_rows(result):
@@ -88,11 +78,11 @@ def together_rows(result):
     if "together" in result:
         median = stats.median(rates_of(result["links"]).values()) if result["links"] else 0
         each = result["together"][0] / hosts
-        found.append(row("together", "all send", rate(result["together"][0]),
+        found.append(row("together", "all send", units.rate(result["together"][0]),
                          f"{each / median:.0%} of a pair alone, each" if median else ""))
     if "barrier" in result:
         median = result["barrier"][0]
-        found.append(row("barrier", "of all", seconds(median), f"{1 / median:.0f} a second"))
+        found.append(row("barrier", "of all", units.duration(median), f"{1 / median:.0f} a second"))
     return found
 
 
@@ -120,6 +110,26 @@ def map_of(result):
     return lines
 
 
+def line_rows(result):
+    """The line through the ping-pong's times, or the lines of its regions."""
+    rows = [(one["bytes"], one["seconds"]) for one in result["rows"] if one["case"] == "comms1"]
+    if len(rows) < 2:
+        return []
+    try:
+        found = fit.lines(rows)
+    except Trouble as trouble:
+        return [row("line", "", f"none: {trouble.cause}")]
+    told = []
+    for line_of in found:
+        t0 = f"T0 {units.duration(line_of.t0)}" if line_of.t0 else "T0 unknown"
+        misses = [f"{abs(miss):.0%} off at {units.length(count)}"
+                  for count, miss in line_of.missed()[:1]]
+        told.append(row("" if told else "line", f"to {units.length(line_of.last)}", t0,
+                        f"RINF {units.rate(line_of.rinf)}",
+                        f"NHALF {units.shown(line_of.nhalf, units.AMOUNTS)}", *misses))
+    return told
+
+
 def rows_table(result):
     """Each row: its median, where 8 of 10 samples lie, and bytes over time."""
     cells = [["case", "ranks", "bytes", "time", "from", "to", "rate"]]
@@ -130,9 +140,9 @@ def rows_table(result):
         carried = one["bytes"] * messages
         cells.append([
             one["case"] + (f", {one['order']} operations a word" if "order" in one else ""),
-            str(one["ranks"]), str(one["bytes"]), seconds(median),
-            seconds(stats.quantile(figures, 0.1)), seconds(stats.quantile(figures, 0.9)),
-            rate(carried / median) if carried and median else
+            str(one["ranks"]), str(one["bytes"]), units.duration(median),
+            *(units.duration(stats.quantile(figures, share)) for share in (0.1, 0.9)),
+            units.rate(carried / median) if carried and median else
             f"{1 / median:.0f} a second" if median else ""])
     return units.table(cells, 1) if len(cells) > 1 else []
 
@@ -151,4 +161,7 @@ def table(result, accusations):
     lines = [heading(result)]
     if result["links"]:
         lines += [latency_row(result, accused["latency"]), rate_row(result, accused["rate"])]
-    return [*lines, *together_rows(result), *map_of(result)]
+    lines += together_rows(result)
+    if result["command"] == "check":
+        lines += line_rows(result)
+    return lines + map_of(result)

@@ -56,7 +56,7 @@ static void check_cases(const char *names) {
 
 static struct options read_options(int argc, char **argv) {
     struct options found = {NULL, NULL, NULL, "comms1", ROUNDS_ALL, 0, {{0}, 0}};
-    found.lengths = lengths_of("8,64,512,4096,32768,262144,1048576");
+    found.lengths = lengths_of("8,32,128,512,2048,8192,32768,131072,524288,2097152");
     if (argc < 2) give_up(kUsage);
     found.command = argv[1];
     const int is_known = strcmp(argv[1], "links") == 0 || strcmp(argv[1], "check") == 0 ||
