@@ -63,8 +63,22 @@ def strange(seen, target):
                     yield host, f"{address}, which is {named(others)}"
 
 
+def double(seen, target):
+    """An address that the name of a host leads to, and that others have, too."""
+    answers = [host.told["names"].get(target.name) for host in seen]
+    known = {address for each in answers if isinstance(each, list) for address in each}
+    for address in sorted(known & set(target.addresses)):
+        others = [each.name for each in seen if each is not target and address in each.addresses]
+        if others:
+            yield bad("names", f"{target.name} is {address}, which {named(others)} "
+                      f"ha{'ve' if len(others) > 1 else 's'}, too: packets reach the one or the "
+                      "other", "give each host an address of its own (ip -br address)",
+                      [target.name, *others])
+
+
 def of_target(seen, target):
     """How the others know a host."""
+    yield from double(seen, target)
     wrong = list(strange(seen, target))
     for host, text in wrong:
         yield bad("names", f"{host.name} takes {target.name} for {text}",
