@@ -9,7 +9,7 @@ from perf.lines import least_squares, medians, sum_of, weights_of
 
 SEVERAL = 3  # samples of each length from which on the samples themselves tell the interval
 RESAMPLES = 1000
-MANY, NARROWER = 5, 0.95  # medians of so many resampled figures spread wider than true ones do
+MANY, NARROWER = 5, 0.87  # medians of five or more, resampled, spread 1.15 times as far
 SHARE = 0.95
 
 
@@ -64,7 +64,8 @@ def interval_of_line(rows, is_equal=False):
 
 
 def interval_of_samples(rows, is_equal=False, seed=1, resamples=RESAMPLES):
-    """From lines through medians of samples that are drawn again from those of each length."""
+    """From lines through medians of samples that are drawn again from those of each length. Such a
+    median of normal noise spreads 1.15 times as far as that of other samples, from five on."""
     drawn = random.Random(seed)
     counts, times = medians(rows)
     lines = []
