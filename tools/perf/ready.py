@@ -10,11 +10,12 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from perf import names, shells, versions, ways
+from perf import names, shells, there, versions, ways
 from perf.finding import Seen, bad, by_value, good, lines_of, named, note
 from perf.trouble import Trouble
 
 TELL_S, TAKE_S, REACH_S = 14, 20, 20  # for the answer of a host; most come within one second
+MORE_S = 0.25  # for each host: this computer starts all shells at the same time
 MOST_PEERS = 128  # that one host tries
 NEIGHBOURS = 900  # that a computer's kernel knows at a time, of all hosts of a lab (gc_thresh3)
 
@@ -91,7 +92,7 @@ class Look:
             "fci": [options.fci_run, "fci-run"], "mpi": [options.mpirun, "mpirun"],
             "program": self.program, "digest": hashlib.sha256(self.content).hexdigest(),
             "ports": [int(ports[1]), int(ports[2] or ports[1])] if ports else None,
-        }, TELL_S, shells.SOURCE)
+        }, min(TELL_S + MORE_S * len(self.hosts), there.LIFE_S), shells.SOURCE)
 
     def sent(self, seen):
         """Gives the program to those hosts that lack it."""

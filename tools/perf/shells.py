@@ -44,7 +44,9 @@ REASONS = (
      "call it once by hand, look at the key and accept it: {shell} true"),
     (r"Connection refused", "shell", "it is up, and has no server for the remote shell",
      "start sshd there"),
-    (r"timed out|No route to host|does not answer|unreachable|no answer", "shell",
+    (r"no answer within", "shell", "it gives no answer in time",
+     "see that this comes back at once, without a question: {shell} true"),
+    (r"timed out|No route to host|does not answer|unreachable", "shell",
      "it does not answer",
      "see whether it is up and its cable is in (ping {host}), or leave it out"),
 )
