@@ -18,6 +18,7 @@ from perf.trouble import Trouble
 HERE = Path(__file__).resolve().parent
 SILENCE = 60  # seconds without a line, after which the job is ended
 ENDING = 5    # seconds for launchers to end their ranks
+INTERRUPTED = "it was interrupted"
 
 
 def compiler(wanted):
@@ -98,7 +99,7 @@ class Job:
         self.shows = shows
         self.reader, self.begun = results.Reader(), time.monotonic()
         self.said = []  # other than lines of the program, the last ones
-        self.silent = False
+        self.silent = self.is_interrupted = False
         self.child = None
 
     def run(self):
@@ -109,6 +110,10 @@ class Job:
             try:
                 self.follow()
                 code = self.child.wait()
+            except KeyboardInterrupt:  # what was measured so far is kept
+                self.is_interrupted = True
+                if not self.reader.result["hosts"]:
+                    raise
             finally:
                 self.end()
             told.seek(0)
@@ -168,6 +173,8 @@ class Job:
         """Why it ended before all was measured, and between which hosts."""
         names = [host["name"] for host in self.reader.result["hosts"]]
         open_pairs = ", ".join(f"{names[a]} - {names[b]}" for a, b in self.reader.step[:3])
+        if self.is_interrupted:
+            return f"{INTERRUPTED}; last was measured: {open_pairs}"
         if self.silent:
             return f"nothing was heard for {SILENCE} s, last was measured: {open_pairs}"
         told = [line for line in self.said if not set(line) <= set("-= *")]

@@ -4,6 +4,7 @@
 from datetime import datetime, timezone
 
 from perf import launch, show, verdict
+from perf.trouble import Trouble
 
 
 class Measured:
@@ -91,7 +92,11 @@ def measured(options, made, shows, plain):
         shows.note(f"measuring {len(pairs)} of {len(result['links']) // 2} pairs again, alone")
         two = job(options, made, [*words_of(options), "--pairs",
                                   ",".join(f"{a}:{b}" for a, b in pairs)], shows, plain)
-        joined(result, two.run())
+        try:
+            joined(result, two.run())
+        except Trouble as trouble:  # what the first one measured is kept
+            result["complete"] = False
+            return found, f"the second job: {trouble.what}: {trouble.cause}"
         if not result["complete"]:
             return found, two.why_partial()
     return found, ""

@@ -70,7 +70,8 @@ def rate_row(result, accused):
     values = rates_of(result["links"])
     worst, median = min(values, key=values.get), stats.median(values.values())
     return row("rate", "1 MiB", f"median {units.rate(median)}",
-               f"worst {units.rate(values[worst])}", f"{pair_name(result, worst, '->')}", "BAD" if accused else "good")
+               f"worst {units.rate(values[worst])}", pair_name(result, worst, "->"),
+               "BAD" if accused else "good")
 
 
 def together_rows(result):
