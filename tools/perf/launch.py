@@ -158,8 +158,13 @@ class Job:
             except (ProcessLookupError, subprocess.TimeoutExpired):
                 continue
 
+    def reasons(self):
+        """The program's own words, where it has some; else the launcher's."""
+        own = [line.partition(": ")[2] for line in self.said if line.startswith("fci_perf: ")]
+        return own[:1] or [line for line in self.said if not set(line) <= set("-= *")]
+
     def not_begun(self, code):
-        said = [line for line in self.said if not set(line) <= set("-= *")]
+        said = self.reasons()
         cause = "\n           ".join(said[:6]) or f"its launcher ended with exit code {code}"
         other = " ".join([*self.command[:self.command.index(self.program)], "hostname"])
         if "run as root" in cause:  # Open MPI refuses
@@ -177,6 +182,6 @@ class Job:
             return f"{INTERRUPTED}; last was measured: {open_pairs}"
         if self.silent:
             return f"nothing was heard for {SILENCE} s, last was measured: {open_pairs}"
-        told = [line for line in self.said if not set(line) <= set("-= *")]
+        told = self.reasons()
         return (told[-1] if told else "the job ended by itself") + (
             f"; last was measured: {open_pairs}" if open_pairs else "")

@@ -56,7 +56,7 @@ static void quote(char *to, size_t size, const char *text) {
     to[at] = '\0';
 }
 
-/* The job ends: the arguments are wrong, or there is no memory. */
+/* The job ends: the arguments are wrong, as all processes see. */
 static void give_up(const char *reason) {
     if (rank == 0) {
         fprintf(stderr, "fci_perf: %s\n", reason);
@@ -64,12 +64,6 @@ static void give_up(const char *reason) {
     }
     MPI_Abort(MPI_COMM_WORLD, 2);
     abort();
-}
-
-static void *memory(size_t bytes) {
-    void *got = malloc(bytes > 0 ? bytes : 1);
-    if (got == NULL) give_up("there is not enough memory on a host");
-    return got;
 }
 
 /* Waits for a message without taking the core from those that measure, as MPI_Recv of many MPIs
@@ -92,6 +86,17 @@ static void end_rest(int first) {
             MPI_Send(&none, 1, MPI_INT, members[i].rank, TAG_GO, MPI_COMM_WORLD);
 }
 
+/* And that of the processes which take no part: all the time until rank 0 is through. */
+static void end_rest_of_others(void) {
+    int none = -1, next = 0; /* members are in the order of their ranks */
+    for (int other = 0; other < ranks; ++other) {
+        if (next < member_count && members[next].rank == other)
+            ++next;
+        else
+            MPI_Send(&none, 1, MPI_INT, other, TAG_GO, MPI_COMM_WORLD);
+    }
+}
+
 static void rest_until_end(void) {
     MPI_Status status;
     int none;
@@ -106,6 +111,35 @@ static void read_word(const char *path, char *to, size_t size) {
     if (fgets(to, (int)size, file) == NULL) to[0] = '\0';
     to[strcspn(to, "\n")] = '\0';
     fclose(file);
+}
+
+/* Bytes that a host can give without swapping; 0: it does not tell. */
+static double available_memory(void) {
+    char line[128];
+    double kilobytes = 0;
+    FILE *file = fopen("/proc/meminfo", "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "MemAvailable: %lf", &kilobytes) == 1) break;
+    if (file != NULL) fclose(file);
+    return kilobytes * 1024;
+}
+
+/* A large piece is asked for before it is taken: a kernel that has promised too much kills. */
+static void *memory(size_t bytes) {
+    const size_t large = (size_t)64 << 20;
+    const double available = bytes < large ? 0 : available_memory();
+    void *got = available > 0 && (double)bytes > 0.9 * available ? NULL : malloc(bytes + 1);
+    if (got == NULL) {
+        char name[MPI_MAX_PROCESSOR_NAME + 1] = "";
+        int length;
+        MPI_Get_processor_name(name, &length);
+        fprintf(stderr, "fci_perf: %s has no %.0f MB of memory left for a process\n", name,
+                (double)bytes / 1e6);
+        fflush(stderr);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+        abort();
+    }
+    return got;
 }
 
 static struct member describe_self(void) {

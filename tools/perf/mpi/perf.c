@@ -162,7 +162,12 @@ int main(int argc, char **argv) {
     if (strcmp(options.command, "links") != 0 && options.pairs == NULL && member_count > 1)
         bad += run_rows(options.cases, &options.lengths);
     write_networks();
-    if (rank == 0) write_line("end", ", \"wrong\": %ld", bad);
+    if (rank == 0) {
+        write_line("end", ", \"wrong\": %ld", bad);
+        end_rest_of_others();
+    } else if (self < 0) {
+        rest_until_end();
+    }
     MPI_Bcast(&bad, 1, MPI_LONG, 0, MPI_COMM_WORLD);
     MPI_Finalize();
     return bad > 0;
