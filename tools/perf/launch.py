@@ -16,7 +16,8 @@ from perf import results
 from perf.trouble import Trouble
 
 HERE = Path(__file__).resolve().parent
-SILENCE = 60  # seconds without a line, after which the job is ended
+SILENCE = {"run": 600}  # seconds without a line, after which the job is ended; of others:
+SILENCE_OF_PAIRS = 60   # no pair takes as long, a row of messages of 2 GiB may
 ENDING = 5    # seconds for launchers to end their ranks
 INTERRUPTED = "it was interrupted"
 
@@ -96,6 +97,7 @@ class Job:
 
     def __init__(self, launcher, program, words, shows):
         self.command, self.program = [*launcher, program, *words], program
+        self.most_silent = SILENCE.get(words[0], SILENCE_OF_PAIRS)
         self.shows = shows
         self.reader, self.begun = results.Reader(), time.monotonic()
         self.said = []  # other than lines of the program, the last ones
@@ -136,7 +138,7 @@ class Job:
                     *whole, rest = (rest + read).split(b"\n")
                     last = time.monotonic()
                     self.take(whole)
-                elif time.monotonic() - last > SILENCE:
+                elif time.monotonic() - last > self.most_silent:
                     self.silent = True
                     return self.end()
                 self.shows.progress(self.reader, time.monotonic() - self.begun)
@@ -177,11 +179,8 @@ class Job:
     def why_partial(self):
         """Why it ended before all was measured, and between which hosts."""
         names = [host["name"] for host in self.reader.result["hosts"]]
-        open_pairs = ", ".join(f"{names[a]} - {names[b]}" for a, b in self.reader.step[:3])
-        if self.is_interrupted:
-            return f"{INTERRUPTED}; last was measured: {open_pairs}"
-        if self.silent:
-            return f"nothing was heard for {SILENCE} s, last was measured: {open_pairs}"
-        told = self.reasons()
-        return (told[-1] if told else "the job ended by itself") + (
-            f"; last was measured: {open_pairs}" if open_pairs else "")
+        last = ", ".join(f"{names[a]} - {names[b]}" for a, b in self.reader.step[:3])
+        told = [*self.reasons()[-1:], "the job ended by itself"]
+        why = (INTERRUPTED if self.is_interrupted else
+               f"nothing was heard for {self.most_silent} s" if self.silent else told[0])
+        return f"{why}; last was measured: {last}" if last else why
