@@ -13,6 +13,7 @@ from harness import HERE, Case, built, failed, passed, run
 
 HOSTS, LIMIT, TIMES = 8, 300, 20
 FLIPS = 100  # with --full
+USUAL = ("clean", "rate", "stopped", "flipped")  # the others with --full
 CASES = "comms1,comms2,comms3,synch1,poly3,oneway,preposted"
 # name: the fault, and a pattern of the sentence that has to be there; None: no sentence at all
 FAULTS = {
@@ -159,10 +160,9 @@ def cases(settings):
     yield Case("program", lambda: by_launcher(settings))
     if settings.wheel or settings.transport in ("fci", "tcp-rxm"):
         return
-    names = list(FAULTS) if settings.transport == "fci-openmpi" or settings.full else \
-        ["clean", "rate"]
+    names = list(FAULTS) if settings.transport == "fci-openmpi" else ["clean", "rate"]
     for name in names:
-        yield Case(name, lambda name=name: judge(settings, name))
+        yield Case(name, lambda name=name: judge(settings, name), ci=name in USUAL)
     yield Case("duplex", lambda: duplex(settings))
     if settings.transport == "fci-openmpi":
         yield Case("killed", lambda: killed(settings))
