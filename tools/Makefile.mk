@@ -73,6 +73,7 @@ dist_perfmpi_DATA = \
 	%D%/perf/mpi/sample.h \
 	%D%/perf/mpi/still.h \
 	%D%/perf/mpi/together.h \
+	%D%/perf/mpi/waited.h \
 	%D%/perf/mpi/ways.h
 
 # Read by Wireshark.

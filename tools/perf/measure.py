@@ -7,6 +7,9 @@ from perf import launch, show, verdict
 from perf.trouble import Trouble
 
 
+WAITED_MOST = 0.1  # of the time that it measured, without a core
+
+
 class Measured:
     """A result, and the accusations that stand."""
 
@@ -18,8 +21,23 @@ class Measured:
 
     @property
     def is_judged(self):
-        """Cores of one computer differ for good reasons, hosts do not."""
-        return bool(self.rates) and "/" not in self.result["hosts"][0]["name"]
+        return bool(self.rates) and self.is_of_hosts and not self.crowded
+
+    @property
+    def is_of_hosts(self):
+        """And not of the cores of one computer, which differ for good reasons."""
+        return "/" not in self.result["hosts"][0]["name"]
+
+    @property
+    def crowded(self):
+        """(hosts that share a computer, its cores, the greatest share of the time for which one of
+        them waited for a core), where that is too much to judge the network; else nothing."""
+        by_computer = {}
+        for host in self.result["hosts"]:
+            by_computer.setdefault(host["computer"], []).append(host)
+        found = [(len(hosts), hosts[0]["cores"], max(host["waited"] for host in hosts))
+                 for hosts in by_computer.values() if len(hosts) > 1 and self.is_of_hosts]
+        return next((each for each in found if each[2] > WAITED_MOST), None)
 
     @property
     def shares(self):
@@ -42,8 +60,8 @@ class Measured:
     def accusations(self):
         """Those that stand; without a second measurement all of them."""
         again, tick = self.result.get("again"), self.result.get("tick", 0)
-        found = list(self.first)
-        if again:
+        found = list(self.first) if self.is_judged else []
+        if again and self.is_judged:
             of_rate = [each for each in self.first if each.of == "rate"]
             of_latency = [each for each in self.first if each.of == "latency"]
             found = [*verdict.confirmed(of_rate, self.rates, show.rates_of(again)),
@@ -66,7 +84,8 @@ def joined(first, second):
     first["seconds"] += second["seconds"]
     first["complete"] = second["complete"]
     for host, seen in zip(first["hosts"], second["hosts"]):
-        host["still"] = max(host["still"], seen["still"])
+        for name in ("still", "waited"):
+            host[name] = max(host[name], seen[name])
 
 
 def words_of(options):

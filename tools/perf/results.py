@@ -4,7 +4,8 @@ writes (mpi/job.h), and read again from a file; each number is checked on both w
 s, B and B/s.
 
   schema, tool, command, complete, started, seconds, mpi, over, ranks, tick, seed
-  hosts    [{name, computer, cores, interface, line_rate (null: unknown), still}]
+  hosts    [{name, computer, cores, interface, line_rate (null: unknown), still, waited}]; still:
+           the longest pause, s; waited: share of the time without a core
   links    [[from, to, latency, rate, rate_low, rate_high]], one for each direction
   again    as links: those that were measured a second time
   together, barrier    [median, low, high]: B/s of all hosts at once; s
@@ -113,7 +114,8 @@ class Reader:
             raise damaged(self.where, "a host is missing in it")
         self.result["hosts"].append(
             {"name": line.text("name"), "computer": line.text("computer"),
-             "cores": line.whole("cores"), "interface": "", "line_rate": None, "still": 0})
+             "cores": line.whole("cores"), "interface": "", "line_rate": None, "still": 0,
+             "waited": 0})
 
     def take_step(self, line):
         self.step = line.value("pairs")
@@ -149,6 +151,7 @@ class Reader:
     def take_network(self, line):
         host = self.result["hosts"][self.host(line.whole("host"))]
         host["interface"], host["still"] = line.text("interface"), line.number("still")
+        host["waited"] = line.number("waited")
         host["line_rate"] = line.number("speed") / 8 or None
         host["bytes"] = line.number("bytes")
 
@@ -177,7 +180,7 @@ def checked(result, where):
     for host in hosts:
         each = Checked(host, where)
         each.text("name"), each.text("computer"), each.text("interface")
-        each.number("still"), each.whole("cores")
+        each.number("still"), each.number("waited"), each.whole("cores")
         if each.value("line_rate") is not None:
             each.number("line_rate")
     for link in [*result["links"], *result.get("again", [])]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """fci_perf in a lab of 8 hosts that share this computer, over networks with a fault that slow.c
-makes: each fault is named, and nothing where there is none. --full: 20 times each."""
+makes: each fault is named, and nothing where there is none. Where other work takes the cores it
+says that it cannot judge, and names nothing that is slow. --full: 20 times each."""
 
 import json
 import os
@@ -13,6 +14,7 @@ from harness import HERE, Case, built, failed, passed, run
 
 HOSTS, LIMIT, TIMES = 8, 300, 20
 FLIPS = 100  # with --full
+SURE = ("stopped", "flipped")
 USUAL = ("clean", "rate", "stopped", "flipped")  # the others with --full
 CASES = "comms1,comms2,comms3,synch1,poly3,oneway,preposted"
 # name: the fault, and a pattern of the sentence that has to be there; None: no sentence at all
@@ -64,29 +66,36 @@ def command(settings, hosts, *words):
                            ",".join(f"n{number}" for number in range(1, HOSTS + 1))])
 
 
-def verdicts(settings, fault, pattern, times):
+def is_named(ran, pattern, is_sure):
     """All sentences that accuse are the one that is asked for."""
-    where = settings.directory("perf")
-    with lab.instead(settings, HOSTS) as hosts:
+    accused = [line for line in ran.out.splitlines() if line.startswith("BAD:")]
+    if pattern is None or (not is_sure and "too few cores to judge" in ran.out):
+        return not accused and ran.code == 0
+    return bool(accused) and all(re.match(pattern, line) for line in accused) and ran.code == 1
+
+
+def verdicts(settings, name, fault, pattern, times):
+    """Of a pause and of wrong bytes it is sure in any case."""
+    where, unjudged = settings.directory("perf"), 0
+    with lab.instead(settings, HOSTS, cores=len(os.sched_getaffinity(0))) as hosts:
         for time in range(times):
             env = environment(settings, fault)
             if fault:
                 env["SLOW_SEED"] = str(settings.seed + time)
             ran = run(command(settings, hosts, "links"), cwd=where, env=env, timeout=LIMIT)
-            accused = [line for line in ran.out.splitlines() if line.startswith("BAD:")]
-            is_named = bool(accused) and all(re.match(pattern, line) for line in accused) \
-                if pattern else not accused
-            if not is_named or ran.code != (1 if pattern else 0) or ran.left:
-                return failed(f"time {time}: {ran.ended()}: " + (
-                    "; ".join(accused) or ran.last_line()))
-    return passed(f"{times} times, {ran.seconds:.0f} s the last")
+            unjudged += "too few cores to judge" in ran.out
+            is_good = is_named(ran, pattern, name in SURE)
+            if not is_good or ran.left:
+                return failed(f"time {time}: {ran.ended()}: " + "; ".join(
+                    line for line in ran.out.splitlines() if line.startswith(("BAD", "note"))))
+    return passed(f"{times} times, {unjudged} not judged, {ran.seconds:.0f} s the last")
 
 
 def killed(settings):
     """A rank dies: it ends, with what was measured so far, and says that it is partial."""
     where = settings.directory("perf")
     told = where / f"partial-{os.urandom(3).hex()}.json"
-    with lab.instead(settings, HOSTS) as hosts:
+    with lab.instead(settings, HOSTS, cores=len(os.sched_getaffinity(0))) as hosts:
         def during(_child, _tag):
             hosts.shell("n3", "sh", "-c", "until pgrep -f '[p]erf links'; do sleep 0.1; done; "
                         "sleep 2; pkill -KILL -f '[p]erf links'")
@@ -151,7 +160,7 @@ def duplex(settings):
 def judge(settings, name):
     fault, pattern = FAULTS[name]
     times = (FLIPS if name == "flipped" else TIMES) if settings.full else 1
-    return verdicts(settings, fault, pattern, times)
+    return verdicts(settings, name, fault, pattern, times)
 
 
 def cases(settings):

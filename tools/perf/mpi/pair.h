@@ -7,6 +7,7 @@
 
 #include "contents.h"
 #include "sample.h"
+#include "waited.h"
 
 enum { WINDOW = 16, PIECE = 1 << 20, SHORT = 8 };
 static const double kLatencyBudget = 0.020, kRateBudget = 0.040, kRateSample = 0.013;
@@ -153,27 +154,36 @@ static void rate_receive(int other) {
 /* --- all of it --- */
 
 /* The one that leads is told what the other received, and the rate at which it sent. */
-static void measure_pair(int other, struct pair_result *found) {
-    struct figure back;
-    memset(&wrong, 0, sizeof wrong);
-    if (self < other) {
-        memset(found, 0, sizeof *found);
-        found->a = self, found->b = other;
-        found->latency = latency_lead(other);
-        found->there = rate_send(other);
-        rate_receive(other);
-        MPI_Recv(&found->back, sizeof back, MPI_BYTE, rank_of(other), TAG_RESULT, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
-        MPI_Recv(&found->at_b, sizeof wrong, MPI_BYTE, rank_of(other), TAG_RESULT, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
-        found->at_a = wrong;
-        return;
-    }
+static void lead_pair(int other, struct pair_result *found) {
+    memset(found, 0, sizeof *found);
+    found->a = self, found->b = other;
+    found->latency = latency_lead(other);
+    found->there = rate_send(other);
+    rate_receive(other);
+    MPI_Recv(&found->back, sizeof found->back, MPI_BYTE, rank_of(other), TAG_RESULT, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+    MPI_Recv(&found->at_b, sizeof found->at_b, MPI_BYTE, rank_of(other), TAG_RESULT, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+    found->at_a = wrong;
+}
+
+static void follow_pair(int other) {
     latency_follow(other);
     rate_receive(other);
-    back = rate_send(other);
+    const struct figure back = rate_send(other);
     MPI_Send(&back, sizeof back, MPI_BYTE, rank_of(other), TAG_RESULT, MPI_COMM_WORLD);
     MPI_Send(&wrong, sizeof wrong, MPI_BYTE, rank_of(other), TAG_RESULT, MPI_COMM_WORLD);
+}
+
+/* found: for the one that leads only. */
+static void measure_pair(int other, struct pair_result *found) {
+    const struct waiting since = begin_waiting();
+    memset(&wrong, 0, sizeof wrong);
+    if (self < other)
+        lead_pair(other, found);
+    else
+        follow_pair(other);
+    end_waiting(&since);
 }
 
 #endif

@@ -123,22 +123,24 @@ static void write_begin(const struct options *options) {
     write_members();
 }
 
-/* Each host's interface and its bytes, and how long the host stood still. */
+/* Each host's interface and its bytes, and how long it stood still and waited for a core. */
 static void write_networks(void) {
     struct {
         struct interface interface;
-        double still;
+        double still, waited;
     } own, *all;
     if (self < 0) return;
     memset(&own, 0, sizeof own);
     own.interface = busiest();
     own.still = end_watch();
+    own.waited = waited_share();
     all = memory((rank == 0 ? (size_t)member_count : 1) * sizeof *all);
     MPI_Gather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, 0, among_members);
     for (int i = 0; rank == 0 && i < member_count; ++i)
         write_line("network", ", \"host\": %d, \"interface\": \"%s\", \"speed\": %.6g, "
-                   "\"bytes\": %.0f, \"still\": %.3f", i, all[i].interface.name,
-                   all[i].interface.speed, all[i].interface.bytes, all[i].still);
+                   "\"bytes\": %.0f, \"still\": %.3f, \"waited\": %.4f", i,
+                   all[i].interface.name, all[i].interface.speed, all[i].interface.bytes,
+                   all[i].still, all[i].waited);
     free(all);
 }
 
