@@ -38,12 +38,12 @@ class Lab:
     def shell(self, host, *words, root=False):
         return subprocess.run(
             [self.tool, "shell", "--name", self.name, *["--root"] * root, host, "--", *words],
-            capture_output=True, text=True, timeout=30)
+            capture_output=True, text=True, check=False)
 
     def status(self):
         """name -> what fci-lab tells of the host."""
         told = subprocess.run([self.tool, "status", "--name", self.name, "--json"], check=True,
-                              capture_output=True, text=True, timeout=30)
+                              capture_output=True, text=True)
         return {host["name"]: host for host in json.loads(told.stdout)["hosts"]}
 
     def traffic(self):
