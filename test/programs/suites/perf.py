@@ -10,12 +10,13 @@ import statistics
 
 import lab
 import wheels
-from harness import HERE, Case, built, failed, passed, run
+from harness import HERE, ROOT, Case, built, failed, passed, run
 
 HOSTS, LIMIT, TIMES = 8, 300, 20
 FLIPS = 100  # with --full
 SURE = ("stopped", "flipped")
 USUAL = ("clean", "rate", "stopped", "flipped")  # the others with --full
+SOURCE = ROOT / "tools/perf/mpi/perf.c"
 CASES = "comms1,comms2,comms3,synch1,poly3,oneway,preposted"
 # name: the fault, and a pattern of the sentence that has to be there; None: no sentence at all
 FAULTS = {
@@ -113,9 +114,11 @@ def by_launcher(settings):
     of which `show` makes the same table."""
     where, tool = settings.directory("perf"), settings.prefix / "bin/fci_perf"
     cache = {"XDG_CACHE_HOME": str(where / "cache")}
+    warned = run([mpicc(settings), "-std=gnu99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                  str(SOURCE)], cwd=where, timeout=LIMIT)
     made = run([str(tool), "--program", mpicc(settings)], cwd=where, timeout=LIMIT, env=cache)
-    if made.code:
-        return failed(made.last_line())
+    if made.code or warned.code:
+        return failed((warned if warned.code else made).last_line())
     lines, result = where / "lines.txt", where / "run.json"
     for words in (["links", "--per-rank"], ["run", "--per-rank", "--cases", CASES]):
         command_line, env = settings.mpirun(4, [made.out.strip(), *words, "--lines", lines])
