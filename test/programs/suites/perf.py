@@ -145,7 +145,7 @@ def duplex(settings):
     for half in (0, 1):
         wire = where / f"wire-{half}"
         wire.mkdir()
-        env = {"SLOW": f"wire=1e8,half={half}", "SLOW_WIRE": str(wire),
+        env = {"SLOW": f"wire=2e7,half={half}", "SLOW_WIRE": str(wire),
                "LD_PRELOAD": preload(settings)}
         command_line, more = settings.mpirun(
             2, [made.out.strip(), "run", "--per-rank", "--cases", "comms1,comms2", "--bytes",
