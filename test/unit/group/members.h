@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processes of a simulated world, driven by hand, and groups of them. Time stands still but in
 // pass() and settle(), so that a test says at which nanosecond a member looks, and what happens in
-// the middle of its look (Clock::on_now).
+// the middle of its look (Clock::on_now), or just when it wakes another one (Clock::on_transfer).
 #pragma once
 
 #include <arpa/inet.h>
@@ -26,9 +26,13 @@
 namespace fci::group::test {
 
 struct Clock final : sim::Scheduler {
-    std::function<void()> on_now;  // when somebody asks for the time next, once
-    unsigned asked = 0;            // so often
+    std::function<void()> on_now;       // when somebody asks for the time next, once
+    std::function<void()> on_transfer;  // when somebody has sent something next, once
+    unsigned asked = 0;                 // for the time, so often
     void pass(unsigned, sim::Call call) noexcept override {
+        if (call == sim::Call::transfer) {
+            if (const auto meanwhile = std::exchange(on_transfer, {})) meanwhile();
+        }
         if (call != sim::Call::now) return;
         ++asked;
         if (const auto meanwhile = std::exchange(on_now, {})) meanwhile();

@@ -119,6 +119,31 @@ TEST(TableGroup, broadcast__of_a_root_that_is_gone_keeps_no_slot) {
     }
 }
 
+// Nobody wakes that root again: it must find the room when it is woken.
+TEST(TableGroup, broadcast__of_a_root_that_is_gone_makes_room_before_one_that_sleeps_is_woken) {
+    Processes all(3);
+    Tabled group(all);
+    all.meet_all();
+    std::uint64_t word = 0;
+    for (const unsigned rank : {1u, 2u}) EXPECT_EQ(group.hear(rank, 0, &word), kWaits);
+    all.lose(0);
+    EXPECT_EQ(group.hear(1, 0, &word), FCI_ICL_EPEER);
+    for (unsigned i = 1; i < kSlots; ++i) ASSERT_EQ(group.say(1, i), kDone) << i;
+    EXPECT_EQ(group.say(1, kSlots), kWaits);
+    progress::Waits waits;
+    EXPECT_TRUE(waits.add(group.wait(1)));
+    EXPECT_FALSE(group.wait(1).is_over());
+    bool is_woken = false;
+    all.clock.on_transfer = [&] {
+        is_woken = true;
+        EXPECT_TRUE(group.wait(1).is_over());
+    };
+    EXPECT_EQ(group.hear(2, 0, &word), FCI_ICL_EPEER);
+    EXPECT_TRUE(is_woken);
+    progress::Waits::remove(group.wait(1));
+    EXPECT_EQ(group.say(1, kSlots), kDone);
+}
+
 // Nor does a root that gives up its own broadcasts, for which there is no room.
 TEST(TableGroup, broadcast__of_a_root_that_gives_up_keeps_no_slot) {
     Processes all(3);
