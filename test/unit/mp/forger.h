@@ -16,7 +16,7 @@ struct Forger {
     sim::World world;
     Nobody nobody;
     Limits own;
-    std::unique_ptr<ddi::Device> device = world.open(settings_for(own));
+    std::unique_ptr<ddi::Device> device;
     std::unique_ptr<ddi::Device> bad = world.open(settings_for(own));
     MessagePassing mp;
     nhi::PeerId there = 0, here = 0;  // the forger as the process knows it, and the reverse
@@ -32,10 +32,18 @@ struct Forger {
         limits.lend_after = {};
         return limits;
     }
+    using Around = std::unique_ptr<ddi::Device>(std::unique_ptr<ddi::Device>);
+    static std::unique_ptr<ddi::Device> as_it_is(std::unique_ptr<ddi::Device> device) {
+        return device;
+    }
+    /// `around`: makes a device around that of the process.
     explicit Forger(const Protocol& protocol = kEnhancedMixed,
                     const sim::WorldOptions& options = {.mapped = true},
-                    const Limits& its_limits = limits())
-        : world(options), own(its_limits), mp(*device, protocol, own) {
+                    const Limits& its_limits = limits(), Around& around = as_it_is)
+        : world(options),
+          own(its_limits),
+          device(around(world.open(settings_for(own)))),
+          mp(*device, protocol, own) {
         bad->set_listener(&nobody);
         EXPECT_EQ(device->add_peer(bad->card(), &there), Status::ok);
         EXPECT_EQ(bad->add_peer(device->card(), &here), Status::ok);

@@ -4,12 +4,18 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <utility>
+
+#include "fci_core/ddi/forwarding.h"
+#include "fci_core/nhi/forwarding.h"
 #include "test/unit/mp/forger.h"
 
 namespace fci::mp::test {
 namespace {
 
 struct Writer : Forger {
+    using Forger::Forger;
     Outbox& outbox = mp.engine().outbox;
     Peer& peer = mp.engine().peers[there];
 
@@ -64,6 +70,45 @@ TEST(outbox, tell__behind_what_waits_though_there_is_room) {
     while (!f.world.idle()) f.device->network().poll(0);
     f.tell(slots + 1);  // no turn was taken yet
     f.expect(slots, 2);
+}
+
+/// A network that is to refuse some transfers.
+struct BusyNetwork final : nhi::Forwarding {
+    using Forwarding::Forwarding;
+    Status initiate_transfer(const nhi::Transfer& transfer) noexcept override {
+        if (refusals == 0) return inner().initiate_transfer(transfer);
+        --refusals;
+        return Status::again;
+    }
+    unsigned refusals = 0;
+};
+
+struct BusyDevice final : ddi::Forwarding {
+    explicit BusyDevice(std::unique_ptr<ddi::Device> device)
+        : Forwarding(std::move(device)), busy(inner().network()) {}
+    [[nodiscard]] nhi::NetworkInterface& network() noexcept override { return busy; }
+    static std::unique_ptr<ddi::Device> around(std::unique_ptr<ddi::Device> device) {
+        return std::make_unique<BusyDevice>(std::move(device));
+    }
+    BusyNetwork busy;
+};
+
+// The request is tried again in the turn in which the first piece could go.
+TEST(outbox, push__no_piece_overtakes_what_the_network_has_refused) {
+    Writer f(kEnhancedMixed, {.mapped = true}, Forger::limits(), BusyDevice::around);
+    unsigned& refusals = static_cast<BusyDevice&>(*f.device).busy.refusals;
+    const ClearToSendRecord record{f.announced(), 9, 0, 100'000, 4096, 0, 0, 0};
+    EXPECT_EQ(f.out.put(f.bad->network(), pack(Control{Kind::clear_to_send, 0, 0}, record)),
+              Status::ok);
+    while (!f.world.idle()) f.device->network().poll(0);
+    refusals = 2;
+    f.tell(5);
+    EXPECT_FALSE(f.peer.control.empty());
+    f.mp.turn();
+    EXPECT_EQ(refusals, 0u);
+    EXPECT_FALSE(f.peer.streams.empty());
+    f.expect(5, 1);
+    EXPECT_EQ(Control::of(f.hear()).kind, Kind::piece);
 }
 
 TEST(outbox, message__stays_behind_what_waits) {
