@@ -131,6 +131,29 @@ TEST(fast_path, post__leaves_alone_what_is_not_its) {
     EXPECT_EQ(p.ends[1]->engine().orders.used(), 0u);
 }
 
+// A process that waits looks for a while, or until something else is due.
+TEST(fast_path, comes_in_a_moment__where_the_next_message_is_here) {
+    for (const bool stores : {true, false}) {
+        Pair p(kEnhancedMixed, {.mapped = true, .stores = stores});
+        p.attach();
+        Engine& engine = p.ends[1]->engine();
+        const auto comes = [&] { return fast::comes_in_a_moment(engine, engine.arrival()); };
+        EXPECT_FALSE(engine.is_more_due());
+        EXPECT_FALSE(comes());
+        engine.work.set_busy();
+        EXPECT_FALSE(comes());
+        auto data = pattern(8);
+        EXPECT_EQ(p.send(0, 0, 7, data, 1), kDone);
+        while (!p.world.idle()) p.devices[1]->network().poll(0);
+        EXPECT_TRUE(comes());
+        std::vector<std::byte> to(8);
+        p.receive(1, 7, to, 2);
+        p.settle();
+        EXPECT_FALSE(comes());
+        EXPECT_EQ(to, data);
+    }
+}
+
 int receive(Pair& p, std::span<const iovec> to, const Completion& completion) {
     return p.ends[1]->receive({p.there[1], 0, 7, 0}, to, completion, nullptr, nullptr);
 }

@@ -55,6 +55,14 @@ TEST(hostile, send__more_than_it_can_hold) {
         EXPECT_TRUE(f.gave_up());
         EXPECT_EQ(f.to[0], std::byte{});
     }
+    for (const std::uint16_t bytes : {std::uint16_t{40}, std::uint16_t{41}}) {  // with a word
+        SCOPED_TRACE(bytes);
+        Forger f;
+        f.posted(7, 100'000, kAnySource);
+        f.say(Kind::send, HandleRecord{7}, kImmediate, bytes);
+        EXPECT_EQ(f.gave_up(), bytes > 40);
+        EXPECT_EQ(f.recorder.error(2), bytes > 40 ? kPeerLost : kSuccess);
+    }
 }
 
 TEST(hostile, announce__of_nothing) {
