@@ -120,6 +120,29 @@ TEST_F(Pushed, discard__of_one_that_is_not_all_here) {
     expect_all_disposed();
 }
 
+// More of them than there is memory for at a time.
+TEST_F(Pushed, memory__of_what_was_received_or_thrown_away_while_it_came_is_given_back) {
+    constexpr unsigned kMany = 24;
+    static_assert(kMany * kBytes > 2 * 512 * 1024);
+    const std::size_t before = pair.ends[1]->receives().memory();
+    for (unsigned i = 0; i < kMany; ++i) {
+        pair.recorder.outcomes.clear();
+        pair.send(0, 0, 5, data, 2);
+        hear();
+        if (i % 2 == 0) {
+            pair.receive(1, 5, std::span<std::byte>(to.data(), kBytes / 2), 1);
+        } else {
+            EXPECT_EQ(pair.ends[1]->receives().discard_matching({pair.there[1], 0, 5, 0}), 1);
+        }
+        EXPECT_GT(pair.ends[1]->receives().memory(), before + kBytes) << "its data still come";
+        pair.settle();
+        ASSERT_EQ(pair.ends[1]->receives().memory(), before) << i;
+        EXPECT_EQ(pair.recorder.has(1), i % 2 == 0);
+    }
+    EXPECT_EQ(counters(0).sent_pushed, kMany) << "there was credit for each";
+    expect_all_disposed();
+}
+
 TEST_F(Pushed, receive__of_a_claimed_one_that_is_not_all_here) {
     pair.send(0, 0, 5, data, 2);
     hear();
@@ -284,6 +307,13 @@ TEST_F(Pushed, destruct__while_some_are_not_all_here) {
     pair.receive(1, 5, std::span<std::byte>(to.data(), 100), 1);
     EXPECT_TRUE(has_pushes());
     pair.ends[1].reset();
+}
+
+TEST(push, destruct__before_any_of_the_data_has_come) {
+    ForgedPush f;
+    for (int i = 0; i < 2; ++i) f.announce(kBytes);
+    f.posted(7, 100, f.there);
+    EXPECT_EQ(f.mp.engine().arrived.size(), 1u) << "and one that a receive waits for";
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <string>
 #include <tuple>
 
-#include "test/unit/mp/pair.h"
+#include "test/unit/mp/forger.h"
 #include "test/unit/seed.h"
 
 namespace fci::mp::test {
@@ -233,6 +233,31 @@ TEST_P(refused, in_one_direction__and_no_memory_in_the_other) {
         p.settle();
         EXPECT_EQ(p.recorder.error(1), kFault);
         EXPECT_EQ(p.recorder.error(2), kFault);
+    }
+}
+
+/// A copy that ends as it should not is work that the turn has done.
+TEST(refused_copies, turn__counts_one_that_is_refused_and_one_that_fails) {
+    for (const bool is_refused : {true, false}) {
+        SCOPED_TRACE(is_refused ? "refused" : "its peer is dead");
+        Forger f(kEnhancedMixed, {.mapped = true, .kernel_copy = true});
+        f.mp.engine().peers[f.there].path.set_policy(Policy::shared);
+        f.posted(7, 100'000, kAnySource);
+        const auto address = reinterpret_cast<std::uint64_t>(f.data.data());
+        const AnnounceRecord record{7, 0, 100'000, address, 3, 0, 0};
+        EXPECT_EQ(f.out.put(f.bad->network(), pack(Control{Kind::announce, 0, 0}, record)),
+                  Status::ok);
+        while (!f.world.idle()) f.device->network().poll(0);
+        EXPECT_EQ(f.mp.turn(), 2) << "the announcement and a piece";
+        if (is_refused) {
+            f.world.refuse_copies(0, Direction::read);
+            EXPECT_EQ(f.mp.turn(), 1);
+            EXPECT_FALSE(f.recorder.has(2)) << "the sender copies it";
+        } else {
+            f.world.kill(1);
+            EXPECT_EQ(f.mp.turn(), 2) << "and the receive that is told";
+            EXPECT_EQ(f.recorder.error(2), kPeerLost);
+        }
     }
 }
 
