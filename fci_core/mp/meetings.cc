@@ -82,26 +82,28 @@ void Meetings::attach(nhi::PeerId id) {
     Peer* const peer = engine_.peers.make(id);
     FCI_ASSERT(peer != nullptr && !peer->attached);
     if (peer->lost) return;  // the peer was given up before it attached
-    const auto layout = engine_.limits.layout.with(engine_.device.sizes(id));
+    // Of sizes that no process has there is no layout, and an empty one does not fit.
+    const gcs::Layout layout =
+        engine_.limits.layout.with(engine_.device.sizes(id)).value_or(gcs::Layout{});
     const nhi::Link link = engine_.network.link(id);
     // The sizes that the peer says must fit its block.
-    if (!layout || !engine_.fits(*layout) || layout->block_bytes() > link.block_bytes) {
+    if (!engine_.fits(layout) || layout.block_bytes() > link.block_bytes) {
         return give_up(*peer);
     }
     const std::span<std::byte> block = engine_.device.block(id);
-    FCI_ASSERT(block.size() >= layout->block_bytes());
+    FCI_ASSERT(block.size() >= layout.block_bytes());
     const gcs::Laps laps =
         link.block != nullptr ? engine_.limits.laps : gcs::Laps::by_transfers;
-    peer->in.attach(id, *layout, block, engine_.limits.unexpected_bytes, laps, link);
-    peer->out.attach(id, *layout, block, link, laps);
-    peer->credit.set_eager_bytes(engine_.limits.eager_bytes_of(*layout, link.block != nullptr));
+    peer->in.attach(id, layout, block, engine_.limits.unexpected_bytes, laps, link);
+    peer->out.attach(id, layout, block, link, laps);
+    peer->credit.set_eager_bytes(engine_.limits.eager_bytes_of(layout, link.block != nullptr));
     peer->pools.out.attach(block, link.mapped);
-    if (link.mapped) peer->claims.open(block.data(), *layout);
+    if (link.mapped) peer->claims.open(block.data(), layout);
     peer->data.is_there = link.direct;
     if (engine_.pool.serves(peer->pools.out) && id != nhi::kSelf) {
         for (const auto size : {gcs::CellSize::small, gcs::CellSize::large}) {
             peer->pools.cells.open(size, std::min(engine_.limits.layout.cell_bytes(size),
-                                                  layout->cell_bytes(size)));
+                                                  layout.cell_bytes(size)));
         }
     }
     engine_.peers.activate(*peer, link.same_host);

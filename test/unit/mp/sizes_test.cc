@@ -117,7 +117,10 @@ TEST(sizes, peer__that_tells_nonsense_is_given_up) {
         0,                                                          // one slot, a ring of a byte
         gcs::Layout{2, 64 * 1024}.sizes(),                          // too few
         gcs::Layout{64, 16 * 1024}.sizes(),                         // no room for a whole message
-        limits.layout.sizes() & ~std::uint64_t{0xff}};
+        limits.layout.sizes() & ~std::uint64_t{0xff},
+        limits.layout.sizes() + 32,                                 // each more than there can be
+        (limits.layout.sizes() & ~std::uint64_t{0xff00}) + (48 << 8),
+        limits.layout.sizes() + (gcs::Layout::kPoolPiecesMost << 16)};
     for (const bool store : {false, true}) {
         for (const std::uint64_t told : nonsense) {
             SCOPED_TRACE(told);
