@@ -12,8 +12,8 @@ namespace fci::mp {
 
 bool SelfCopies::send(Peer& self, const SendArguments& send, std::uint64_t bytes) noexcept {
     FCI_ASSERT(self.id == nhi::kSelf);
-    const bool is_under_way = self.out.sent() != self.in.taken() || !self.control.empty() ||
-                              !self.pending.empty() || !self.unasked.empty();
+    const bool is_under_way = self.out.sent() != self.in.taken() || !self.pending.empty() ||
+                              !self.unasked.empty();
     if (is_under_way || send.space == kActiveSpace) return false;
     PostedNode* const node = engine_.posted.take({self.id, send.space, send.match});
     if (node == nullptr) return false;
