@@ -7,7 +7,7 @@ from perf import launch, show, verdict
 from perf.trouble import Trouble
 
 
-WAITED_MOST = 0.1  # of the time that it measured, without a core
+WAITED_MOST = 0.2  # of the time that it measured, without a core; 0.09 where nothing else runs
 
 
 class Measured:
