@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A picture of a result by gnuplot: the map of the pairs' rates, and the times of rows."""
 
+import os
 import shutil
 import subprocess
 
 from perf import show
 from perf.trouble import Trouble
 
-MAP = """set terminal pngcairo size {size},{size} font ",10"
+TERMINALS = {".png": "pngcairo", ".svg": "svg"}
+MAP = """set terminal {terminal} size {size},{size} font ",10"
 set output {path}
 set title {title} noenhanced
 set xlabel "receives"
@@ -20,11 +22,11 @@ set yrange [{last}:-0.5]
 set xtics rotate {tics}
 set ytics {tics}
 set size ratio 1
-plot "-" matrix using 1:2:3 with image notitle
+plot "-" matrix using 1:2:3 with image pixels notitle
 {data}
 e
 """
-ROWS = """set terminal pngcairo size 900,600 font ",10"
+ROWS = """set terminal {terminal} size 900,600 font ",10"
 set output {path}
 set title {title} noenhanced
 set logscale xy
@@ -41,6 +43,21 @@ def quoted(text):
     return "'" + str(text).replace("'", "''") + "'"
 
 
+def title_of(result):
+    """The heading, without pairs and seconds, in two lines."""
+    text = show.heading(result).partition(";")[0]
+    return '"' + text.replace('"', "'").replace(", ", "\\n", 1) + '"'
+
+
+def terminal_for(path):
+    suffix = os.path.splitext(path)[1]
+    if suffix not in TERMINALS:
+        raise Trouble(f"{path} is no kind of picture that is known",
+                      f"its name ends in {suffix or 'nothing'}",
+                      "end it in one of " + ", ".join(TERMINALS))
+    return TERMINALS[suffix]
+
+
 def of_links(result, path):
     values = show.rates_of(result["links"])
     median = show.stats.median(values.values())
@@ -51,24 +68,25 @@ def of_links(result, path):
     every = max(1, count // 32)
     tics = ", ".join(f"{quoted(names[at])} {at}" for at in range(0, count, every))
     return MAP.format(
-        size=max(480, min(1600, 240 + 40 * count)), path=quoted(path), top=top, last=count - 0.5,
-        title=quoted(show.heading(result)), tics=f"({tics})",
+        terminal=terminal_for(path), size=max(480, min(1600, 240 + 40 * count)), path=quoted(path), top=top, last=count - 0.5,
+        title=title_of(result), tics=f"({tics})",
         data="\n".join(" ".join(str(each) for each in row) for row in shares))
 
 
 def of_rows(result, path):
-    cases = sorted({row["case"] for row in result["rows"] if row["bytes"]})
+    timed = [row for row in result["rows"] if row["bytes"] and "order" not in row]
+    cases = sorted({row["case"] for row in timed})
     plots, data = [], []
     for case in cases:
         plots.append(f'"-" using 1:2:3:4 with yerrorlines title {quoted(case)}')
-        for row in result["rows"]:
-            if row["case"] == case and row["bytes"]:
+        for row in timed:
+            if row["case"] == case:
                 figures = sorted(row["seconds"])
                 data.append(f"{row['bytes']} " + " ".join(
                     f"{each * 1e6:.6g}" for each in (
                         show.stats.median(figures), figures[0], figures[-1])))
         data.append("e")
-    return ROWS.format(path=quoted(path), title=quoted(show.heading(result)),
+    return ROWS.format(terminal=terminal_for(path), path=quoted(path), title=title_of(result),
                        plots=", ".join(plots), data="\n".join(data))
 
 
