@@ -68,8 +68,8 @@ def of_links(result, path):
     every = max(1, count // 32)
     tics = ", ".join(f"{quoted(names[at])} {at}" for at in range(0, count, every))
     return MAP.format(
-        terminal=terminal_for(path), size=max(480, min(1600, 240 + 40 * count)), path=quoted(path), top=top, last=count - 0.5,
-        title=title_of(result), tics=f"({tics})",
+        terminal=terminal_for(path), size=max(480, min(1600, 240 + 40 * count)),
+        path=quoted(path), top=top, last=count - 0.5, title=title_of(result), tics=f"({tics})",
         data="\n".join(" ".join(str(each) for each in row) for row in shares))
 
 
