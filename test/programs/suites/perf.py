@@ -98,7 +98,8 @@ def killed(settings):
     told = where / f"partial-{os.urandom(3).hex()}.json"
     with lab.instead(settings, HOSTS, cores=len(os.sched_getaffinity(0))) as hosts:
         def during(_child, _tag):
-            hosts.shell("n3", "sh", "-c", "until pgrep -f '[p]erf links'; do sleep 0.1; done; "
+            hosts.shell("n3", "sh", "-c", "for i in $(seq 1000); do "
+                        "pgrep -f '[p]erf links' && break; sleep 0.1; done; "
                         "sleep 2; pkill -KILL -f '[p]erf links'")
         ran = run(command(settings, hosts, "links", "--json", str(told)), cwd=where,
                   env=environment(settings, ""), timeout=LIMIT, during=during)
