@@ -218,13 +218,13 @@ def changes(old, new):
         own = _changes_of_rows(f"{case}, {ranks} ranks", pairs)
         found += own
         if not own:
-            same.append(f"{case}, {ranks} ranks, {_count(len(pairs), 'length')}")
+            same.append(f"{case}, {ranks} ranks, {units.count_of(len(pairs), 'length')}")
     for what, figure in (("latency", LATENCY), ("rate", RATE)):
         pairs = _pairs_of_links(old, new, figure)
         own = _changes_of_links(pairs, figure) if pairs else []
         found += own
         if pairs and not own:
-            same.append(f"{what} of {_count(len(pairs), 'link')}")
+            same.append(f"{what} of {units.count_of(len(pairs), 'link')}")
         missing += _lost(what, _links(old, figure), _links(new, figure))
     missing += _lost("times", _rows(old), _rows(new))
     if not found and not same:
@@ -233,15 +233,11 @@ def changes(old, new):
     return found, same, missing
 
 
-def _count(number, noun):
-    return f"{number} {noun}{'s' * (number != 1)}"
-
-
 def _lost(what, old, new):
     lost, added = len(old.keys() - new.keys()), len(new.keys() - old.keys())
     for only, count in (("old", lost), ("new", added)):
         if count:
-            yield f"only in the {only} file: {what} of " + _count(
+            yield f"only in the {only} file: {what} of " + units.count_of(
                 count, "row" if what == "times" else "link")
 
 

@@ -97,9 +97,9 @@ def _told_of_poly(ranks, rows):
 
 def heading(result):
     """One line: over which network, ranks, MPI, when; and that a run was not finished."""
-    network = "FCI" if result.get("over") == "fci" else "the MPI's own network"
+    over = {"fci": " over FCI", "plain": " over the MPI's own network"}.get(result.get("over"), "")
     partial = "" if result.get("complete", True) else "; partial: the run was not finished"
-    return (f"{result['command']} of {result['ranks']} ranks over {network}, {result['mpi']}, "
+    return (f"{result['command']} of {result['ranks']} ranks{over}, {result['mpi']}, "
             f"{result['started']}{partial}")
 
 

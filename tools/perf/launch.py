@@ -108,7 +108,7 @@ class Job:
         """The result, whose "complete" says whether the job came to its end."""
         with tempfile.TemporaryFile("w+", errors="replace") as told, subprocess.Popen(
                 self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=told,
-                start_new_session=True, text=True, errors="replace", bufsize=1) as self.child:
+                start_new_session=True) as self.child:
             try:
                 self.follow()
                 code = self.child.wait()

@@ -6,7 +6,6 @@ from datetime import datetime, timezone
 from perf import launch, show, verdict
 from perf.trouble import Trouble
 
-
 WAITED_MOST = 0.2  # of the time that it measured, without a core; 0.09 where nothing else runs
 
 
@@ -62,10 +61,8 @@ class Measured:
         again, tick = self.result.get("again"), self.result.get("tick", 0)
         found = list(self.first) if self.is_judged else []
         if again and self.is_judged:
-            of_rate = [each for each in self.first if each.of == "rate"]
-            of_latency = [each for each in self.first if each.of == "latency"]
-            found = [*verdict.confirmed(of_rate, self.rates, show.rates_of(again)),
-                     *verdict.confirmed(of_latency, self.latencies, show.latencies_of(again),
+            found = [*verdict.confirmed(self.first, self.rates, show.rates_of(again)),
+                     *verdict.confirmed(self.first, self.latencies, show.latencies_of(again),
                                         "latency", tick)]
         still = verdict.still(self.result["hosts"])
         paused = {each.host for each in still}  # slow meanwhile, for that reason

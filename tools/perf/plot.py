@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 
-from perf import show
+from perf import show, stats
 from perf.trouble import Trouble
 
 TERMINALS = {".png": "pngcairo", ".svg": "svg"}
@@ -60,7 +60,7 @@ def terminal_for(path):
 
 def of_links(result, path):
     values = show.rates_of(result["links"])
-    median = show.stats.median(values.values())
+    median = stats.median(values.values())
     names, count = [host["name"] for host in result["hosts"]], len(result["hosts"])
     shares = [[values[s, d] / median if (s, d) in values else "NaN" for d in range(count)]
               for s in range(count)]
@@ -84,7 +84,7 @@ def of_rows(result, path):
                 figures = sorted(row["seconds"])
                 data.append(f"{row['bytes']} " + " ".join(
                     f"{each * 1e6:.6g}" for each in (
-                        show.stats.median(figures), figures[0], figures[-1])))
+                        stats.median(figures), figures[0], figures[-1])))
         data.append("e")
     return ROWS.format(terminal=terminal_for(path), path=quoted(path), title=title_of(result),
                        plots=", ".join(plots), data="\n".join(data))

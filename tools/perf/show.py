@@ -13,10 +13,6 @@ def line(bits_per_second):
     return f"{giga:g} Gbit/s" if giga >= 1 else f"{giga * 1e3:g} Mbit/s"
 
 
-def count_of(number, noun):
-    return f"{number} {noun}{'s' * (number != 1)}"
-
-
 def rates_of(links):
     return {(link[0], link[1]): link[3] for link in links}
 
@@ -29,11 +25,11 @@ def latencies_of(links):
 def heading(result):
     hosts = result["hosts"]
     computers = len({host["computer"] for host in hosts})
-    parts = [count_of(len(hosts), "host")]
+    parts = [units.count_of(len(hosts), "host")]
     if "/" in hosts[0]["name"]:
         parts = [f"{len(hosts)} processes on this computer"]
     elif computers < len(hosts):
-        parts = [f"{len(hosts)} hosts of {count_of(computers, 'computer')}"]
+        parts = [f"{len(hosts)} hosts of {units.count_of(computers, 'computer')}"]
     parts.append(result["mpi"] + (" over FCI" if result.get("over") == "fci" else ""))
     carriers = sorted({(host["interface"], host["line_rate"]) for host in hosts
                        if host["interface"]}, key=str)
@@ -45,7 +41,7 @@ def heading(result):
     told = ", ".join(parts)
     pairs = len(result["links"]) // 2
     if pairs:
-        told += f"; {count_of(pairs, 'pair')}, both directions"
+        told += f"; {units.count_of(pairs, 'pair')}, both directions"
     return told + (f", {result['seconds']:.0f} s" if result["seconds"] else "")
 
 
@@ -151,7 +147,7 @@ def rows_table(result):
 def wrong_lines(result):
     names = [host["name"] for host in result["hosts"]]
     return [f"BAD: from {names[one['from']]} to {names[one['to']]} "
-            f"{count_of(one['messages'], 'message')} came with wrong bytes ({one['case']}): "
+            f"{units.count_of(one['messages'], 'message')} came with wrong bytes ({one['case']}): "
             f"message {one['message']} of {one['bytes']} bytes, byte {one['offset']}, expected "
             f"0x{one['expected']:02x}, got 0x{one['got']:02x}" for one in result["wrong"]]
 

@@ -2,15 +2,13 @@
 """Order statistics of a few figures, and a deviation that a few far ones do not change."""
 
 import math
+import statistics
 
 LEFT_OUT = 6  # one of so many figures, of those that are farthest from 0
 OF_NORMAL = 0.64  # the deviation that the others of a normal distribution have, as a share of sigma
 
 
-def median(values):
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+median = statistics.median
 
 
 def quantile(values, share):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verdict in sentences (background/fci-perf.md §2): host, direction, figures, a place to look.
+"""The verdict in sentences : host, direction, figures, a place to look.
 
 hosts are those of a result: {"name", "interface", "line_rate", ...}."""
 

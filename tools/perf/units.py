@@ -72,6 +72,10 @@ def length(count):
     return f"{count:,} B".replace(",", " ")
 
 
+def count_of(number, noun):
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 def percent(share):
     """A change: +2.1 %, -0.4 %, +120 %."""
     return f"{100 * share:+.{1 if abs(share) < 0.0995 else 0}f} %"

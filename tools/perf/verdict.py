@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hosts and pairs that are slower than is usual here (background/fci-perf.md §3, "Verdict").
+"""Hosts and pairs that are slower than is usual here.
 
 Values are those of one measurement: rates {(s, d): B/s} from s to d, or latencies {(a, b): s} with
 a < b, since a ping-pong cannot tell one direction from the other. Hosts are indices. Not every
@@ -8,7 +8,7 @@ pair need be there. All is judged in logarithms, as noise and faults multiply:
     log rate = level + sending(s) + receiving(d) + rest(s, d)
     -log latency = level + host(a) + host(b) + rest(a, b)
 
-It differs from the page's median polish in four things; drawn matrices showed that each is needed:
+It differs from a median polish in four things; drawn matrices showed that each is needed:
 - It takes the upper quartile of a row, not its median, because a fault only makes slower. A median
   takes two slow pairs of a host among 4 for a slow host, and two slow hosts of 4 for usual.
 - Pairs whose other end is slow itself do not count for a row: a rate is that of the slower end, so
