@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* alltoall.c: everybody sends to everybody, before anybody has met, and every byte is checked.
- *   alltoall BYTES ROUNDS [barrier|bcast|allreduce]
- * The collective that is named comes before all else.
+ *   alltoall BYTES ROUNDS [barrier|bcast|allreduce|beside]
+ * The collective that is named comes before all else. After all else, "beside" has the ranks meet
+ * once more by bare system calls (bare_meeting.h).
  * Prints "alltoall: N ranks, all right, met by C calls of which A were answered, in U ms of
- * processor time", sums over the ranks, U until the first round is over. Calls are those within a
- * host, counted where this program's functions come before the C library's (-rdynamic). */
+ * processor time, B bare", sums over the ranks, U until the first round is over, B 0 if not asked
+ * for. Calls are those within a host, counted where this program's functions come before the C
+ * library's (-rdynamic). */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdatomic.h>
@@ -17,6 +19,8 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "test/programs/bare_meeting.h"
 
 /* --- what is counted --- */
 
@@ -50,6 +54,16 @@ static double processor_ms(void) {
         (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-3;
 }
 
+static double bare_ms(int rank, int size) {
+    int key = (int)getpid();
+    MPI_Bcast(&key, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    const int door = open_door(key, rank, size);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double before = processor_ms();
+    meet_bare(door, key, rank, size);
+    return processor_ms() - before;
+}
+
 /* --- what is sent --- */
 
 static unsigned char content(int from, int to, int at, int round) {
@@ -62,7 +76,7 @@ static void begin_with(const char *collective) {
         MPI_Barrier(MPI_COMM_WORLD);
     else if (strcmp(collective, "bcast") == 0)
         MPI_Bcast(&word, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    else
+    else if (strcmp(collective, "allreduce") == 0)
         MPI_Allreduce(&word, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
@@ -80,7 +94,7 @@ int main(int argc, char **argv) {
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     if (argc == 4) begin_with(argv[3]);
-    double of_all[3] = {-processor_ms(), 0, 0};
+    double of_all[4] = {-processor_ms(), 0, 0, 0};
     for (int round = 0; round < rounds; ++round) {
         for (int to = 0; to < size; ++to)
             for (int i = 0; i < bytes; ++i) out[to * bytes + i] = content(rank, to, i, round);
@@ -97,11 +111,12 @@ int main(int argc, char **argv) {
     free(out);
     free(in);
     of_all[1] = (double)calls, of_all[2] = (double)answered;
-    MPI_Allreduce(MPI_IN_PLACE, of_all, 3, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    if (argc == 4 && strcmp(argv[3], "beside") == 0) of_all[3] = bare_ms(rank, size);
+    MPI_Allreduce(MPI_IN_PLACE, of_all, 4, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {
         printf("alltoall: %d ranks, all right, met by %.0f calls of which %.0f were answered, in "
-               "%.0f ms of processor time\n",
-               size, of_all[1], of_all[2], of_all[0]);
+               "%.0f ms of processor time, %.0f bare\n",
+               size, of_all[1], of_all[2], of_all[0], of_all[3]);
     }
     MPI_Finalize();
     return 0;
