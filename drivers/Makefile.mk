@@ -141,6 +141,36 @@ libfci_node_la_SOURCES = \
 	drivers/node/pace.h \
 	drivers/node/peers.h
 
+noinst_LTLIBRARIES += libfci_ucx.la
+if HAVE_UCX
+libfci_ucx_la_SOURCES = \
+	drivers/ucx/frame.h \
+	drivers/ucx/hello.h \
+	drivers/ucx/leaving.cc \
+	drivers/ucx/leaving.h \
+	drivers/ucx/library.cc \
+	drivers/ucx/library.h \
+	drivers/ucx/meeting.cc \
+	drivers/ucx/meeting.h \
+	drivers/ucx/peers.h \
+	drivers/ucx/ports.cc \
+	drivers/ucx/ports.h \
+	drivers/ucx/road.cc \
+	drivers/ucx/road.h \
+	drivers/ucx/turn.cc \
+	drivers/ucx/turn.h \
+	drivers/ucx/ucx.cc \
+	drivers/ucx/ucx.h \
+	drivers/ucx/ucx_device.cc \
+	drivers/ucx/ucx_device.h \
+	drivers/ucx/ucx_network.cc \
+	drivers/ucx/ucx_network.h
+else
+libfci_ucx_la_SOURCES = \
+	drivers/ucx/ucx.h \
+	drivers/ucx/without.cc
+endif
+
 # Around another one, for tests.
 noinst_LTLIBRARIES += libfci_tap.la
 libfci_tap_la_SOURCES = \

@@ -8,6 +8,7 @@
 #include "drivers/node/node.h"
 #include "drivers/shm/shm.h"
 #include "drivers/tcp/tcp.h"
+#include "drivers/ucx/ucx.h"
 #include "fci_core/ddi/driver.h"
 
 namespace fci::ddi {
@@ -19,6 +20,7 @@ constexpr Driver kDrivers[] = {
     {"node", "shared memory within a host, and TCP between hosts", node::probe_node,
      node::open_node},
     {"tcp", "any network that has TCP", tcp::probe_tcp, tcp::open_tcp},
+    {"ucx", "RDMA networks by UCX: InfiniBand and RoCE", ucx::probe_ucx, ucx::open_ucx},
 };
 
 }  // namespace

@@ -83,10 +83,20 @@ m4_popdef([fci_lower])
 ])
 
 dnl FCI_OPTIONAL_HEADERS(NAME, headers, Debian packages, what is missing without them)
+dnl --with-<name>, --without-<name> as above.
 AC_DEFUN([FCI_OPTIONAL_HEADERS], [
-fci_have_$1=yes
-AC_CHECK_HEADERS([$2], [], [fci_have_$1=no])
-AS_IF([test $fci_have_$1 = no], [FCI_MISSING([$3], [$4])])
+m4_pushdef([fci_lower], m4_tolower([$1]))
+AC_ARG_WITH(fci_lower, [AS_HELP_STRING([--without-]fci_lower, [$4])], [],
+  [AS_VAR_SET([with_]fci_lower, [check])])
+fci_have_$1=no
+AS_IF([test "x$with_[]fci_lower" != xno], [
+  fci_have_$1=yes
+  AC_CHECK_HEADERS([$2], [], [fci_have_$1=no])
+  AS_CASE([$fci_have_$1:$with_[]fci_lower],
+    [yes:*], [],
+    [no:check], [FCI_MISSING([$3], [$4])],
+    [AC_MSG_ERROR([--with-]fci_lower[: $2 was not found (Debian: apt-get install $3)])])])
+m4_popdef([fci_lower])
 AM_CONDITIONAL([HAVE_$1], [test "$fci_have_$1" = yes])
 ])
 

@@ -248,8 +248,15 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tcp_watch_test.cc \
 	test/unit/drivers/tcp_party.h \
 	test/unit/drivers/tcp_pulse_test.cc \
+	test/unit/drivers/ucx_library_test.cc \
 	test/unit/steps.h
-test_drivers_LDADD = libfci_tap.la libfci_sim.la libfci_node.la libfci_shm.la libfci_tcp.la \
+if HAVE_UCX
+test_drivers_SOURCES += \
+	test/unit/drivers/ucx_frame_test.cc \
+	test/unit/drivers/ucx_ports_test.cc
+endif
+test_drivers_LDADD = libfci_tap.la libfci_sim.la libfci_node.la libfci_ucx.la libfci_shm.la \
+	libfci_tcp.la \
 	libfci_multicast.la libfci_host.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_progress
@@ -399,7 +406,8 @@ test/conformance/loopback.h: $(srcdir)/docs/drivers.md
 	{ echo '#pragma once'; awk '/^```cpp/ {code = 1; next} /^```/ {code = 0} code' \
 	$(srcdir)/docs/drivers.md; } >$@.new && \
 	test $$(grep -vc '^#pragma\|^ *$$' $@.new) -lt 200 && mv $@.new $@
-test_conformance_LDADD = libfci_tap.la libfci_sim.la libfci_node.la libfci_shm.la libfci_tcp.la \
+test_conformance_LDADD = libfci_tap.la libfci_sim.la libfci_node.la libfci_ucx.la libfci_shm.la \
+	libfci_tcp.la \
 	libfci_multicast.la libfci_host.la libfci_base.la $(GTEST_LIBS)
 
 unit_tests += test_api

@@ -29,6 +29,7 @@ libfci_rooms = \
 	libfci_mp.la \
 	libfci_drivers.la \
 	libfci_node.la \
+	libfci_ucx.la \
 	libfci_shm.la \
 	libfci_tcp.la \
 	libfci_multicast.la \

@@ -13,6 +13,7 @@ Ranks Ranks::of(const Lookup& variable, std::uint32_t job) {
 }
 
 Preference prefer_drivers(const Ranks& ranks) {
+    // "ucx" is taken where FCI_DRIVER names it.
     constexpr std::array kHere{"shm", "tcp"}, kBetween{"node", "tcp"};
     FCI_ASSERT(ranks.launched || !ranks.may_spread);
     const std::string job = std::to_string(ranks.job) + " ranks";

@@ -526,14 +526,11 @@ TEST_P(Nhi, sleep__stream_to_a_sleeper) {
         for (std::uint64_t i = 1; i <= kMessages; ++i) {
             Transfer transfer(ear(0).attached[0]);
             transfer.put(LcsAddress{0}, &i, 8).raise(0);
-            Status status = network(0).initiate_transfer(transfer);
-            for (; status == Status::again; status = network(0).initiate_transfer(transfer)) {
-                network(0).poll(device(0).now());
-            }
-            EXPECT_EQ(status, Status::ok);
+            EXPECT_EQ(initiate_alone(0, transfer), Status::ok);
             for (std::uint64_t n = prng.below(300); n != 0; --n) flag::pause();
             if (prng.chance(1)) std::this_thread::yield();
         }
+        while (!network(0).is_idle()) network(0).poll(device(0).now());
     });
     const std::uint64_t* const in = words(1, ear(1).attached[0]);
     unsigned late = 0;

@@ -52,7 +52,7 @@ public:
 
 struct Maker {
     const char* name;
-    std::unique_ptr<World> (*make)();
+    std::unique_ptr<World> (*make)();  // nullptr: the driver does not work on this machine
     bool threads;  // what one device writes is there at once, whatever the other one does
     bool clocks;   // time is real, and each device of a world may be used by a thread of its own
 };

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <stdexcept>
 #include <test/conformance/loopback.h>  // made of docs/drivers.md
 
@@ -11,6 +12,7 @@
 #include "drivers/sim/ideal/world.h"
 #include "drivers/tap/fault/fault_device.h"
 #include "drivers/tcp/tcp.h"
+#include "drivers/ucx/ucx.h"
 #include "test/conformance/mixed.h"
 #include "test/conformance/world.h"
 #include "test/unit/limit.h"
@@ -53,6 +55,7 @@ public:
     }
 
 protected:
+    [[nodiscard]] bool is_open(unsigned number) const { return members_[number].device != nullptr; }
     virtual std::unique_ptr<ddi::Device> make(const ddi::Settings& settings,
                                               std::string* error) = 0;
     [[nodiscard]] virtual bool at_rest() const { return true; }
@@ -253,6 +256,48 @@ class MulticastWorld final : public Devices {
 
 std::unique_ptr<World> make_multicast_world() { return std::make_unique<MulticastWorld>(); }
 
+/// Over one of the networks that UCX has everywhere.
+class UcxWorld final : public Devices {
+public:
+    explicit UcxWorld(const char* transports) {
+        setenv("UCX_TLS", transports, 1);
+        setenv("UCX_NET_DEVICES", "lo", 1);
+        // Without these UCX does not go by shared memory where it is to notice dead peers.
+        setenv("UCX_POSIX_ERROR_HANDLING", "y", 1);
+        setenv("UCX_SYSV_ERROR_HANDLING", "y", 1);
+        setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 1);
+    }
+    /// One that closes waits a second for peers that do not take their turns.
+    ~UcxWorld() override {
+        (void)until([&] {
+            for (unsigned i = 0; i < devices(); ++i) {
+                if (is_open(i) && !device(i).network().is_idle()) return false;
+            }
+            return true;
+        });
+    }
+
+private:
+    std::unique_ptr<ddi::Device> make(const ddi::Settings& given, std::string* error) override {
+        ddi::Settings settings = given;
+        settings.connect_ms = 300;
+        if (settings.wanted.host == 0) settings.wanted.host = htonl(INADDR_LOOPBACK);
+        Status status;
+        return ucx::open_ucx(settings, &status, error);
+    }
+    [[nodiscard]] bool at_rest() const override { return ++turns_ % 2000 == 0; }
+    mutable unsigned turns_ = 0;
+};
+
+/// nullptr: UCX is not here.
+std::unique_ptr<World> make_ucx_world(const char* transports) {
+    static std::string why;
+    static const bool is_here = ucx::probe_ucx(&why);
+    return is_here ? std::make_unique<UcxWorld>(transports) : nullptr;
+}
+std::unique_ptr<World> make_ucx_tcp_world() { return make_ucx_world("tcp"); }
+std::unique_ptr<World> make_ucx_shm_world() { return make_ucx_world("posix,sysv"); }
+
 /// The driver that docs/drivers.md is made of.
 class LoopbackWorld final : public Devices {
     std::unique_ptr<ddi::Device> make(const ddi::Settings& settings, std::string*) override {
@@ -274,6 +319,8 @@ constexpr Maker kMakers[] = {
     {"tcp", make_tcp_world, false, true},
     {"node", make_node_world, true, true},
     {"node_far", make_node_far_world, false, true},
+    {"ucx_tcp", make_ucx_tcp_world, false, true},
+    {"ucx_shm", make_ucx_shm_world, false, true},
     {"loopback", make_loopback_world, false, false},
 };
 

@@ -24,6 +24,7 @@ ROOMS = (
     Room("network", ("drivers/tcp", "drivers/multicast"),
          ("test_drivers", "test_conformance", "test_api"),
          (("simulation", "--streams", "--seeds", SEEDS),)),
+    Room("ucx", ("drivers/ucx",), ("test_drivers", "test_conformance")),
     Room("shm", ("drivers/shm",), ("test_drivers", "test_conformance", "test_api"),
          (("simulation", "--shared", "--seeds", "10"),)),
     Room("core", ("fci_core/base", "fci_core/gcs", "fci_core/ddi", "fci_core/progress",

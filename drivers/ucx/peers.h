@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Peers: the processes that this one calls, or has met. TCP's device numbers all that it knows.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "drivers/tcp/pages.h"
+#include "drivers/ucx/road.h"
+#include "fci_core/base/assert.h"
+#include "fci_core/ddi/notices.h"
+#include "fci_core/ddi/peer_table.h"
+
+namespace fci::ucx {
+
+using ddi::PeerState;
+
+struct Peer {
+    PeerState state = PeerState::connecting;
+    Road::Way* way = nullptr;    // once its hello has come, until the way is closed
+    tcp::Pages block{};          // the block here that the peer writes, once TCP has met it
+    std::uint64_t block_bytes = 0;  // of the block that the peer keeps for this process
+    // Frames of the peer carry `key`; those to the peer carry what it has drawn, and its number
+    // of this process.
+    std::uint64_t key = 0, key_there = 0;
+    std::uint32_t number_there = 0;
+    std::uint32_t sent = 0, heard = 0;  // frames
+    bool is_called = false;             // this process calls it, and TCP has not met it yet
+    bool has_said_hello = false;            // this process's hello is on its way
+    Nanoseconds give_up = 0;            // the end of its meeting, or of its leaving, at the latest
+    std::optional<ddi::Notice> end{};   // that the listener hears when all frames are there
+};
+
+class Peers {
+public:
+    [[nodiscard]] nhi::PeerId size() const noexcept {
+        return static_cast<nhi::PeerId>(all_.size());
+    }
+    /// nullptr: it is known by its card only, or not at all.
+    [[nodiscard]] Peer* find(nhi::PeerId id) const noexcept {
+        return id < all_.size() ? all_[id].get() : nullptr;
+    }
+    [[nodiscard]] PeerState state(nhi::PeerId id) const noexcept {
+        const Peer* const peer = find(id);
+        return peer != nullptr ? peer->state : PeerState::known;
+    }
+    /// There are peers up to that number; throws bad_alloc.
+    void know(nhi::PeerId id) {
+        FCI_ASSERT(id < nhi::kNoPeer);
+        if (id >= all_.size()) all_.resize(id + 1);
+    }
+    /// The peer of that number, which may be a new one; throws bad_alloc.
+    Peer& make(nhi::PeerId id) {
+        know(id);
+        if (all_[id] == nullptr) all_[id] = std::make_unique<Peer>();
+        return *all_[id];
+    }
+
+    /// Bytes of the table, not of the peers.
+    [[nodiscard]] std::size_t memory() const noexcept {
+        return all_.capacity() * sizeof(all_[0]);
+    }
+
+private:
+    std::vector<std::unique_ptr<Peer>> all_;
+};
+
+}  // namespace fci::ucx

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/ucx/ports.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+namespace fci::ucx {
+
+namespace {
+
+/// The names in a folder; none where there is no such folder, or it may not be read.
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (std::filesystem::directory_iterator each(folder, error), end; !error && each != end;
+         each.increment(error)) {
+        names.push_back(each->path().filename());
+    }
+    std::ranges::sort(names);
+    return names;
+}
+
+/// Of "4: ACTIVE", as the kernel writes it.
+std::string word_of_state(const std::filesystem::path& file) {
+    std::ifstream stream(file);
+    std::string number, word;
+    stream >> number >> word;
+    return word;
+}
+
+}  // namespace
+
+std::vector<Port> ports(const std::string& folder) {
+    std::vector<Port> found;
+    for (const std::string& device : names_in(folder)) {
+        const std::filesystem::path its = std::filesystem::path(folder) / device / "ports";
+        for (const std::string& number : names_in(its)) {
+            found.push_back({device + ":" + number, word_of_state(its / number / "state")});
+        }
+    }
+    return found;
+}
+
+}  // namespace fci::ucx

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Turn: the work of a device in each poll, and its sleep. UCX is looked at each time, TCP as seldom
+// as its news allow.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "drivers/host/descriptor.h"
+#include "drivers/ucx/leaving.h"
+#include "drivers/ucx/meeting.h"
+#include "drivers/ucx/peers.h"
+#include "drivers/ucx/road.h"
+#include "fci_core/ddi/device.h"
+#include "fci_core/ddi/notices.h"
+
+namespace fci::ucx {
+
+class Turn final : private ddi::PeerListener {
+public:
+    /// Both outlive it; it hears the TCP device.
+    Turn(Peers& peers, ddi::Device& tcp);
+    ~Turn() override;
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+    /// Opens UCX. `arrivals` hears of frames.
+    Status open(Road::Listener& arrivals, const ddi::Settings& settings, std::string* error);
+    /// All that was sent arrives, as far as that takes no longer than a second.
+    void close() noexcept;
+    /// In a child of fork(): leaves all to the parent.
+    void abandon() noexcept;
+
+    [[nodiscard]] Road& road() const noexcept { return *road_; }
+    [[nodiscard]] ddi::Device& tcp() const noexcept { return tcp_; }
+    void set_listener(ddi::PeerListener* listener) noexcept { listener_ = listener; }
+    /// This process calls the peer, by TCP.
+    void begin_call(nhi::PeerId id);
+
+    /// NetworkInterface::poll.
+    unsigned poll(Nanoseconds now) noexcept;
+    /// Device::sleep.
+    void sleep(Nanoseconds timeout) noexcept;
+    /// A caller will sleep on fd(), and looks once more before.
+    void watch() noexcept;
+    /// An event has come: the sleep must end.
+    void wake() noexcept { is_woken_ = true; }
+    [[nodiscard]] int fd() const noexcept { return epoll_.get(); }
+
+private:
+    Status open_descriptors(std::string* error);
+    void end_call(nhi::PeerId id) noexcept;
+    void tend(Nanoseconds now) noexcept;
+    unsigned tell() noexcept;
+    void hush() noexcept;
+
+    // --- ddi::PeerListener, of TCP ---
+    void peer_attached(nhi::PeerId id) override;
+    void peer_lost(nhi::PeerId id, Status why, const std::string& reason) override;
+    void stranger_came() noexcept override { ++strangers_; }
+
+    static constexpr Nanoseconds kLongAgo = -1'000'000'000;
+
+    Peers& peers_;
+    ddi::Device& tcp_;
+    ddi::Notices notices_;
+    ddi::PeerListener* listener_ = nullptr;
+    std::unique_ptr<Road> road_;
+    std::optional<Meeting> meeting_;
+    std::optional<Leaving> leaving_;
+    host::Descriptor epoll_, bell_;
+    bool is_rung_ = false;    // the bell, for a sleeper on fd()
+    bool is_woken_ = false;   // an event has come that ends a sleep
+    unsigned strangers_ = 0;  // that the listener has not heard of
+    unsigned calls_ = 0;      // of this process, to peers that TCP has not met yet
+    Nanoseconds tended_ = kLongAgo;
+};
+
+}  // namespace fci::ucx

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/ucx/ucx.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "drivers/host/descriptor.h"
+#include "drivers/ucx/ports.h"
+#include "drivers/ucx/ucx_device.h"
+
+namespace fci::ucx {
+
+namespace {
+
+/// The names of the ports that are up, or why UCX has no RDMA here.
+std::string rdma_text() {
+    std::string up, down;
+    for (const Port& port : ports()) {
+        std::string& list = port.is_up() ? up : down;
+        list += (list.empty() ? "" : ", ") + port.name;
+    }
+    if (!up.empty()) return "by " + up;
+    const std::string goes_by = ": UCX would go by what else it has, FCI_DRIVER=tcp is simpler";
+    if (!down.empty()) return "no port of an RDMA device is up (" + down + ")" + goes_by;
+    return "there is no RDMA device" + goes_by;
+}
+
+/// Of the child: '1' or '0', and the note.
+[[noreturn]] void try_and_tell(int told) noexcept {
+    ddi::Settings settings;
+    settings.block_bytes = 4096;
+    Status status;
+    std::string text;
+    const bool works = open_ucx(settings, &status, &text) != nullptr;
+    text = (works ? "1" : "0") + text;
+    (void)!write(told, text.data(), text.size());
+    for (;;) syscall(SYS_exit_group, 0);  // without what the program does when it ends
+}
+
+}  // namespace
+
+std::unique_ptr<ddi::Device> open_ucx(const ddi::Settings& settings, Status* status,
+                                      std::string* error) {
+    return UcxDevice::open(settings, status, error);
+}
+
+bool probe_ucx(std::string* note) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        *note = host::system_text("no pipe");
+        return false;
+    }
+    const host::Descriptor told(ends[0]);
+    host::Descriptor tells(ends[1]);
+    const pid_t child = fork();
+    if (child == 0) try_and_tell(tells.get());
+    tells.close();
+    std::string text;
+    char piece[512];
+    for (ssize_t got; (got = read(told.get(), piece, sizeof piece)) != 0;) {
+        if (got > 0) text.append(piece, static_cast<std::size_t>(got));
+        if (got < 0 && errno != EINTR) break;
+    }
+    if (child > 0) {
+        while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+        }
+    }
+    if (text.empty()) text = "0UCX ended the process that tried it";
+    const bool works = text[0] == '1';
+    *note = works ? rdma_text() : text.substr(1);
+    return works;
+}
+
+}  // namespace fci::ucx

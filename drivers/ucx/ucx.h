@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ucx driver, seen from outside: peers meet and end by TCP, and their bytes go by UCX, over
+// RDMA where there is a device for it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "fci_core/ddi/device.h"
+
+namespace fci::ucx {
+
+std::unique_ptr<ddi::Device> open_ucx(const ddi::Settings& settings, Status* status,
+                                      std::string* error);
+/// Tries it in a child, as UCX stays in a process that has opened it.
+bool probe_ucx(std::string* note);
+
+}  // namespace fci::ucx

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/ucx/ucx_network.h"
+
+#include <cstring>
+
+#include "drivers/ucx/frame.h"
+#include "fci_core/base/assert.h"
+
+namespace fci::ucx {
+
+namespace {
+
+bool lies_in(std::uint64_t room, std::uint64_t address, std::uint64_t bytes) noexcept {
+    return address <= room && bytes <= room - address;
+}
+
+}  // namespace
+
+Status UcxNetwork::mask_event_interrupt(nhi::EventId event, bool masked) noexcept {
+    const Status status = Bookkeeping::mask_event_interrupt(event, masked);
+    if (status == Status::ok && !masked && may_wake()) turn_.watch();
+    return status;
+}
+
+nhi::Link UcxNetwork::link(nhi::PeerId id) noexcept {
+    if (peers_.state(id) != PeerState::attached) return {};
+    return {.block_bytes = peers_.find(id)->block_bytes};
+}
+
+// --- sending ---
+
+Status UcxNetwork::check(const nhi::Transfer& transfer) const noexcept {
+    const nhi::PeerId id = transfer.destination();
+    if (id >= peers_.size()) return Status::invalid;
+    const PeerState state = peers_.state(id);
+    if (state == PeerState::known) return Status::unreachable;
+    if (state >= PeerState::ending) return Status::lost;
+    const bool is_there = state == PeerState::attached;
+    const std::uint64_t room = is_there ? peers_.find(id)->block_bytes : nhi::kPairLimit;
+    for (unsigned i = 0; i < transfer.parts(); ++i) {
+        const nhi::Transfer::Part& part = transfer.part(i);
+        if (part.address < nhi::kPairLimit && !lies_in(room, part.address, part.bytes)) {
+            return Status::invalid;
+        }
+    }
+    return is_there ? Status::ok : Status::again;
+}
+
+Status UcxNetwork::initiate_transfer(const nhi::Transfer& transfer) noexcept {
+    if (const Status answer = check(transfer); answer != Status::ok) return answer;
+    if (transfer.destination() == nhi::kSelf) {
+        write_here(transfer);
+        return Status::ok;
+    }
+    Peer& peer = *peers_.find(transfer.destination());
+    FCI_ASSERT(peer.way != nullptr);
+    const std::size_t bytes = frame_bytes(transfer);
+    std::byte* const frame = turn_.road().begin(peer.way, bytes);
+    if (frame == nullptr) return Status::again;
+    write_frame({.key = peer.key_there, .number = peer.number_there, .sequence = ++peer.sent,
+                 .events = 0, .parts = 0},
+                transfer, frame);
+    turn_.road().send(peer.way, bytes);
+    return Status::ok;  // where the way is broken the peer's end will be told
+}
+
+void UcxNetwork::write_here(const nhi::Transfer& transfer) noexcept {
+    FCI_ASSERT(transfer.destination() == nhi::kSelf);
+    for (unsigned i = 0; i < transfer.parts(); ++i) {
+        const nhi::Transfer::Part& part = transfer.part(i);
+        std::byte* const at = locate(*peers_.find(nhi::kSelf), part.address, part.bytes);
+        if (at != nullptr) std::memcpy(at, part.from, part.bytes);
+    }
+    raise(transfer.events());
+}
+
+// --- what comes ---
+
+/// nullptr: no place here, or of a window that is closed.
+std::byte* UcxNetwork::locate(const Peer& writer, std::uint64_t address,
+                              std::uint64_t bytes) const noexcept {
+    if (address + bytes < address) return nullptr;
+    if (address >= nhi::kPairLimit) return windows().find(address, bytes);
+    const std::span<std::byte> block = writer.block.span();
+    return lies_in(block.size(), address, bytes) ? block.data() + address : nullptr;
+}
+
+/// A frame counts only with the key that its sender was told by TCP.
+void UcxNetwork::frame_came(std::span<const std::byte> bytes) noexcept {
+    const FrameReader frame(bytes);
+    if (!frame.is_sound()) return;
+    const FrameHead& head = frame.head();
+    Peer* const peer = head.number != nhi::kSelf ? peers_.find(head.number) : nullptr;
+    if (peer == nullptr || peer->block.span().empty() || peer->state == PeerState::lost) return;
+    if (head.key != peer->key) return;
+    if (head.sequence != peer->heard + 1) {  // UCX keeps the order, or the rest is worth nothing
+        const char* const why = "its frames come out of order";
+        if (peer->way != nullptr) turn_.road().mark_broken(peer->way, why);
+        return;
+    }
+    ++peer->heard;
+    frame.for_each_part([&](std::uint64_t address, std::span<const std::byte> part) {
+        std::byte* const at = locate(*peer, address, part.size());
+        if (at != nullptr) std::memcpy(at, part.data(), part.size());
+    });
+    raise(head.events);
+}
+
+}  // namespace fci::ucx

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The driver where UCX's headers were missing when FCI was built.
+#include "drivers/ucx/ucx.h"
+
+namespace fci::ucx {
+
+namespace {
+
+constexpr const char* kWhy =
+    "this FCI was built without UCX: install its headers (Debian: libucx-dev), configure again";
+
+}  // namespace
+
+std::unique_ptr<ddi::Device> open_ucx(const ddi::Settings&, Status* status, std::string* error) {
+    *status = Status::unsupported;
+    *error = kWhy;
+    return nullptr;
+}
+
+bool probe_ucx(std::string* note) {
+    *note = kWhy;
+    return false;
+}
+
+}  // namespace fci::ucx

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whole programs by the driver ucx, over networks of UCX that every host has: TCP and shared
+memory. What RDMA needs besides is tested in the driver's own guest."""
+
+import re
+
+from harness import HERE, Case, built, failed, passed, run, signal_named, skipped
+
+LIMIT = 120
+RANKS = 4
+ROUNDS = 3
+LENGTHS = (1, 4096, 200_000)  # bytes
+WAYS = {
+    "tcp": {"UCX_TLS": "tcp", "UCX_NET_DEVICES": "lo"},
+    # Without the others UCX does not go by shared memory where it is to notice dead peers.
+    "shared-memory": {"UCX_TLS": "posix,sysv", "UCX_POSIX_ERROR_HANDLING": "y",
+                      "UCX_SYSV_ERROR_HANDLING": "y"},
+}
+
+
+def environment(way):
+    return {**WAYS[way], "FCI_DRIVER": "ucx", "FCI_INFO": "1"}
+
+
+def is_missing(ran):
+    return re.search(r"built without UCX|UCX cannot be opened", ran.out + ran.err)
+
+
+def all_to_all(settings, way):
+    where = settings.directory("ucx")
+    binary = built(settings, HERE / "alltoall.c", where / "alltoall", mpi=True, against_fci=False)
+    for length in LENGTHS:
+        command, env = settings.mpirun(RANKS, [binary, length, ROUNDS])
+        ran = run(command, cwd=where, env={**env, **environment(way)}, timeout=LIMIT)
+        if is_missing(ran):
+            return skipped("UCX is not here")
+        if ran.code or ran.left or signal_named(ran.err):
+            return failed(f"{length} B: {ran.ended()}: {ran.last_line()}")
+        if f"alltoall: {RANKS} ranks, all right" not in ran.out:
+            return failed(f"{length} B: {ran.last_line()}")
+        if "driver ucx" not in ran.out + ran.err:
+            return failed("FCI_INFO does not name the driver")
+    return passed(f"{RANKS} ranks, {len(LENGTHS)} lengths")
+
+
+def cases(settings):
+    if not settings.over_our_build or settings.lab:
+        return
+    for way in WAYS:
+        yield Case(way, lambda way=way: all_to_all(settings, way))
