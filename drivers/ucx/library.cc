@@ -2,13 +2,38 @@
 #include "drivers/ucx/library.h"
 
 #include <dlfcn.h>
+#include <signal.h>
 
-#include <cstdio>
 #include <cstdlib>
 
 namespace fci::ucx {
 
 namespace {
+
+/// Gives the program its signal handlers back: libucs sets some where it is loaded, to print what
+/// a crash leaves.
+class KeptHandlers {
+public:
+    KeptHandlers() noexcept {
+        for (int number = 1; number < NSIG; ++number) {
+            (void)sigaction(number, nullptr, &was_[number]);
+        }
+    }
+    ~KeptHandlers() {
+        for (int number = 1; number < NSIG; ++number) {
+            struct sigaction now {};
+            const bool is_known = sigaction(number, nullptr, &now) == 0;
+            const bool is_changed = now.sa_handler != was_[number].sa_handler ||
+                                    now.sa_flags != was_[number].sa_flags;
+            if (is_known && is_changed) (void)sigaction(number, &was_[number], nullptr);
+        }
+    }
+    KeptHandlers(const KeptHandlers&) = delete;
+    KeptHandlers& operator=(const KeptHandlers&) = delete;
+
+private:
+    struct sigaction was_[NSIG] {};
+};
 
 /// All of them, or the name of one that is missing.
 const char* find_all(void* handle, Library* library) noexcept {
@@ -43,6 +68,7 @@ const char* find_all(void* handle, Library* library) noexcept {
 
 /// The text of what is missing; empty: nothing.
 std::string load(Library* library) {
+    const KeptHandlers kept;
     void* const handle = dlopen(Library::kName, RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
         const char* const text = dlerror();

@@ -2,9 +2,12 @@
 """Whole programs by the driver ucx, over networks of UCX that every host has: TCP and shared
 memory. What RDMA needs besides is tested in the driver's own guest."""
 
+import os
 import re
+from unittest import mock
 
 from harness import HERE, Case, built, failed, passed, run, signal_named, skipped
+from suites import kill
 
 LIMIT = 120
 RANKS = 4
@@ -19,7 +22,7 @@ WAYS = {
 
 
 def environment(way):
-    return {**WAYS[way], "FCI_DRIVER": "ucx", "FCI_INFO": "1"}
+    return {**WAYS[way], "FCI_DRIVER": "ucx", "UCX_WARN_UNUSED_ENV_VARS": "n"}
 
 
 def is_missing(ran):
@@ -31,7 +34,8 @@ def all_to_all(settings, way):
     binary = built(settings, HERE / "alltoall.c", where / "alltoall", mpi=True, against_fci=False)
     for length in LENGTHS:
         command, env = settings.mpirun(RANKS, [binary, length, ROUNDS])
-        ran = run(command, cwd=where, env={**env, **environment(way)}, timeout=LIMIT)
+        ran = run(command, cwd=where, env={**env, **environment(way), "FCI_INFO": "1"},
+                  timeout=LIMIT)
         if is_missing(ran):
             return skipped("UCX is not here")
         if ran.code or ran.left or signal_named(ran.err):
@@ -43,8 +47,16 @@ def all_to_all(settings, way):
     return passed(f"{RANKS} ranks, {len(LENGTHS)} lengths")
 
 
+def killed(settings, way):
+    """A rank that is killed is named by the others, which learn of it by TCP."""
+    with mock.patch.dict(os.environ, environment(way)):
+        return kill.survivors(settings, 10)
+
+
 def cases(settings):
     if not settings.over_our_build or settings.lab:
         return
     for way in WAYS:
         yield Case(way, lambda way=way: all_to_all(settings, way))
+        if settings.transport == "fci":
+            yield Case(f"{way}-killed", lambda way=way: killed(settings, way))
