@@ -395,6 +395,7 @@ test_conformance_SOURCES = \
 	test/conformance/link_test.cc \
 	test/conformance/nhi.h \
 	test/conformance/nhi_test.cc \
+	test/conformance/ucx_test.cc \
 	test/conformance/world.h \
 	test/conformance/worlds.cc
 # The driver that docs/drivers.md is made of, and nothing else.

@@ -2,7 +2,6 @@
 #include "drivers/ucx/library.h"
 
 #include <dlfcn.h>
-#include <signal.h>
 
 #include <cstdlib>
 
@@ -10,29 +9,30 @@ namespace fci::ucx {
 
 namespace {
 
-/// Gives the program its signal handlers back: libucs sets some where it is loaded, to print what
-/// a crash leaves.
-class KeptHandlers {
+/// Variables that UCX reads where it is loaded, unless the user has set them: libucs sets no signal
+/// handlers, which are the program's.
+class Surroundings {
 public:
-    KeptHandlers() noexcept {
-        for (int number = 1; number < NSIG; ++number) {
-            (void)sigaction(number, nullptr, &was_[number]);
+    Surroundings() noexcept {
+        for (Variable& each : variables_) {
+            const bool is_free = std::getenv(each.name) == nullptr;
+            each.is_ours = is_free && setenv(each.name, each.value, 1) == 0;
         }
     }
-    ~KeptHandlers() {
-        for (int number = 1; number < NSIG; ++number) {
-            struct sigaction now {};
-            const bool is_known = sigaction(number, nullptr, &now) == 0;
-            const bool is_changed = now.sa_handler != was_[number].sa_handler ||
-                                    now.sa_flags != was_[number].sa_flags;
-            if (is_known && is_changed) (void)sigaction(number, &was_[number], nullptr);
+    ~Surroundings() {
+        for (const Variable& each : variables_) {
+            if (each.is_ours) unsetenv(each.name);
         }
     }
-    KeptHandlers(const KeptHandlers&) = delete;
-    KeptHandlers& operator=(const KeptHandlers&) = delete;
+    Surroundings(const Surroundings&) = delete;
+    Surroundings& operator=(const Surroundings&) = delete;
 
 private:
-    struct sigaction was_[NSIG] {};
+    struct Variable {
+        const char *name, *value;
+        bool is_ours = false;
+    };
+    Variable variables_[2] = {{"UCX_ERROR_SIGNALS", ""}, {"UCX_DEBUG_SIGNO", "0"}};
 };
 
 /// All of them, or the name of one that is missing.
@@ -68,7 +68,7 @@ const char* find_all(void* handle, Library* library) noexcept {
 
 /// The text of what is missing; empty: nothing.
 std::string load(Library* library) {
-    const KeptHandlers kept;
+    const Surroundings surroundings;
     void* const handle = dlopen(Library::kName, RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
         const char* const text = dlerror();

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "drivers/host/descriptor.h"
+#include "drivers/ucx/library.h"
 #include "drivers/ucx/ports.h"
 #include "drivers/ucx/ucx_device.h"
 
@@ -16,17 +17,17 @@ namespace fci::ucx {
 
 namespace {
 
-/// The names of the ports that are up, or why UCX has no RDMA here.
+/// The ports that are up, or why UCX has no RDMA here.
 std::string rdma_text() {
     std::string up, down;
     for (const Port& port : ports()) {
         std::string& list = port.is_up() ? up : down;
         list += (list.empty() ? "" : ", ") + port.name;
     }
-    if (!up.empty()) return "by " + up;
-    const std::string goes_by = ": UCX would go by what else it has, FCI_DRIVER=tcp is simpler";
+    if (!up.empty()) return "RDMA by " + up;
+    const std::string goes_by = ": it goes by what else it has, where FCI_DRIVER=tcp is simpler";
     if (!down.empty()) return "no port of an RDMA device is up (" + down + ")" + goes_by;
-    return "there is no RDMA device" + goes_by;
+    return "no RDMA device" + goes_by;
 }
 
 /// Of the child: '1' or '0', and the note.
@@ -36,6 +37,10 @@ std::string rdma_text() {
     Status status;
     std::string text;
     const bool works = open_ucx(settings, &status, &text) != nullptr;
+    if (works) {
+        const Library& library = *Library::open(&text);
+        text = "UCX " + library.version + " (" + library.file + ")";
+    }
     text = (works ? "1" : "0") + text;
     (void)!write(told, text.data(), text.size());
     for (;;) syscall(SYS_exit_group, 0);  // without what the program does when it ends
@@ -71,7 +76,7 @@ bool probe_ucx(std::string* note) {
     }
     if (text.empty()) text = "0UCX ended the process that tried it";
     const bool works = text[0] == '1';
-    *note = works ? rdma_text() : text.substr(1);
+    *note = text.substr(1) + (works ? ", " + rdma_text() : "");
     return works;
 }
 

@@ -58,6 +58,14 @@ std::string yama_text() {
     return file >> scope ? ", kernel.yama.ptrace_scope is " + scope : "";
 }
 
+/// A driver that is taken only where FCI_DRIVER names it keeps no other program from FCI.
+Findings not_usable(const Driver& driver) {
+    Findings findings;
+    add_problem(&findings, "driver " + driver.name, "not usable: " + driver.reason,
+                "Use another driver, or remove the cause.");
+    return driver.name == "ucx" ? as_notes(findings) : findings;
+}
+
 }  // namespace
 
 void examine_core(const Survey& survey, Findings* findings) {
@@ -67,8 +75,8 @@ void examine_core(const Survey& survey, Findings* findings) {
             usable += (usable.empty() ? "" : ", ") + driver.name;
             if (!driver.reason.empty()) usable += " (" + driver.reason + ")";
         } else {
-            add_problem(findings, "driver " + driver.name, "not usable: " + driver.reason,
-                        "Use another driver, or remove the cause.");
+            const Findings found = not_usable(driver);
+            findings->insert(findings->end(), found.begin(), found.end());
         }
     }
     if (!usable.empty()) add_ok(findings, "drivers", "usable: " + usable);
