@@ -53,9 +53,8 @@ inline void write_frame(FrameHead head, const nhi::Transfer& transfer, std::byte
 /// The view of a frame that has come. Its bytes outlive it.
 class FrameReader {
 public:
-    explicit FrameReader(std::span<const std::byte> frame) noexcept : frame_(frame) {
-        is_sound_ = read_head() && has_all_parts();
-    }
+    explicit FrameReader(std::span<const std::byte> frame) noexcept
+        : frame_(frame), is_sound_(read_head() && has_all_parts()) {}
     /// False: no sound sender writes such a frame, and no other function may be called.
     [[nodiscard]] bool is_sound() const noexcept { return is_sound_; }
     [[nodiscard]] const FrameHead& head() const noexcept { return head_; }
@@ -98,7 +97,7 @@ private:
 
     const std::span<const std::byte> frame_;
     FrameHead head_{};
-    bool is_sound_ = false;
+    const bool is_sound_;  // by what lies above
 };
 
 }  // namespace fci::ucx

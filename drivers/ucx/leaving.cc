@@ -95,9 +95,8 @@ void Leaving::say_goodbye() noexcept {
         road_.close(std::exchange(peer.way, nullptr));
     });
     (void)tcp_.network().poll(tcp_.now());
-    for (const Nanoseconds end = tcp_.now() + kGrace; road_.is_closing() && tcp_.now() < end;) {
-        (void)road_.progress();
-    }
+    const Nanoseconds end = tcp_.now() + kGrace;
+    while ((road_.is_closing() || !road_.is_idle()) && tcp_.now() < end) (void)road_.progress();
 }
 
 }  // namespace fci::ucx

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process keeps that has opened UCX: its signal handlers and its environment.
+// The ucx driver beyond the contract of all: what a process keeps that has opened UCX, and pairs.
+#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
 #include <cstdlib>
+#include <cstring>
+#include <memory>
 #include <string>
 
 #include "drivers/ucx/ucx.h"
+#include "fci_core/nhi/transfer.h"
+#include "test/unit/limit.h"
 
 namespace fci::ucx {
 namespace {
@@ -33,6 +38,98 @@ TEST(ucx, open__leaves_signals_and_environment) {
     }
     EXPECT_EQ(std::getenv("UCX_ERROR_SIGNALS"), nullptr);
     EXPECT_EQ(std::getenv("UCX_DEBUG_SIGNO"), nullptr);
+}
+
+/// Two processes of one job, over UCX's TCP.
+struct ucx_pair : testing::Test {
+    static constexpr std::size_t kBlock = 64 * 1024;
+    struct Ear final : ddi::PeerListener {
+        unsigned attached = 0, strangers = 0;
+        Status lost = Status::ok;
+        std::string reason;
+        void peer_attached(nhi::PeerId) override { ++attached; }
+        void peer_lost(nhi::PeerId, Status why, const std::string& text) override {
+            lost = why;
+            reason = text;
+        }
+        void stranger_came() noexcept override { ++strangers; }
+    };
+    void SetUp() override {
+        std::string text;
+        if (!probe_ucx(&text)) GTEST_SKIP() << text;
+        setenv("UCX_TLS", "tcp", 1);
+        setenv("UCX_NET_DEVICES", "lo", 1);
+        for (unsigned i = 0; i < 2; ++i) {
+            ddi::Settings settings;
+            settings.block_bytes = kBlock;
+            settings.sizes = 17 + i;
+            settings.communication_bytes = 4096;
+            settings.wanted.host = htonl(INADDR_LOOPBACK);
+            Status status;
+            device[i] = open_ucx(settings, &status, &text);
+            ASSERT_NE(device[i], nullptr) << text;
+            device[i]->set_listener(&ear[i]);
+        }
+    }
+    void turn() {
+        for (const auto& each : device) {
+            if (each) (void)each->network().poll(each->now());
+        }
+    }
+    template <class Reached>
+    bool until(Reached reached) {
+        for (Limit limit("a pair"); limit.holds(); turn()) {
+            if (reached()) return true;
+        }
+        return false;
+    }
+    void attach() {
+        ASSERT_EQ(device[0]->add_peer(device[1]->card(), &id), Status::ok);
+        ASSERT_EQ(device[0]->connect(id), Status::ok);
+        ASSERT_TRUE(until([&] { return ear[0].attached == 1 && ear[1].attached == 1; }));
+    }
+    Ear ear[2];
+    std::unique_ptr<ddi::Device> device[2];
+    nhi::PeerId id = nhi::kNoPeer;
+};
+
+TEST_F(ucx_pair, memory__grows_by_a_block_for_each_peer) {
+    const MemoryUse before = device[0]->memory();
+    EXPECT_GE(before.fixed, 4096u);
+    ASSERT_NO_FATAL_FAILURE(attach());
+    const MemoryUse after = device[0]->memory();
+    EXPECT_GE(after.connected - before.connected, kBlock);
+    EXPECT_LT(after.connected - before.connected, 2 * kBlock);
+    EXPECT_GT(after.known, 0u);
+    EXPECT_STREQ(device[0]->about(id).way, "ucx");
+    EXPECT_EQ(device[0]->sizes(id), 18u);
+    EXPECT_EQ(device[0]->sizes(99), 0u);
+}
+
+TEST_F(ucx_pair, sleep__of_no_time_comes_back) {
+    ASSERT_NO_FATAL_FAILURE(attach());
+    device[0]->sleep(0);
+    const Nanoseconds before = device[0]->now();
+    device[0]->sleep(5'000'000);
+    EXPECT_GE(device[0]->now() - before, 4'900'000);
+}
+
+/// All that the peer wrote is there before its end is told.
+TEST_F(ucx_pair, close__is_told_after_all_that_was_sent) {
+    ASSERT_NO_FATAL_FAILURE(attach());
+    for (std::uint64_t word = 1; word <= 300; ++word) {
+        nhi::Transfer transfer(1);
+        transfer.put(nhi::LcsAddress{8}, &word, sizeof word);
+        while (device[1]->network().initiate_transfer(transfer) == Status::again) turn();
+    }
+    device[1].reset();
+    ASSERT_TRUE(until([&] { return ear[0].lost != Status::ok; }));
+    EXPECT_EQ(ear[0].lost, Status::not_found) << ear[0].reason;
+    std::uint64_t word = 0;
+    std::memcpy(&word, device[0]->block(id).data() + 8, sizeof word);
+    EXPECT_EQ(word, 300u);
+    EXPECT_EQ(device[0]->connect(id), Status::lost);
+    EXPECT_EQ(device[0]->connect(99), Status::invalid);
 }
 
 }  // namespace
