@@ -395,6 +395,7 @@ test_conformance_SOURCES = \
 	test/conformance/link_test.cc \
 	test/conformance/nhi.h \
 	test/conformance/nhi_test.cc \
+	test/conformance/ucx_here.h \
 	test/conformance/ucx_test.cc \
 	test/conformance/world.h \
 	test/conformance/worlds.cc

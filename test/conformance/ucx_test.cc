@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 
 #include <cstdlib>
@@ -12,6 +13,7 @@
 
 #include "drivers/ucx/ucx.h"
 #include "fci_core/nhi/transfer.h"
+#include "test/conformance/ucx_here.h"
 #include "test/unit/limit.h"
 
 namespace fci::ucx {
@@ -28,7 +30,7 @@ std::string handler_of(int number) {
 
 TEST(ucx, open__leaves_signals_and_environment) {
     std::string text;
-    if (!probe_ucx(&text)) GTEST_SKIP() << text;
+    if (!conformance::is_ucx_here(&text)) GTEST_SKIP() << text;
     ddi::Settings settings;
     settings.block_bytes = 4096;
     Status status;
@@ -56,7 +58,7 @@ struct ucx_pair : testing::Test {
     };
     void SetUp() override {
         std::string text;
-        if (!probe_ucx(&text)) GTEST_SKIP() << text;
+        if (!conformance::is_ucx_here(&text)) GTEST_SKIP() << text;
         setenv("UCX_TLS", "tcp", 1);
         setenv("UCX_NET_DEVICES", "lo", 1);
         for (unsigned i = 0; i < 2; ++i) {
@@ -112,6 +114,29 @@ TEST_F(ucx_pair, sleep__of_no_time_comes_back) {
     const Nanoseconds before = device[0]->now();
     device[0]->sleep(5'000'000);
     EXPECT_GE(device[0]->now() - before, 4'900'000);
+}
+
+/// A process that will sleep on the descriptor is rung where a message came before, and only then.
+TEST_F(ucx_pair, wait_fd__is_readable_until_the_message_is_taken) {
+    ASSERT_NO_FATAL_FAILURE(attach());
+    nhi::NetworkInterface& network = device[0]->network();
+    ASSERT_EQ(network.configure_event(3, {.flag = true, .interrupt = true}), Status::ok);
+    const auto is_readable = [&] {
+        pollfd wanted{device[0]->wait_fd(), POLLIN, 0};
+        return ::poll(&wanted, 1, 0) == 1;
+    };
+    for (std::uint32_t round = 1; round <= 20; ++round) {
+        ASSERT_EQ(device[1]->network().initiate_transfer(nhi::Transfer(1).raise(3)), Status::ok);
+        const auto is_rung = [&] {
+            EXPECT_EQ(network.mask_event_interrupt(3, true), Status::ok);
+            EXPECT_EQ(network.mask_event_interrupt(3, false), Status::ok);
+            return is_readable();
+        };
+        for (Limit limit("a ring"); limit.holds() && !is_rung();) {
+        }
+        ASSERT_TRUE(until([&] { return network.event_count(3) == round; }));
+        EXPECT_TRUE(until([&] { return !is_readable(); }));
+    }
 }
 
 /// All that the peer wrote is there before its end is told.

@@ -14,6 +14,7 @@
 #include "drivers/tcp/tcp.h"
 #include "drivers/ucx/ucx.h"
 #include "test/conformance/mixed.h"
+#include "test/conformance/ucx_here.h"
 #include "test/conformance/world.h"
 #include "test/unit/limit.h"
 #include "test/unit/seed.h"
@@ -292,7 +293,7 @@ private:
 /// nullptr: UCX is not here.
 std::unique_ptr<World> make_ucx_world(const char* transports) {
     static std::string why;
-    static const bool is_here = ucx::probe_ucx(&why);
+    static const bool is_here = is_ucx_here(&why);
     return is_here ? std::make_unique<UcxWorld>(transports) : nullptr;
 }
 std::unique_ptr<World> make_ucx_tcp_world() { return make_ucx_world("tcp"); }
