@@ -147,6 +147,15 @@ TEST_F(ucx_pair, close__is_told_after_all_that_was_sent) {
         transfer.put(nhi::LcsAddress{8}, &word, sizeof word);
         while (device[1]->network().initiate_transfer(transfer) == Status::again) turn();
     }
+    // Peers that it knows by their cards only need no goodbye.
+    for (unsigned i = 0; i < 2; ++i) {
+        ddi::Card card = device[0]->card();
+        card.port = htons(static_cast<std::uint16_t>(ntohs(card.port) + 1 + i));
+        nhi::PeerId known = nhi::kNoPeer;
+        ASSERT_EQ(device[1]->add_peer(card, &known), Status::ok);
+        ASSERT_EQ(device[1]->network().initiate_transfer(nhi::Transfer(known)),
+                  known == 1 ? Status::ok : Status::unreachable);
+    }
     device[1].reset();
     ASSERT_TRUE(until([&] { return ear[0].lost != Status::ok; }));
     EXPECT_EQ(ear[0].lost, Status::not_found) << ear[0].reason;
