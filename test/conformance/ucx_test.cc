@@ -31,6 +31,8 @@ std::string handler_of(int number) {
 TEST(ucx, open__leaves_signals_and_environment) {
     std::string text;
     if (!conformance::is_ucx_here(&text)) GTEST_SKIP() << text;
+    EXPECT_TRUE(probe_ucx(&text)) << text;
+    EXPECT_EQ(text.rfind("UCX 1.", 0), 0u) << text;
     ddi::Settings settings;
     settings.block_bytes = 4096;
     Status status;
