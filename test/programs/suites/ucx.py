@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whole programs by the driver ucx, over networks of UCX that every host has: TCP and shared
-memory. What RDMA needs besides is tested in the driver's own guest."""
+memory. RDMA itself is not tested yet."""
 
 import os
 import re

@@ -38,7 +38,8 @@ c++ -shared -pthread -Wl,-soname,"$soname" -Wl,-z,defs -Wl,-z,nodelete \
     -Wl,--version-script={root}/libfci.map -o libfci.so \
     -Wl,--whole-archive libfci_api.a {rooms} -Wl,--no-whole-archive
 """
-ROOMS = ("group", "mp", "drivers", "node", "ucx", "shm", "tcp", "multicast", "host", "progress", "base")
+ROOMS = ("group", "mp", "drivers", "node", "ucx", "shm", "tcp", "multicast", "host",
+         "progress", "base")
 
 
 def other_version(settings):
