@@ -4,7 +4,8 @@
  *   from=HOST, to=HOST, or pair=HOST:HOST (the first sends): of which messages
  *   rate=0.25        windows of long messages take four times as long
  *   latency=0.001    short ones are sent so many s late
- *   flip=1e-4        of the messages which a process receives that part has a wrong byte
+ *   flip=1e-4        of the messages which a process receives that part has a wrong byte, and one
+ *                    of the first FIRST has in any case, as a busy machine may send few
  *   wire=1e8         long messages of MPI_Send take turns on a wire of so many B/s, one for each
  *                    direction; half=1: one for both. SLOW_WIRE is the folder of their locks
  *   stop=5           from=HOST's processes are stopped for so many s, a second after MPI_Init */
@@ -22,7 +23,7 @@
 
 extern char **environ;
 
-enum { DATA = 4, LONG = 65536, PENDING = 64 }; /* the tag of data; bytes from which one is long */
+enum { DATA = 4, LONG = 65536, PENDING = 64, FIRST = 8 }; /* DATA: their tag; LONG: in bytes */
 
 static char from_host[64], to_host[64];
 static double rate = 1, latency, flip, stop, wire, half;
@@ -30,6 +31,7 @@ static char (*hosts)[64]; /* of the ranks */
 static int own_rank;
 static double began;      /* when the first message of a window was sent; 0: none is slow */
 static unsigned short dice[3];
+static long until_flip; /* messages */
 
 static struct pending {
     MPI_Request *request;
@@ -91,6 +93,7 @@ static void set_up(void) {
     PMPI_Allgather(own, 64, MPI_BYTE, hosts, 64, MPI_BYTE, MPI_COMM_WORLD);
     dice[0] = (unsigned short)own_rank;
     dice[1] = (unsigned short)(getenv("SLOW_SEED") ? atoi(getenv("SLOW_SEED")) : 1);
+    until_flip = nrand48(dice) % FIRST;
     if (stop > 0 && is_one(from_host, own_rank)) stop_for_a_while();
 }
 
@@ -107,7 +110,7 @@ static int bytes_of(int count, MPI_Datatype type) {
 }
 
 static void flip_byte(void *data, int bytes) {
-    if (bytes > 0 && flip > 0 && erand48(dice) < flip)
+    if (bytes > 0 && flip > 0 && (until_flip-- == 0 || erand48(dice) < flip))
         ((unsigned char *)data)[nrand48(dice) % bytes] ^= 1u << nrand48(dice) % 8;
 }
 

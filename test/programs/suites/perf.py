@@ -26,7 +26,7 @@ FAULTS = {
     "latency": ("from=n4,latency=0.001", r"BAD: the latency of n4 is high"),
     "pair": ("pair=n2:n7,rate=0.25", r"BAD: n2 -> n7 is slow"),
     "stopped": ("from=n5,stop=5", r"BAD: the process on n5 stood still for (4\.9|5\.\d) s"),
-    "flipped": ("from=n2,to=n5,flip=0.01",
+    "flipped": ("from=n2,to=n5,flip=1e-4",
                 r"BAD: from n2 to n5 \d+ messages? came with wrong bytes"),
 }
 
