@@ -13,7 +13,7 @@ namespace fci::ucx {
 struct Hello {
     std::uint64_t address_bytes;  // of the worker's address; written last, 0 until then
     std::uint64_t key;            // that frames to the writer carry
-    std::uint64_t block_bytes;    // that the writer keeps for the reader
+    std::uint64_t block_bytes;    // that the writer keeps for the reader: 1 to nhi::kPairLimit
     std::uint32_t number;         // of the reader, as the writer numbers its peers
     std::uint32_t unused;
     std::uint64_t farewell;       // frames that the writer has sent when it closed, plus 1; else 0

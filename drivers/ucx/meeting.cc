@@ -84,7 +84,8 @@ void Meeting::hear(nhi::PeerId id, Peer& peer, std::string* error) {
     if (block.size() < kHelloBlock) return;
     std::memcpy(&hello, block.data(), sizeof hello);
     if (hello.address_bytes == 0) return;
-    if (hello.address_bytes > kAddressMost || hello.block_bytes == 0) {
+    if (hello.address_bytes > kAddressMost || hello.block_bytes == 0 ||
+        hello.block_bytes > nhi::kPairLimit) {
         *error = "its hello makes no sense";
         return;
     }
