@@ -43,4 +43,16 @@ std::vector<Port> ports(const std::string& folder) {
     return found;
 }
 
+std::string rdma_text(const std::vector<Port>& ports) {
+    std::string up, down;
+    for (const Port& port : ports) {
+        std::string& list = port.is_up() ? up : down;
+        list += (list.empty() ? "" : ", ") + port.name;
+    }
+    if (!up.empty()) return "RDMA by " + up;
+    const std::string goes_by = ": it goes by what else it has, where FCI_DRIVER=tcp is simpler";
+    if (!down.empty()) return "no port of an RDMA device is up (" + down + ")" + goes_by;
+    return "no RDMA device" + goes_by;
+}
+
 }  // namespace fci::ucx

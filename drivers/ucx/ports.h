@@ -15,5 +15,7 @@ struct Port {
 
 /// In the order of their names; none where the kernel has no RDMA.
 std::vector<Port> ports(const std::string& folder = "/sys/class/infiniband");
+/// The ports that are up, or why UCX has no RDMA here.
+std::string rdma_text(const std::vector<Port>& ports);
 
 }  // namespace fci::ucx

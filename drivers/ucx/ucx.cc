@@ -17,19 +17,6 @@ namespace fci::ucx {
 
 namespace {
 
-/// The ports that are up, or why UCX has no RDMA here.
-std::string rdma_text() {
-    std::string up, down;
-    for (const Port& port : ports()) {
-        std::string& list = port.is_up() ? up : down;
-        list += (list.empty() ? "" : ", ") + port.name;
-    }
-    if (!up.empty()) return "RDMA by " + up;
-    const std::string goes_by = ": it goes by what else it has, where FCI_DRIVER=tcp is simpler";
-    if (!down.empty()) return "no port of an RDMA device is up (" + down + ")" + goes_by;
-    return "no RDMA device" + goes_by;
-}
-
 /// Of the child: '1' or '0', and the note.
 [[noreturn]] void try_and_tell(int told) noexcept {
     ddi::Settings settings;
@@ -76,7 +63,7 @@ bool probe_ucx(std::string* note) {
     }
     if (text.empty()) text = "0UCX ended the process that tried it";
     const bool works = text[0] == '1';
-    *note = text.substr(1) + (works ? ", " + rdma_text() : "");
+    *note = text.substr(1) + (works ? ", " + rdma_text(ports()) : "");
     return works;
 }
 
