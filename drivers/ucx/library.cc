@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/ucx/library.h"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
 
 namespace fci::ucx {
@@ -36,10 +34,10 @@ private:
 };
 
 /// All of them, or the name of one that is missing.
-const char* find_all(void* handle, Library* library) noexcept {
+const char* find_all(decltype(&::dlsym) symbol, void* handle, Library* library) noexcept {
     const char* missing = nullptr;
     const auto find = [&]<class Function>(const char* name, Function* function) {
-        *function = reinterpret_cast<Function>(dlsym(handle, name));
+        *function = reinterpret_cast<Function>(symbol(handle, name));
         if (*function == nullptr && missing == nullptr) missing = name;
     };
     find("ucp_config_read", &library->context.config_read);
@@ -66,41 +64,40 @@ const char* find_all(void* handle, Library* library) noexcept {
     return missing;
 }
 
-/// The text of what is missing; empty: nothing.
-std::string load(Library* library) {
+}  // namespace
+
+std::string Library::load(decltype(&::dlopen) open, decltype(&::dlsym) find, Library* library) {
     const Surroundings surroundings;
-    void* const handle = dlopen(Library::kName, RTLD_NOW | RTLD_LOCAL);
+    void* const handle = open(kName, RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
         const char* const text = dlerror();
-        return std::string("UCX cannot be opened (") + (text != nullptr ? text : Library::kName) +
+        return std::string("UCX cannot be opened (") + (text != nullptr ? text : kName) +
                "); Debian's package is libucx0, and LD_LIBRARY_PATH leads to others";
     }
     auto* const get_version =
-        reinterpret_cast<decltype(&::ucp_get_version)>(dlsym(handle, "ucp_get_version"));
-    if (get_version == nullptr) return std::string(Library::kName) + " is no UCX";
+        reinterpret_cast<decltype(&::ucp_get_version)>(find(handle, "ucp_get_version"));
+    if (get_version == nullptr) return std::string(kName) + " is no UCX";
     unsigned major = 0, minor = 0, release = 0;
     get_version(&major, &minor, &release);
     library->version = std::to_string(major) + "." + std::to_string(minor) + "." +
                        std::to_string(release);
     Dl_info where;
     const bool is_known = dladdr(reinterpret_cast<void*>(get_version), &where) != 0;
-    library->file = is_known ? where.dli_fname : Library::kName;
+    library->file = is_known ? where.dli_fname : kName;
     const std::string name = "UCX " + library->version + " (" + library->file + ")";
-    const bool is_new = major == Library::kMajor && minor >= Library::kMinor;
-    if (!is_new && major <= Library::kMajor) {
+    const bool is_new = major == kMajor && minor >= kMinor;
+    if (!is_new && major <= kMajor) {
         return name + " is too old: 1.12 is the first that notices dead peers in long messages";
     }
-    if (const char* const missing = find_all(handle, library)) {
+    if (const char* const missing = find_all(find, handle, library)) {
         return name + " has no " + missing;
     }
     return {};
 }
 
-}  // namespace
-
 const Library* Library::open(std::string* why) {
     static Library library;
-    static const std::string missing = load(&library);
+    static const std::string missing = load(dlopen, dlsym, &library);
     if (missing.empty()) return &library;
     *why = missing;
     return nullptr;

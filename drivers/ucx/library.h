@@ -4,6 +4,7 @@
 // that have not chosen UCX are to be spared that.
 #pragma once
 
+#include <dlfcn.h>
 #include <ucp/api/ucp.h>
 
 #include <string>
@@ -50,6 +51,9 @@ struct Library {
     /// Opened once in a process, and never closed. nullptr, and *why: what is missing and where it
     /// is to be had.
     static const Library* open(std::string* why);
+    /// The same by the caller's own `open` and `find`, and into the caller's own library. The text
+    /// of what is missing; empty: nothing.
+    static std::string load(decltype(&::dlopen) open, decltype(&::dlsym) find, Library* library);
 
     /// "1.13.1", and the file it was found in.
     std::string version, file;

@@ -45,11 +45,9 @@ struct Road::Frame {
 
 // --- opening and closing ---
 
-std::unique_ptr<Road> Road::open(Listener& listener, Status* status, std::string* error) {
-    *status = Status::unsupported;
-    const Library* const library = Library::open(error);
-    if (library == nullptr) return nullptr;
-    std::unique_ptr<Road> road(new Road(*library, listener));
+std::unique_ptr<Road> Road::open(const Library& library, Listener& listener, Status* status,
+                                 std::string* error) {
+    std::unique_ptr<Road> road(new Road(library, listener));
     *status = road->start(error);
     return *status == Status::ok ? std::move(road) : nullptr;
 }

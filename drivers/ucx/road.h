@@ -31,7 +31,8 @@ public:
     };
 
     /// nullptr, a status and a sentence when it cannot be done.
-    static std::unique_ptr<Road> open(Listener& listener, Status* status, std::string* error);
+    static std::unique_ptr<Road> open(const Library& library, Listener& listener, Status* status,
+                                      std::string* error);
     ~Road();
     Road(const Road&) = delete;
     Road& operator=(const Road&) = delete;

@@ -33,9 +33,10 @@ Turn::Turn(Peers& peers, ddi::Device& tcp) : peers_(peers), tcp_(tcp) { tcp_.set
 
 Turn::~Turn() { tcp_.set_listener(nullptr); }
 
-Status Turn::open(Road::Listener& arrivals, const ddi::Settings& settings, std::string* error) {
+Status Turn::open(const Library& library, Road::Listener& arrivals, const ddi::Settings& settings,
+                  std::string* error) {
     Status status;
-    road_ = Road::open(arrivals, &status, error);
+    road_ = Road::open(library, arrivals, &status, error);
     if (road_ == nullptr) return status;
     if (const std::size_t bytes = road_->address().size(); bytes > kAddressMost) {
         *error = "UCX's address of this process has " + std::to_string(bytes) + " bytes, " +

@@ -26,7 +26,8 @@ public:
     Turn& operator=(const Turn&) = delete;
 
     /// Opens UCX. `arrivals` hears of frames.
-    Status open(Road::Listener& arrivals, const ddi::Settings& settings, std::string* error);
+    Status open(const Library& library, Road::Listener& arrivals, const ddi::Settings& settings,
+                std::string* error);
     /// All that was sent arrives, as far as that takes no longer than a second.
     void close() noexcept;
     /// In a child of fork(): leaves all to the parent.

@@ -6,6 +6,7 @@
 
 #include "drivers/tcp/tcp.h"
 #include "drivers/ucx/hello.h"
+#include "drivers/ucx/library.h"
 #include "fci_core/base/assert.h"
 
 namespace fci::ucx {
@@ -43,13 +44,23 @@ std::unique_ptr<ddi::Device> UcxDevice::open(const ddi::Settings& settings, Stat
         *error = "cannot open TCP, by which processes meet: " + *error;
         return nullptr;
     }
-    std::unique_ptr<UcxDevice> device(new UcxDevice(settings, std::move(tcp)));
-    *status = device->start(error);
-    return *status == Status::ok ? std::move(device) : nullptr;
+    *status = Status::unsupported;
+    const Library* const library = Library::open(error);
+    if (library == nullptr) return nullptr;
+    return open(*library, std::move(tcp), settings, status, error);
 } catch (const std::bad_alloc&) {
     *status = Status::exhausted;
     *error = "out of memory";
     return nullptr;
+}
+
+std::unique_ptr<ddi::Device> UcxDevice::open(const Library& library,
+                                             std::unique_ptr<ddi::Device> tcp,
+                                             const ddi::Settings& settings, Status* status,
+                                             std::string* error) {
+    std::unique_ptr<UcxDevice> device(new UcxDevice(settings, std::move(tcp)));
+    *status = device->start(library, error);
+    return *status == Status::ok ? std::move(device) : nullptr;
 }
 
 UcxDevice::UcxDevice(const ddi::Settings& settings, std::unique_ptr<ddi::Device> tcp)
@@ -63,8 +74,8 @@ UcxDevice::UcxDevice(const ddi::Settings& settings, std::unique_ptr<ddi::Device>
     network_choice_ = tcp_->network_choice();
 }
 
-Status UcxDevice::start(std::string* error) {
-    const Status status = turn_.open(network_.arrivals(), settings_, error);
+Status UcxDevice::start(const Library& library, std::string* error) {
+    const Status status = turn_.open(library, network_.arrivals(), settings_, error);
     if (status != Status::ok) return status;
     FCI_ASSERT(peers_.size() == nhi::kSelf);
     Peer& self = peers_.make(nhi::kSelf);

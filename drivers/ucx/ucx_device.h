@@ -21,6 +21,11 @@ class UcxDevice final : public ddi::Device {
 public:
     static std::unique_ptr<ddi::Device> open(const ddi::Settings& settings, Status* status,
                                              std::string* error);
+    /// The same with a UCX and a TCP device of the caller, which may be others than the system's.
+    static std::unique_ptr<ddi::Device> open(const Library& library,
+                                             std::unique_ptr<ddi::Device> tcp,
+                                             const ddi::Settings& settings, Status* status,
+                                             std::string* error);
     ~UcxDevice() override;
 
     [[nodiscard]] const ddi::Card& card() const noexcept override { return tcp_->card(); }
@@ -52,7 +57,7 @@ public:
 
 private:
     UcxDevice(const ddi::Settings& settings, std::unique_ptr<ddi::Device> tcp);
-    Status start(std::string* error);
+    Status start(const Library& library, std::string* error);
 
     const ddi::Settings settings_;
     const std::unique_ptr<ddi::Device> tcp_;
