@@ -48,5 +48,17 @@ TEST_F(ucx_ports, ports__with_a_state_that_cannot_be_read_are_not_up) {
     EXPECT_FALSE(found[0].is_up());
 }
 
+TEST(ucx_rdma_text, rdma_text__names_the_ports_that_are_up) {
+    EXPECT_EQ(rdma_text({{"a:1", "ACTIVE"}, {"b:1", "DOWN"}, {"c:2", "ACTIVE"}}),
+              "RDMA by a:1, c:2");
+}
+
+TEST(ucx_rdma_text, rdma_text__says_why_there_is_no_rdma) {
+    const std::string goes_by = ": it goes by what else it has, where FCI_DRIVER=tcp is simpler";
+    EXPECT_EQ(rdma_text({{"a:1", "DOWN"}, {"b:1", "INIT"}}),
+              "no port of an RDMA device is up (a:1, b:1)" + goes_by);
+    EXPECT_EQ(rdma_text({}), "no RDMA device" + goes_by);
+}
+
 }  // namespace
 }  // namespace fci::ucx
