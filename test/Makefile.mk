@@ -252,6 +252,7 @@ test_drivers_SOURCES = \
 	test/unit/steps.h
 if HAVE_UCX
 test_drivers_SOURCES += \
+	test/unit/drivers/ucx_device_test.cc \
 	test/unit/drivers/ucx_frame_test.cc \
 	test/unit/drivers/ucx_hand_tcp.h \
 	test/unit/drivers/ucx_in_memory.cc \
@@ -259,11 +260,15 @@ test_drivers_SOURCES += \
 	test/unit/drivers/ucx_leaving_test.cc \
 	test/unit/drivers/ucx_library_load_test.cc \
 	test/unit/drivers/ucx_meeting_test.cc \
+	test/unit/drivers/ucx_network_test.cc \
 	test/unit/drivers/ucx_peers.h \
 	test/unit/drivers/ucx_ports_test.cc \
 	test/unit/drivers/ucx_road_flush_test.cc \
 	test/unit/drivers/ucx_road_test.cc \
-	test/unit/drivers/ucx_roads.h
+	test/unit/drivers/ucx_roads.h \
+	test/unit/drivers/ucx_sleep_test.cc \
+	test/unit/drivers/ucx_stations.h \
+	test/unit/drivers/ucx_turn_test.cc
 endif
 test_drivers_LDADD = libfci_tap.la libfci_sim.la libfci_node.la libfci_ucx.la libfci_shm.la \
 	libfci_tcp.la \

@@ -71,8 +71,8 @@ public:
     int lost_rank = -1;
     std::vector<Nanoseconds> sleeps{};
     nhi::Hints* its_hints = nullptr;
-    std::function<void()> in_poll{};             // called in each turn
-    int event() const { return event_.get(); }
+    std::function<void()> in_poll{}, in_now{};   // called in each turn and each look at the clock
+    bool has_event = true;
     ddi::PeerListener* listener() const { return listener_; }
 
     // --- ddi::Device ---
@@ -116,8 +116,9 @@ public:
         std::uint64_t count;
         (void)!read(event_.get(), &count, sizeof count);
     }
-    int wait_fd() const noexcept override { return event_.get(); }
+    int wait_fd() const noexcept override { return has_event ? event_.get() : -1; }
     Nanoseconds now() const noexcept override {
+        if (in_now) in_now();
         return const_cast<HandTcp*>(this)->time += tick;
     }
     void count_in(Counters&) noexcept override { ++counted; }
