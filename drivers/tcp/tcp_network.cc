@@ -1,33 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/tcp/tcp_network.h"
 
-#include <cstring>
 #include <new>
 
 #include "fci_core/base/assert.h"
+#include "fci_core/nhi/places.h"
 
 namespace fci::tcp {
-
-namespace {
-
-bool lies_in(std::uint64_t room, std::uint64_t address, std::uint64_t bytes) noexcept {
-    return address <= room && bytes <= room - address;
-}
-
-}  // namespace
 
 bool TcpNetwork::is_possible(nhi::PeerId writer, std::uint64_t address,
                              std::uint64_t bytes) const noexcept {
     if (address >= nhi::kPairLimit) return bytes <= memory_bytes_;  // in a window, open or not
-    return lies_in(peers_[writer].peer->block.span().size(), address, bytes);
+    return nhi::lies_in(peers_[writer].peer->block.span().size(), address, bytes);
 }
 
 std::byte* TcpNetwork::locate(nhi::PeerId writer, std::uint64_t address,
                               std::uint64_t bytes) noexcept {
-    if (address >= nhi::kPairLimit) return windows().find(address, bytes);
-    FCI_ASSERT(peers_[writer].state() >= PeerState::attached);
-    const std::span<std::byte> block = peers_[writer].peer->block.span();
-    return lies_in(block.size(), address, bytes) ? block.data() + address : nullptr;
+    FCI_ASSERT(address >= nhi::kPairLimit || peers_[writer].state() >= PeerState::attached);
+    return nhi::find_place(windows(), peers_[writer].peer->block.span(), address, bytes);
 }
 
 Status TcpNetwork::check(const nhi::Transfer& transfer) const noexcept {
@@ -45,12 +35,7 @@ Status TcpNetwork::check(const nhi::Transfer& transfer) const noexcept {
         case PeerState::joined: answer = Status::again; break;
     }
     const std::uint64_t room = state == PeerState::attached ? peer->block_bytes : nhi::kPairLimit;
-    for (unsigned i = 0; i < transfer.parts(); ++i) {
-        const nhi::Transfer::Part& part = transfer.part(i);
-        if (part.address < nhi::kPairLimit && !lies_in(room, part.address, part.bytes)) {
-            return Status::invalid;
-        }
-    }
+    if (!nhi::fits_block(transfer, room)) return Status::invalid;
     if (answer != Status::ok || id == nhi::kSelf) return answer;
     return peer->connection->fits(transfer) ? Status::ok : Status::again;
 }
@@ -59,7 +44,9 @@ Status TcpNetwork::initiate_transfer(const nhi::Transfer& transfer) noexcept try
     if (const Status answer = check(transfer); answer != Status::ok) return answer;
     const nhi::PeerId id = transfer.destination();
     if (id == nhi::kSelf) {
-        write_here(transfer);
+        FCI_ASSERT(peers_[id].peer != nullptr);
+        nhi::write_here(windows(), peers_[id].peer->block.span(), transfer);
+        raise(transfer.events());
         return Status::ok;
     }
     connections_.reserve(id, transfer);
@@ -67,17 +54,6 @@ Status TcpNetwork::initiate_transfer(const nhi::Transfer& transfer) noexcept try
     return Status::ok;
 } catch (const std::bad_alloc&) {
     return Status::again;
-}
-
-void TcpNetwork::write_here(const nhi::Transfer& transfer) noexcept {
-    for (unsigned i = 0; i < transfer.parts(); ++i) {
-        const nhi::Transfer::Part& part = transfer.part(i);
-        const bool wraps = part.address + part.bytes < part.address;
-        std::byte* const at = wraps ? nullptr : locate(nhi::kSelf, part.address, part.bytes);
-        if (at != nullptr) std::memcpy(at, part.from, part.bytes);
-    }
-    FCI_ASSERT(transfer.parts() <= nhi::Transfer::kPartsMax);
-    raise(transfer.events());
 }
 
 nhi::Link TcpNetwork::link(nhi::PeerId id) noexcept {

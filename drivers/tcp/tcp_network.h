@@ -44,7 +44,6 @@ public:
 
 private:
     [[nodiscard]] Status check(const nhi::Transfer& transfer) const noexcept;
-    void write_here(const nhi::Transfer& transfer) noexcept;
 
     // --- FrameDecoder::Target ---
     bool is_possible(nhi::PeerId writer, std::uint64_t address,

@@ -5,16 +5,9 @@
 
 #include "drivers/ucx/frame.h"
 #include "fci_core/base/assert.h"
+#include "fci_core/nhi/places.h"
 
 namespace fci::ucx {
-
-namespace {
-
-bool lies_in(std::uint64_t room, std::uint64_t address, std::uint64_t bytes) noexcept {
-    return address <= room && bytes <= room - address;
-}
-
-}  // namespace
 
 Status UcxNetwork::mask_event_interrupt(nhi::EventId event, bool masked) noexcept {
     const Status status = Bookkeeping::mask_event_interrupt(event, masked);
@@ -37,19 +30,15 @@ Status UcxNetwork::check(const nhi::Transfer& transfer) const noexcept {
     if (state >= PeerState::ending) return Status::lost;
     const bool is_there = state == PeerState::attached;
     const std::uint64_t room = is_there ? peers_.find(id)->block_bytes : nhi::kPairLimit;
-    for (unsigned i = 0; i < transfer.parts(); ++i) {
-        const nhi::Transfer::Part& part = transfer.part(i);
-        if (part.address < nhi::kPairLimit && !lies_in(room, part.address, part.bytes)) {
-            return Status::invalid;
-        }
-    }
+    if (!nhi::fits_block(transfer, room)) return Status::invalid;
     return is_there ? Status::ok : Status::again;
 }
 
 Status UcxNetwork::initiate_transfer(const nhi::Transfer& transfer) noexcept {
     if (const Status answer = check(transfer); answer != Status::ok) return answer;
     if (transfer.destination() == nhi::kSelf) {
-        write_here(transfer);
+        nhi::write_here(windows(), peers_.find(nhi::kSelf)->block.span(), transfer);
+        raise(transfer.events());
         return Status::ok;
     }
     Peer& peer = *peers_.find(transfer.destination());
@@ -64,26 +53,7 @@ Status UcxNetwork::initiate_transfer(const nhi::Transfer& transfer) noexcept {
     return Status::ok;  // where the way is broken the peer's end will be told
 }
 
-void UcxNetwork::write_here(const nhi::Transfer& transfer) noexcept {
-    FCI_ASSERT(transfer.destination() == nhi::kSelf);
-    for (unsigned i = 0; i < transfer.parts(); ++i) {
-        const nhi::Transfer::Part& part = transfer.part(i);
-        std::byte* const at = locate(*peers_.find(nhi::kSelf), part.address, part.bytes);
-        if (at != nullptr) std::memcpy(at, part.from, part.bytes);
-    }
-    raise(transfer.events());
-}
-
 // --- what comes ---
-
-/// nullptr: no place here, or of a window that is closed.
-std::byte* UcxNetwork::locate(const Peer& writer, std::uint64_t address,
-                              std::uint64_t bytes) const noexcept {
-    if (address + bytes < address) return nullptr;
-    if (address >= nhi::kPairLimit) return windows().find(address, bytes);
-    const std::span<std::byte> block = writer.block.span();
-    return lies_in(block.size(), address, bytes) ? block.data() + address : nullptr;
-}
 
 /// A frame counts only with the key that its sender was told by TCP.
 void UcxNetwork::frame_came(std::span<const std::byte> bytes) noexcept {
@@ -99,8 +69,9 @@ void UcxNetwork::frame_came(std::span<const std::byte> bytes) noexcept {
         return;
     }
     ++peer->heard;
+    const std::span<std::byte> block = peer->block.span();
     frame.for_each_part([&](std::uint64_t address, std::span<const std::byte> part) {
-        std::byte* const at = locate(*peer, address, part.size());
+        std::byte* const at = nhi::find_place(windows(), block, address, part.size());
         if (at != nullptr) std::memcpy(at, part.data(), part.size());
     });
     raise(head.events);

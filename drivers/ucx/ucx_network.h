@@ -32,9 +32,6 @@ public:
 
 private:
     [[nodiscard]] Status check(const nhi::Transfer& transfer) const noexcept;
-    void write_here(const nhi::Transfer& transfer) noexcept;
-    [[nodiscard]] std::byte* locate(const Peer& writer, std::uint64_t address,
-                                    std::uint64_t bytes) const noexcept;
     void frame_came(std::span<const std::byte> frame) noexcept override;
     void raise(std::uint32_t events) noexcept {
         if (take_events(events)) turn_.wake();

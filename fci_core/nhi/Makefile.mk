@@ -8,6 +8,7 @@ noinst_HEADERS += \
 	%D%/index_table.h \
 	%D%/link.h \
 	%D%/network_interface.h \
+	%D%/places.h \
 	%D%/transfer.h \
 	%D%/types.h \
 	%D%/windows.h
