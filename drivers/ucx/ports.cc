@@ -10,11 +10,12 @@ namespace fci::ucx {
 
 namespace {
 
-/// The names in a folder; none where there is no such folder, or it may not be read.
+/// The names in a folder; none where there is no such folder, or it may not be read: an iterator
+/// that finds an error is at its end.
 std::vector<std::string> names_in(const std::filesystem::path& folder) {
     std::vector<std::string> names;
     std::error_code error;
-    for (std::filesystem::directory_iterator each(folder, error), end; !error && each != end;
+    for (std::filesystem::directory_iterator each(folder, error), end; each != end;
          each.increment(error)) {
         names.push_back(each->path().filename());
     }
