@@ -16,8 +16,11 @@ namespace {
 // A process of another driver has other options, as TCP compares them.
 constexpr std::uint64_t kDigest = 0x5543'0000;
 
-/// Of the TCP device, whose blocks take hellos.
-ddi::Settings of_tcp(const ddi::Settings& settings) {
+}  // namespace
+
+// --- opening and closing ---
+
+ddi::Settings UcxDevice::of_tcp(const ddi::Settings& settings) {
     ddi::Settings its = settings;
     its.layout_digest ^= kDigest;
     its.block_bytes = kHelloBlock;
@@ -27,10 +30,6 @@ ddi::Settings of_tcp(const ddi::Settings& settings) {
     its.communication = {};
     return its;
 }
-
-}  // namespace
-
-// --- opening and closing ---
 
 std::unique_ptr<ddi::Device> UcxDevice::open(const ddi::Settings& settings, Status* status,
                                              std::string* error) try {

@@ -27,6 +27,8 @@ public:
                                              const ddi::Settings& settings, Status* status,
                                              std::string* error);
     ~UcxDevice() override;
+    /// The settings of the TCP device, whose blocks take hellos.
+    static ddi::Settings of_tcp(const ddi::Settings& settings);
 
     [[nodiscard]] const ddi::Card& card() const noexcept override { return tcp_->card(); }
     [[nodiscard]] nhi::NetworkInterface& network() noexcept override { return network_; }
