@@ -619,7 +619,8 @@ EXTRA_DIST += \
 	test/fuzz/datagrams.cc \
 	test/fuzz/door.cc \
 	test/fuzz/frames.cc \
-	test/fuzz/notes.cc
+	test/fuzz/notes.cc \
+	test/fuzz/ucx.cc
 
 # Mutants and rules show what the tests see (docs/hacking.md).
 EXTRA_DIST += \

@@ -158,9 +158,9 @@ class Plan:
                  "--shared")):
             yield self.seeded("build-asan", name, program, title, count * times, *options)
         if shutil.which("clang++"):
-            targets = ("frames", "door", "datagrams", "notes")
-            of_wire = ["drivers/tcp", "drivers/multicast", "drivers/host", "fci_core/group",
-                       "test/fuzz"]
+            targets = ("frames", "door", "datagrams", "notes", "ucx")
+            of_wire = ["drivers/tcp", "drivers/multicast", "drivers/ucx", "drivers/host",
+                       "fci_core/group", "test/fuzz", "test/unit/drivers/ucx_in_memory.cc"]
             if not self.is_changed("fuzz", of_wire, ["fuzz"]):
                 targets = (self.turn("fuzz", targets, ["fuzz"]),)
             yield Step("fuzz", "what comes over the wire, fuzzed", ["test/fuzz/run", *targets],
