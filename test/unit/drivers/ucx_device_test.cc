@@ -2,6 +2,7 @@
 // The device of the ucx driver over a UCX in memory and a TCP in hand.
 #include "drivers/ucx/ucx_device.h"
 
+#include <arpa/inet.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,6 +74,40 @@ TEST_F(ucx_device, open__wants_blocks_that_can_be_named) {
     };
     EXPECT_EQ(refusal(0), "request blocks of 0 bytes");
     EXPECT_EQ(refusal(nhi::kPairLimit + 1), "request blocks of 4294967297 bytes");
+}
+
+TEST_F(ucx_device, open__where_tcp_cannot) {
+    ddi::Settings wanted;
+    wanted.block_bytes = 4096;
+    wanted.wanted.host = htonl(0xc6336401);  // an address of nobody's
+    Status status = Status::ok;
+    std::string error;
+    EXPECT_EQ(open_ucx(wanted, &status, &error), nullptr);
+    EXPECT_NE(status, Status::ok);
+    const std::string begin = "cannot open TCP, by which processes meet: ";
+    EXPECT_EQ(error.rfind(begin, 0), 0u) << error;
+    EXPECT_GT(error.size(), begin.size());
+}
+
+/// Peers of another driver are refused, and memory for windows is this device's.
+TEST_F(ucx_device, settings__of_the_tcp_device) {
+    std::vector<std::byte> memory(16);
+    ddi::Settings wanted = settings();
+    wanted.layout_digest = 0x1234;
+    wanted.job = 77;
+    wanted.block_first_bytes = 1024;
+    wanted.communication_spare = 4096;
+    wanted.communication = memory;
+    const ddi::Settings its = UcxDevice::of_tcp(wanted);
+    EXPECT_NE(its.layout_digest, wanted.layout_digest);
+    EXPECT_EQ(its.layout_digest >> 32, 0u) << "the version is the same";
+    EXPECT_EQ(its.job, 77u);
+    EXPECT_EQ(its.silence_ms, wanted.silence_ms);
+    EXPECT_EQ(its.block_bytes, kHelloBlock);
+    EXPECT_EQ(its.block_first_bytes, 0u);
+    EXPECT_EQ(its.communication_bytes, 0u);
+    EXPECT_EQ(its.communication_spare, 0u);
+    EXPECT_TRUE(its.communication.empty());
 }
 
 TEST_F(ucx_device, open__where_ucx_cannot) {
@@ -181,6 +216,19 @@ TEST_F(ucx_device, connect__calls_by_tcp) {
     const unsigned polls = tcp.polls;
     for (unsigned i = 0; i < 3; ++i) (void)device.network().poll(tcp.time);
     EXPECT_EQ(tcp.polls, polls);
+}
+
+TEST_F(ucx_device, connect__to_one_that_leaves) {
+    ASSERT_NO_FATAL_FAILURE(attach());
+    Hello hello;
+    std::memcpy(&hello, tcp.at(1).here->data(), sizeof hello);
+    hello.farewell = 100;  // and its frames are not here
+    std::memcpy(tcp.at(1).here->data(), &hello, sizeof hello);
+    EXPECT_EQ(device.connect(1), Status::ok);
+    tcp.lose(1, Status::not_found, "it has closed");
+    (void)device.network().poll(tcp.time += kMs);
+    EXPECT_TRUE(own[0].told.lost.empty());
+    EXPECT_EQ(device.connect(1), Status::lost);
 }
 
 TEST_F(ucx_device, block__from_the_arrival_on) {

@@ -85,6 +85,32 @@ TEST(ucx_frame, read__with_more_parts_than_a_transfer_has_is_not_sound) {
     EXPECT_FALSE(FrameReader(frame).is_sound());
 }
 
+TEST(ucx_frame, read__with_one_part_too_many_that_fill_it_is_not_sound) {
+    std::vector<std::byte> frame(sizeof(FrameHead) + 5 * sizeof(PartHead));
+    const FrameHead head{.key = 1, .number = 1, .sequence = 1, .events = 0, .parts = 5};
+    std::memcpy(frame.data(), &head, sizeof head);
+    EXPECT_FALSE(FrameReader(frame).is_sound());
+}
+
+/// The heads of parts would be read beyond its end, where they would make it sound.
+TEST(ucx_frame, read__that_ends_within_the_heads_is_not_sound) {
+    auto frame = framed(Transfer(3).put(LcsAddress{0}, "", 0).put(LcsAddress{8}, "", 0));
+    const std::size_t bytes = frame.size() - sizeof(PartHead);
+    const std::uint64_t wraps = ~std::uint64_t{0} - sizeof(PartHead) + 1;
+    std::memcpy(frame.data() + sizeof(FrameHead) + offsetof(PartHead, bytes), &wraps, 8);
+    EXPECT_FALSE(FrameReader(std::span(frame).first(bytes)).is_sound());
+}
+
+/// Lengths whose sum is right in 64 bits.
+TEST(ucx_frame, read__with_a_part_longer_than_the_frame_is_not_sound) {
+    auto frame = framed(Transfer(3).put(LcsAddress{0}, "abcdefgh", 8).put(LcsAddress{8}, "i", 1));
+    const std::uint64_t first = ~std::uint64_t{0}, second = 10;
+    std::byte* const parts = frame.data() + sizeof(FrameHead);
+    std::memcpy(parts + offsetof(PartHead, bytes), &first, 8);
+    std::memcpy(parts + sizeof(PartHead) + offsetof(PartHead, bytes), &second, 8);
+    EXPECT_FALSE(FrameReader(frame).is_sound());
+}
+
 /// Bytes of any kind never lead out of the frame: the sanitizer sees it.
 TEST(ucx_frame, read__of_any_bytes_stays_in_them) {
     Prng chance(seeded(1));

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is asked of UCX's library before it is used, where others stand in for dlopen and dlsym.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -14,7 +17,7 @@ namespace {
 
 /// The library that dlopen and dlsym find. They are functions without an object.
 struct Found {
-    bool is_there = true;
+    bool is_there = true, has_nothing = false;  // but its version
     unsigned major = 1, minor = 14, release = 2;
     std::string missing{};  // a function that it has not
     int mode = 0;
@@ -44,6 +47,7 @@ void* find_function(void* handle, const char* name) noexcept {
     EXPECT_EQ(handle, &found);
     if (found.missing == name) return nullptr;
     if (std::strcmp(name, "ucp_get_version") == 0) return reinterpret_cast<void*>(get_version);
+    if (found.has_nothing) return nullptr;
     const void*& place = found.functions[name];
     if (place == nullptr) place = places + found.functions.size();
     return const_cast<void*>(place);
@@ -104,6 +108,8 @@ TEST_F(ucx_library_load, function__that_is_missing_is_named) {
         found.missing = name;
         EXPECT_EQ(load(), "UCX 1.14.2 (" + library.file + ") has no " + name);
     }
+    found.has_nothing = true;
+    EXPECT_EQ(load(), "UCX 1.14.2 (" + library.file + ") has no ucp_config_read");
 }
 
 TEST_F(ucx_library_load, library__of_another_kind) {
@@ -115,6 +121,22 @@ TEST_F(ucx_library_load, library__that_is_not_there) {
     found.is_there = false;
     EXPECT_EQ(load(), "UCX cannot be opened (libucp.so.0); Debian's package is libucx0, and "
                       "LD_LIBRARY_PATH leads to others");
+}
+
+/// A child that can open no file: the library stays out of this process either way.
+TEST_F(ucx_library_load, open__that_fails_says_why_each_time) {
+    const pid_t child = fork();
+    if (child == 0) {
+        const rlimit none{0, 0};
+        (void)setrlimit(RLIMIT_NOFILE, &none);
+        std::string why[2];
+        const bool is_open = Library::open(&why[0]) != nullptr || Library::open(&why[1]) != nullptr;
+        const bool says = why[0].rfind("UCX cannot be opened (", 0) == 0 && why[1] == why[0];
+        _exit(!is_open && says ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST_F(ucx_library_load, version__from_1_12_on) {

@@ -110,7 +110,11 @@ TEST_F(ucx_way, is_idle__after_all_frames_that_wait) {
 // --- closing ---
 
 TEST_F(ucx_way, close__is_over_in_the_next_turn) {
+    Road::Way* const closed = way;
     close();
+    EXPECT_FALSE(near.road->has_broken());
+    near.road->mark_broken(closed, "too late");
+    EXPECT_FALSE(near.road->has_broken());
     EXPECT_TRUE(near.road->is_closing());
     EXPECT_EQ(near.road->ways(), 1u);
     (void)near.road->progress();

@@ -193,7 +193,7 @@ TEST_F(ucx_sleep, watch__rings_once_where_ucx_has_work) {
     EXPECT_EQ(one->worker->arms, 2u);
     one->turn.watch();
     EXPECT_EQ(one->worker->arms, 2u) << "it rings already";
-    (void)one->poll();
+    for (unsigned i = 0; i < 2; ++i) (void)one->poll();
     EXPECT_FALSE(is_readable(one->turn.fd()));
     one->turn.watch();
     EXPECT_EQ(one->worker->arms, 3u);

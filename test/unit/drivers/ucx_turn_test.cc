@@ -2,6 +2,10 @@
 // Turns of the ucx driver: how it opens, when it looks at TCP, and what its listener hears.
 #include "drivers/ucx/turn.h"
 
+#include <fcntl.h>
+
+#include <algorithm>
+
 #include "test/unit/drivers/ucx_stations.h"
 
 namespace fci::ucx::test {
@@ -34,6 +38,24 @@ TEST_F(ucx_turn_open, open__hears_tcp_until_its_end) {
     EXPECT_FALSE(is_readable(turn->fd()));
     turn.reset();
     EXPECT_EQ(tcp.listener(), nullptr);
+}
+
+TEST_F(ucx_turn_open, open__keeps_its_descriptors_from_programs_that_are_started) {
+    std::vector<int> before;
+    const auto for_each_open = [](auto act) {
+        for (int fd = 0; fd < 1024; ++fd) {
+            if (const int flags = fcntl(fd, F_GETFD); flags >= 0) act(fd, flags);
+        }
+    };
+    for_each_open([&](int fd, int) { before.push_back(fd); });
+    ASSERT_EQ(open(), Status::ok) << error;
+    unsigned made = 0;
+    for_each_open([&](int fd, int flags) {
+        if (std::ranges::find(before, fd) != before.end()) return;
+        ++made;
+        EXPECT_NE(flags & FD_CLOEXEC, 0) << fd;
+    });
+    EXPECT_EQ(made, 3u) << "of UCX in memory, of the sleep, and the bell";
 }
 
 TEST_F(ucx_turn_open, open__where_ucx_cannot) {
