@@ -157,8 +157,9 @@ void Meetings::fail(Peer& peer, bool died) {
     ++engine_.counters.peers_lost;
     engine_.outbox.forget(peer);
     peer.offers.clear();
-    receives_.lose(peer);
+    // The memory of its pushes is free once nothing writes into it.
     if (peer.data.is_there) engine_.network.data()->give_back(peer.id);
+    receives_.lose(peer);
     engine_.pool.take_back(peer.pools.out);
     peer.pools.cells.each_lent([this](gcs::CellSize size, std::uint64_t offset) {
         engine_.lender.take_back(size, offset);

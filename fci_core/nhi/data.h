@@ -31,8 +31,10 @@ public:
     /// The request that names the data's buffer has come, but was not looked at yet. The data wait,
     /// and all behind them.
     [[nodiscard]] virtual bool is_early(PeerId from, const Data& data) const noexcept = 0;
-    /// Where the data belong; nullptr: nowhere, and no sound peer sends them. The network asks
-    /// again whenever more of them come, as the buffer may have been given back meanwhile.
+    /// Where the data belong; nullptr: nowhere, and no sound peer sends them. A network that brings
+    /// them piece by piece asks again for each, as the buffer may have been given back meanwhile;
+    /// one that cannot stop once it has begun (RDMA) asks once. That answer then stays valid
+    /// until arrived(), DataWay::give_back() or the peer's loss, whichever comes first.
     [[nodiscard]] virtual std::byte* locate(PeerId from, const Data& data) noexcept = 0;
     /// All of the data are there. False: they belong nowhere.
     [[nodiscard]] virtual bool arrived(PeerId from, const Data& data) noexcept = 0;
@@ -44,14 +46,16 @@ class DataWay {
 public:
     virtual ~DataWay() = default;
     /// Sends the data behind all that was given for this peer before, transfers as well. ok: the
-    /// bytes at `from` are borrowed until has_taken(). again: others are still borrowed, or there
-    /// is no room. `events`, a bit for each: raised when all of the data are there.
+    /// bytes at `from` are borrowed until has_taken(). again: there is no room, or as many parts
+    /// are borrowed as the network takes. `events`, a bit for each: raised when all of the data are
+    /// there.
     virtual Status send(PeerId id, const Data& data, const std::byte* from,
                         std::uint32_t events) noexcept = 0;
     /// True: bytes borrowed for that peer may be used again. For a lost peer it stays false, as the
     /// data under way to it never arrive.
     [[nodiscard]] virtual bool has_taken(PeerId id) const noexcept = 0;
-    /// Bytes borrowed for this peer are touched no more; if any were, nothing more is sent to it.
+    /// Bytes borrowed for this peer are touched no more, nor are buffers here written for it; if
+    /// any were, nothing more is sent to it. The same holds before a listener hears of its loss.
     virtual void give_back(PeerId id) noexcept = 0;
     /// Data are early (is_early()): this process must look at its requests. The next poll takes the
     /// data in.
