@@ -146,6 +146,8 @@ if HAVE_UCX
 libfci_ucx_la_SOURCES = \
 	drivers/ucx/frame.h \
 	drivers/ucx/hello.h \
+	drivers/ucx/incoming.cc \
+	drivers/ucx/incoming.h \
 	drivers/ucx/leaving.cc \
 	drivers/ucx/leaving.h \
 	drivers/ucx/library.cc \
@@ -155,16 +157,21 @@ libfci_ucx_la_SOURCES = \
 	drivers/ucx/peers.h \
 	drivers/ucx/ports.cc \
 	drivers/ucx/ports.h \
+	drivers/ucx/rendezvous.cc \
+	drivers/ucx/rendezvous.h \
 	drivers/ucx/road.cc \
 	drivers/ucx/road.h \
 	drivers/ucx/turn.cc \
 	drivers/ucx/turn.h \
 	drivers/ucx/ucx.cc \
 	drivers/ucx/ucx.h \
+	drivers/ucx/ucx_data.cc \
+	drivers/ucx/ucx_data.h \
 	drivers/ucx/ucx_device.cc \
 	drivers/ucx/ucx_device.h \
 	drivers/ucx/ucx_network.cc \
-	drivers/ucx/ucx_network.h
+	drivers/ucx/ucx_network.h \
+	drivers/ucx/way.h
 else
 libfci_ucx_la_SOURCES = \
 	drivers/ucx/ucx.h \

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "fci_core/base/assert.h"
+#include "fci_core/nhi/data.h"
 #include "fci_core/nhi/transfer.h"
 
 namespace fci::ucx {
@@ -27,6 +28,13 @@ struct PartHead {
 };
 static_assert(std::has_unique_object_representations_v<FrameHead>, "it travels as bytes");
 static_assert(std::has_unique_object_representations_v<PartHead>, "it travels as bytes");
+
+/// Before data (nhi/data.h), which come whole; the frame has no parts.
+struct DataHead {
+    FrameHead frame;
+    nhi::Data data;
+};
+static_assert(std::has_unique_object_representations_v<DataHead>, "it travels as bytes");
 
 inline std::size_t frame_bytes(const nhi::Transfer& transfer) noexcept {
     std::size_t bytes = sizeof(FrameHead) + transfer.parts() * sizeof(PartHead);

@@ -14,16 +14,22 @@ namespace fci::ucx {
 /// that it attached.
 void Leaving::begin(ddi::Notice notice, Nanoseconds now) {
     Peer& peer = peers_.make(notice.id);
+    peer.is_gone = true;
     if (peer.state >= PeerState::ending || peer.end) return;
     if (peer.state == PeerState::connecting) {
         peer.state = PeerState::ending;
         notices_.add(std::move(notice));
         return;
     }
+    await_rest(std::move(notice), now + kGrace);
+}
+
+void Leaving::await_rest(ddi::Notice notice, Nanoseconds give_up) {
+    Peer& peer = *peers_.find(notice.id);
     under_way_.push_back(notice.id);
     if (peer.state == PeerState::attached) peer.state = PeerState::ending;
     peer.end = std::move(notice);
-    peer.give_up = now + kGrace;
+    peer.give_up = give_up;
 }
 
 void Leaving::tend(Nanoseconds now) {
@@ -32,10 +38,22 @@ void Leaving::tend(Nanoseconds now) {
         Peer& peer = *peers_.find(id);
         FCI_ASSERT(peer.end && peer.end->id == id && peer.state < PeerState::lost);
         if (peer.state != PeerState::ending) return false;
-        if (!is_all_here(id, peer) && now < peer.give_up) return false;
+        if (!peer.is_cut && !is_all_here(id, peer) && now < peer.give_up) return false;
+        if (!is_cut_off(peer, now)) return false;
         notices_.add(*std::exchange(peer.end, std::nullopt));
         return true;
     });
+}
+
+/// Nothing is read or written for the peer any more. Of a peer that is gone UCX may never say so:
+/// what it has queued for shared memory waits for room that nobody makes, and is not touched.
+bool Leaving::is_cut_off(Peer& peer, Nanoseconds now) {
+    if (!std::exchange(peer.is_cut, true)) peer.give_up = now + kGrace;
+    if (peer.way != nullptr && road_.end(peer.way)) peer.way = nullptr;
+    if (peer.way == nullptr && !peer.is_fetching) return true;
+    if (!peer.is_gone || now < peer.give_up) return false;
+    if (peer.way != nullptr) road_.close(std::exchange(peer.way, nullptr));
+    return true;
 }
 
 /// Of a peer that has died, what it sent last is here if UCX has nothing more.
@@ -45,7 +63,8 @@ bool Leaving::is_all_here(nhi::PeerId id, const Peer& peer) const {
     FCI_ASSERT(block.size() >= sizeof hello);
     std::memcpy(&hello, block.data(), sizeof hello);
     if (hello.farewell == 0) return road_.progress() == 0;
-    return static_cast<std::uint32_t>(hello.farewell - 1) == peer.heard;
+    const bool is_heard = static_cast<std::uint32_t>(hello.farewell - 1) == peer.heard;
+    return is_heard && peer.coming.empty() && !peer.is_fetching;
 }
 
 /// TCP has some time to say why a way broke, and whether the process has died.
@@ -55,8 +74,8 @@ void Leaving::look_for_broken(Nanoseconds now) {
         if (broken == nullptr || peer.state != PeerState::attached) return;
         if (peer.give_up == 0) peer.give_up = now + kGrace;
         if (now < peer.give_up) return;
-        begin(ddi::died(id, tcp_.describe(id), std::string("UCX says: ") + broken), now);
-        peer.give_up = now;  // nothing more is to come
+        // Nothing more is to come.
+        await_rest(ddi::died(id, tcp_.describe(id), std::string("UCX says: ") + broken), now);
     });
 }
 

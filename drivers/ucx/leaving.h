@@ -30,11 +30,14 @@ public:
     void say_goodbye() noexcept;
 
 private:
-    /// How long frames of a peer that has ended are waited for, and its end where UCX knows first.
+    /// How long frames of a peer that has ended are waited for, its end where UCX knows first, and
+    /// UCX to let go of buffers.
     static constexpr Nanoseconds kGrace = 1'000'000'000;
 
     [[nodiscard]] bool is_all_here(nhi::PeerId id, const Peer& peer) const;
     void look_for_broken(Nanoseconds now);
+    void await_rest(ddi::Notice notice, Nanoseconds give_up);
+    [[nodiscard]] bool is_cut_off(Peer& peer, Nanoseconds now);
     void flush() noexcept;
     void say_farewell(nhi::PeerId id, const Peer& peer) noexcept;
     /// The peer is there, as far as is known.

@@ -53,7 +53,8 @@ const char* find_all(decltype(&::dlsym) symbol, void* handle, Library* library) 
     find("ucp_worker_get_efd", &library->worker.get_efd);
     find("ucp_worker_arm", &library->worker.arm);
     find("ucp_worker_progress", &library->worker.progress);
-    find("ucp_worker_flush_nbx", &library->worker.flush);
+    find("ucp_am_recv_data_nbx", &library->worker.fetch);
+    find("ucp_am_data_release", &library->worker.release);
     find("ucp_ep_create", &library->endpoint.create);
     find("ucp_ep_close_nbx", &library->endpoint.close);
     find("ucp_ep_flush_nbx", &library->endpoint.flush);
@@ -93,6 +94,14 @@ std::string Library::load(decltype(&::dlopen) open, decltype(&::dlsym) find, Lib
         return name + " has no " + missing;
     }
     return {};
+}
+
+bool Library::is_over(void** request) const noexcept {
+    if (!UCS_PTR_IS_PTR(*request)) return true;
+    if (endpoint.check(*request) == UCS_INPROGRESS) return false;
+    endpoint.free(*request);
+    *request = nullptr;
+    return true;
 }
 
 const Library* Library::open(std::string* why) {

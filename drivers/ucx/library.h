@@ -31,7 +31,8 @@ struct WorkerCalls {
     decltype(&::ucp_worker_get_efd) get_efd;
     decltype(&::ucp_worker_arm) arm;
     decltype(&::ucp_worker_progress) progress;
-    decltype(&::ucp_worker_flush_nbx) flush;
+    decltype(&::ucp_am_recv_data_nbx) fetch;
+    decltype(&::ucp_am_data_release) release;
 };
 
 struct EndpointCalls {
@@ -54,6 +55,9 @@ struct Library {
     /// The same by the caller's own `open` and `find`, and into the caller's own library. The text
     /// of what is missing; empty: nothing.
     static std::string load(decltype(&::dlopen) open, decltype(&::dlsym) find, Library* library);
+
+    /// False: the request is under way. One that is over is freed, and the pointer cleared.
+    [[nodiscard]] bool is_over(void** request) const noexcept;
 
     /// "1.13.1", and the file it was found in.
     std::string version, file;

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "drivers/tcp/pages.h"
+#include "drivers/ucx/frame.h"
+#include "drivers/ucx/rendezvous.h"
 #include "drivers/ucx/road.h"
 #include "fci_core/base/assert.h"
 #include "fci_core/ddi/notices.h"
@@ -16,6 +18,12 @@
 namespace fci::ucx {
 
 using ddi::PeerState;
+
+/// Data that have come, or can be fetched, and whose turn it is not.
+struct Coming {
+    DataHead head;
+    Load load;
+};
 
 struct Peer {
     PeerState state = PeerState::connecting;
@@ -27,6 +35,11 @@ struct Peer {
     std::uint64_t key = 0, key_there = 0;
     std::uint32_t number_there = 0;
     std::uint32_t sent = 0, heard = 0;  // frames
+    std::vector<Coming> coming{};       // data in the order of their sending
+    DataHead fetched{};                 // the data that are being fetched, if is_fetching
+    bool is_fetching = false;
+    bool is_gone = false;               // TCP says that the process has ended
+    bool is_cut = false;                // nothing more of it is wanted
     bool is_called = false;             // this process calls it, and TCP has not met it yet
     bool has_said_hello = false;            // this process's hello is on its way
     Nanoseconds give_up = 0;            // the end of its meeting, or of its leaving, at the latest

@@ -6,42 +6,19 @@
 #include <new>
 #include <utility>
 
-#include "drivers/ucx/library.h"
+#include "drivers/ucx/way.h"
 #include "fci_core/base/assert.h"
 
 namespace fci::ucx {
 
 namespace {
 
-constexpr unsigned kFrameMessage = 0xf;  // the number of the one active message
+constexpr unsigned kFrameMessage = 0xf;  // the number of its active message
 
 /// A request without wishes: for flushes.
 const ucp_request_param_t kPlain{};
 
 }  // namespace
-
-struct Road::Worker {
-    ucp_context_h context = nullptr;
-    ucp_worker_h worker = nullptr;
-    ucp_address_t* address = nullptr;
-};
-
-struct Road::Way {
-    Road* road;
-    ucp_ep_h endpoint;          // nullptr: closed
-    Frame* next = nullptr;      // that begin() has given
-    unsigned waiting = 0;       // frames that UCX has not taken yet
-    const char* broken = nullptr;
-    void* flush = nullptr;
-    void* close = nullptr;
-};
-
-/// The bytes of one frame, which UCX may use until it calls.
-struct Road::Frame {
-    Way* way;
-    std::size_t room;
-    [[nodiscard]] std::byte* bytes() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
-};
 
 // --- opening and closing ---
 
@@ -147,6 +124,7 @@ std::string Road::name() const { return "UCX " + library_.version; }
 Road::Way* Road::open_way(const std::byte* address, std::string* error) {
     auto way = std::make_unique<Way>(Way{.road = this, .endpoint = nullptr});
     ways_.reserve(ways_.size() + 1);
+    unflushed_.reserve(ways_.size() + 1);
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER |
                         UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
@@ -167,14 +145,27 @@ Road::Way* Road::open_way(const std::byte* address, std::string* error) {
 }
 
 void Road::close(Way* way) noexcept {
-    FCI_ASSERT(way->endpoint != nullptr);
-    ucp_request_param_t param{};
-    param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-    param.flags = UCP_EP_CLOSE_FLAG_FORCE;
-    way->close = library_.endpoint.close(std::exchange(way->endpoint, nullptr), &param);
-    ++closing_;
-    FCI_ASSERT(way->broken == nullptr || broken_ != 0);
-    if (way->broken != nullptr) --broken_;
+    if (!end(way)) way->is_forgotten = true;
+}
+
+bool Road::end(Way* way) noexcept {
+    if (way->endpoint != nullptr) {
+        ucp_request_param_t param{};
+        param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+        param.flags = UCP_EP_CLOSE_FLAG_FORCE;
+        way->close = library_.endpoint.close(std::exchange(way->endpoint, nullptr), &param);
+        ++closing_;
+        if (std::exchange(way->is_unflushed, false)) std::erase(unflushed_, way);
+        FCI_ASSERT(way->broken == nullptr || broken_ != 0);
+        if (way->broken != nullptr) --broken_;
+    }
+    way->is_forgotten = is_unused(way);
+    return way->is_forgotten;
+}
+
+bool Road::is_unused(Way* way) noexcept {
+    return way->waiting == 0 && way->loans == 0 && library_.is_over(&way->close) &&
+           library_.is_over(&way->flush);
 }
 
 const char* Road::broken(const Way* way) noexcept { return way->broken; }
@@ -225,18 +216,16 @@ void Road::send(Way* way, std::size_t bytes) noexcept {
     param.cb.send = [](void* request, ucs_status_t, void* user) {
         auto* const sent = static_cast<Frame*>(user);
         Road& road = *sent->way->road;
-        FCI_ASSERT(sent->way->waiting != 0 && road.waiting_ >= sent->way->waiting);
+        FCI_ASSERT(sent->way->waiting != 0);
         --sent->way->waiting;
-        --road.waiting_;
         road.put_back(sent);
         road.library_.endpoint.free(request);
     };
     void* const request = library_.endpoint.send(way->endpoint, kFrameMessage, nullptr, 0,
                                            frame->bytes(), bytes, &param);
-    is_dirty_ = true;
+    note_sent(way);
     if (UCS_PTR_IS_PTR(request)) {
         ++way->waiting;
-        ++waiting_;
         return;
     }
     // Where the way is broken the frame is lost, and the error handler says so.
@@ -252,8 +241,7 @@ unsigned Road::progress() noexcept {
     const unsigned work = library_.worker.progress(worker_->worker);
     if (closing_ == 0) return work;
     std::erase_if(ways_, [&](const std::unique_ptr<Way>& way) {
-        if (way->endpoint != nullptr || way->waiting != 0) return false;
-        if (!is_over(&way->close) || !is_over(&way->flush)) return false;
+        if (way->endpoint != nullptr || !way->is_forgotten || !is_unused(way.get())) return false;
         --closing_;
         return true;
     });
@@ -262,27 +250,34 @@ unsigned Road::progress() noexcept {
 
 bool Road::arm() noexcept { return library_.worker.arm(worker_->worker) != UCS_ERR_BUSY; }
 
-bool Road::is_over(void** request) noexcept {
-    if (!UCS_PTR_IS_PTR(*request)) return true;
-    if (library_.endpoint.check(*request) == UCS_INPROGRESS) return false;
-    library_.endpoint.free(std::exchange(*request, nullptr));
+void Road::begin_flush(Way* way) noexcept {
+    FCI_ASSERT(way->endpoint != nullptr);
+    if (library_.is_over(&way->flush)) way->flush = library_.endpoint.flush(way->endpoint, &kPlain);
+}
+
+bool Road::is_flushed(Way* way) noexcept {
+    return way->waiting == 0 && library_.is_over(&way->flush);
+}
+
+void Road::note_sent(Way* way) noexcept {
+    way->is_dirty = true;
+    if (std::exchange(way->is_unflushed, true)) return;
+    FCI_ASSERT(unflushed_.size() < unflushed_.capacity());
+    unflushed_.push_back(way);
+}
+
+/// A flush does not wait for frames that UCX has queued: of shared memory it is over before them.
+bool Road::is_idle(Way* way) noexcept {
+    if (!is_flushed(way)) return false;
+    if (std::exchange(way->is_dirty, false)) begin_flush(way);
+    if (!library_.is_over(&way->flush)) return false;
+    way->is_unflushed = false;
     return true;
 }
 
-void Road::begin_flush(Way* way) noexcept {
-    FCI_ASSERT(way->endpoint != nullptr);
-    if (is_over(&way->flush)) way->flush = library_.endpoint.flush(way->endpoint, &kPlain);
-}
-
-bool Road::is_flushed(Way* way) noexcept { return way->waiting == 0 && is_over(&way->flush); }
-
-/// A flush does not wait for frames that UCX has queued: of shared memory it is over before them.
 bool Road::is_idle() noexcept {
-    if (waiting_ != 0 || !is_over(&flush_)) return false;
-    if (!is_dirty_) return true;
-    is_dirty_ = false;
-    flush_ = library_.worker.flush(worker_->worker, &kPlain);
-    return is_over(&flush_);
+    std::erase_if(unflushed_, [this](Way* way) { return is_idle(way); });
+    return unflushed_.empty();
 }
 
 }  // namespace fci::ucx

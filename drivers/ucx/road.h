@@ -42,8 +42,12 @@ public:
     /// A way to the worker of that address; nullptr, and *error. UCX connects when the first frame
     /// is sent, and may need both ends for that. Throws bad_alloc.
     Way* open_way(const std::byte* address, std::string* error);
-    /// Nothing is sent by it any more; frames that were not sent yet are given up.
+    /// Nothing is sent by it any more, and the pointer is forgotten; what was not sent yet is given
+    /// up.
     void close(Way* way) noexcept;
+    /// As close(), in steps. True: UCX uses nothing any more that was given for the way, and the
+    /// pointer is forgotten. False: a later call may say so.
+    [[nodiscard]] bool end(Way* way) noexcept;
 
     /// Room for a frame of that many bytes to that peer; nullptr: too many wait there, or memory
     /// is short.
@@ -67,7 +71,7 @@ public:
     void begin_flush(Way* way) noexcept;
     /// True: it has, or never will.
     [[nodiscard]] bool is_flushed(Way* way) noexcept;
-    /// All that was sent by any way has arrived, or gets there without this process.
+    /// All that was sent by any way that is open has arrived, or gets there without this process.
     [[nodiscard]] bool is_idle() noexcept;
     [[nodiscard]] std::size_t ways() const noexcept { return ways_.size(); }
     /// Ways that are closed, but which UCX still uses.
@@ -78,16 +82,22 @@ public:
     /// For people: "UCX 1.13.1".
     [[nodiscard]] std::string name() const;
 
-private:
+    // --- for Rendezvous ---
     struct Worker;
     struct Frame;
+    [[nodiscard]] const Library& library() const noexcept { return library_; }
+    [[nodiscard]] Worker& worker() const noexcept { return *worker_; }
+    /// Something was sent by the way, as by send().
+    void note_sent(Way* way) noexcept;
+
+private:
 
     Road(const Library& library, Listener& listener) noexcept;
     Status start(std::string* error);
     Status make_worker(std::string* error);
-    /// A request that is over is freed, and the pointer cleared.
-    [[nodiscard]] bool is_over(void** request) noexcept;
+    [[nodiscard]] bool is_unused(Way* way) noexcept;
     void put_back(Frame* frame) noexcept;
+    [[nodiscard]] bool is_idle(Way* way) noexcept;
 
     // How many frames may wait for UCX at one way: it takes them all, so that what a peer does not
     // take in would grow without bound.
@@ -103,9 +113,7 @@ private:
     std::vector<std::unique_ptr<Way>> ways_;
     std::vector<Frame*> spare_;
     unsigned closing_ = 0, broken_ = 0;
-    unsigned waiting_ = 0;  // frames that UCX has not taken yet, of all ways
-    void* flush_ = nullptr;
-    bool is_dirty_ = false;  // something was sent since the last flush began
+    std::vector<Way*> unflushed_;  // open ways by which something was sent, not known to be there
 };
 
 }  // namespace fci::ucx

@@ -33,11 +33,14 @@ Turn::Turn(Peers& peers, ddi::Device& tcp) : peers_(peers), tcp_(tcp) { tcp_.set
 
 Turn::~Turn() { tcp_.set_listener(nullptr); }
 
-Status Turn::open(const Library& library, Road::Listener& arrivals, const ddi::Settings& settings,
+Status Turn::open(const Library& library, Arrivals& arrivals, const ddi::Settings& settings,
                   std::string* error) {
     Status status;
     road_ = Road::open(library, arrivals, &status, error);
     if (road_ == nullptr) return status;
+    arrivals_ = &arrivals;
+    rendezvous_.emplace(*road_, arrivals);
+    if (status = rendezvous_->open(error); status != Status::ok) return status;
     if (const std::size_t bytes = road_->address().size(); bytes > kAddressMost) {
         *error = "UCX's address of this process has " + std::to_string(bytes) + " bytes, " +
                  std::to_string(kAddressMost) + " can be told; UCX_NET_DEVICES names fewer devices";
@@ -65,6 +68,9 @@ Status Turn::open_descriptors(std::string* error) {
 
 void Turn::close() noexcept {
     if (leaving_) leaving_->say_goodbye();
+    leaving_.reset();
+    meeting_.reset();
+    road_.reset();  // UCX may call for what it has not done, and nobody is there later
 }
 
 void Turn::abandon() noexcept {
@@ -103,7 +109,7 @@ void Turn::peer_lost(nhi::PeerId id, Status why, const std::string& reason) {
 
 unsigned Turn::poll(Nanoseconds now) noexcept {
     hush();
-    unsigned work = road_->progress();
+    unsigned work = road_->progress() + arrivals_->look();
     const bool is_due = now - tended_ >= kLookEvery || now < tended_;
     if (is_due || calls_ != 0 || meeting_->is_busy() || leaving_->is_busy()) {
         tended_ = now;
@@ -157,8 +163,9 @@ void Turn::sleep(Nanoseconds timeout) noexcept {
     for (;;) {
         hush();
         (void)road_->progress();
+        (void)arrivals_->look();
         tend(tcp_.now());
-        if (is_woken_ || !notices_.empty()) break;
+        if (is_woken_ || !notices_.empty() || arrivals_->waits()) break;
         if (!road_->arm()) continue;
         Nanoseconds left = timeout < 0 ? INT64_MAX : timeout - (tcp_.now() - begin);
         if (left <= 0) break;

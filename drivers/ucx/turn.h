@@ -11,11 +11,21 @@
 #include "drivers/ucx/leaving.h"
 #include "drivers/ucx/meeting.h"
 #include "drivers/ucx/peers.h"
+#include "drivers/ucx/rendezvous.h"
 #include "drivers/ucx/road.h"
 #include "fci_core/ddi/device.h"
 #include "fci_core/ddi/notices.h"
 
 namespace fci::ucx {
+
+/// Hears of frames and data that come by UCX, from inside a turn, a sleep or the end.
+class Arrivals : public Road::Listener, public Rendezvous::Listener {
+public:
+    /// Begins to bring data that were kept. Returns how many.
+    virtual unsigned look() noexcept = 0;
+    /// Data wait until their owner has looked at its requests (nhi::DataWay::waits).
+    [[nodiscard]] virtual bool waits() const noexcept = 0;
+};
 
 class Turn final : private ddi::PeerListener {
 public:
@@ -25,8 +35,8 @@ public:
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
-    /// Opens UCX. `arrivals` hears of frames.
-    Status open(const Library& library, Road::Listener& arrivals, const ddi::Settings& settings,
+    /// Opens UCX. `arrivals` outlives close().
+    Status open(const Library& library, Arrivals& arrivals, const ddi::Settings& settings,
                 std::string* error);
     /// All that was sent arrives, as far as that takes no longer than a second.
     void close() noexcept;
@@ -34,6 +44,7 @@ public:
     void abandon() noexcept;
 
     [[nodiscard]] Road& road() const noexcept { return *road_; }
+    [[nodiscard]] Rendezvous& rendezvous() noexcept { return *rendezvous_; }
     [[nodiscard]] ddi::Device& tcp() const noexcept { return tcp_; }
     void set_listener(ddi::PeerListener* listener) noexcept { listener_ = listener; }
     /// This process calls the peer, by TCP.
@@ -67,6 +78,8 @@ private:
     ddi::Device& tcp_;
     ddi::Notices notices_;
     ddi::PeerListener* listener_ = nullptr;
+    Arrivals* arrivals_ = nullptr;
+    std::optional<Rendezvous> rendezvous_;
     std::unique_ptr<Road> road_;
     std::optional<Meeting> meeting_;
     std::optional<Leaving> leaving_;

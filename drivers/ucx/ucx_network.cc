@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/ucx/ucx_network.h"
 
-#include <cstring>
-
 #include "drivers/ucx/frame.h"
 #include "fci_core/base/assert.h"
 #include "fci_core/nhi/places.h"
@@ -17,7 +15,7 @@ Status UcxNetwork::mask_event_interrupt(nhi::EventId event, bool masked) noexcep
 
 nhi::Link UcxNetwork::link(nhi::PeerId id) noexcept {
     if (peers_.state(id) != PeerState::attached) return {};
-    return {.block_bytes = peers_.find(id)->block_bytes};
+    return {.block_bytes = peers_.find(id)->block_bytes, .direct = id != nhi::kSelf};
 }
 
 // --- sending ---
@@ -29,6 +27,8 @@ Status UcxNetwork::check(const nhi::Transfer& transfer) const noexcept {
     if (state == PeerState::known) return Status::unreachable;
     if (state >= PeerState::ending) return Status::lost;
     const bool is_there = state == PeerState::attached;
+    const bool is_cut = is_there && id != nhi::kSelf && peers_.find(id)->way == nullptr;
+    if (is_cut) return Status::lost;  // its data were given back
     const std::uint64_t room = is_there ? peers_.find(id)->block_bytes : nhi::kPairLimit;
     if (!nhi::fits_block(transfer, room)) return Status::invalid;
     return is_there ? Status::ok : Status::again;
@@ -51,30 +51,6 @@ Status UcxNetwork::initiate_transfer(const nhi::Transfer& transfer) noexcept {
                 transfer, frame);
     turn_.road().send(peer.way, bytes);
     return Status::ok;  // where the way is broken the peer's end will be told
-}
-
-// --- what comes ---
-
-/// A frame counts only with the key that its sender was told by TCP.
-void UcxNetwork::frame_came(std::span<const std::byte> bytes) noexcept {
-    const FrameReader frame(bytes);
-    if (!frame.is_sound()) return;
-    const FrameHead& head = frame.head();
-    Peer* const peer = head.number != nhi::kSelf ? peers_.find(head.number) : nullptr;
-    if (peer == nullptr || peer->block.span().empty() || peer->state == PeerState::lost) return;
-    if (head.key != peer->key) return;
-    if (head.sequence != peer->heard + 1) {  // UCX keeps the order, or the rest is worth nothing
-        const char* const why = "its frames come out of order";
-        if (peer->way != nullptr) turn_.road().mark_broken(peer->way, why);
-        return;
-    }
-    ++peer->heard;
-    const std::span<std::byte> block = peer->block.span();
-    frame.for_each_part([&](std::uint64_t address, std::span<const std::byte> part) {
-        std::byte* const at = nhi::find_place(windows(), block, address, part.size());
-        if (at != nullptr) std::memcpy(at, part.data(), part.size());
-    });
-    raise(head.events);
 }
 
 }  // namespace fci::ucx

@@ -1,28 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UcxNetwork: transfers as frames of UCX. A peer's block here is written as its frames come.
+// UcxNetwork: transfers as frames of UCX.
 #pragma once
 
 #include <span>
 
+#include "drivers/ucx/incoming.h"
 #include "drivers/ucx/peers.h"
-#include "drivers/ucx/road.h"
 #include "drivers/ucx/turn.h"
+#include "drivers/ucx/ucx_data.h"
 #include "fci_core/nhi/bookkeeping.h"
+#include "fci_core/nhi/places.h"
 
 namespace fci::ucx {
 
-class UcxNetwork final : public nhi::Bookkeeping, private Road::Listener {
+class UcxNetwork final : public nhi::Bookkeeping {
 public:
     /// `memory`: the device's, for windows. The others outlive it.
     UcxNetwork(Peers& peers, Turn& turn, std::span<std::byte> memory) noexcept
-        : Bookkeeping(memory), peers_(peers), turn_(turn) {}
+        : Bookkeeping(memory),
+          peers_(peers),
+          turn_(turn),
+          data_(peers, turn),
+          incoming_(peers, turn, data_, *this) {}
 
-    [[nodiscard]] Road::Listener& arrivals() noexcept { return *this; }
+    [[nodiscard]] Arrivals& arrivals() noexcept { return incoming_; }
+    /// Events have come.
+    void raise(std::uint32_t events) noexcept {
+        if (take_events(events)) turn_.wake();
+    }
+    /// nullptr: in no open window, nor in the block.
+    [[nodiscard]] std::byte* find_place(std::span<std::byte> block, std::uint64_t address,
+                                        std::uint64_t bytes) const noexcept {
+        return nhi::find_place(windows(), block, address, bytes);
+    }
 
     Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override;
     Status initiate_transfer(const nhi::Transfer& transfer) noexcept override;
     nhi::Link link(nhi::PeerId id) noexcept override;
     [[nodiscard]] nhi::Hints* hints() noexcept override { return turn_.tcp().network().hints(); }
+    [[nodiscard]] nhi::DataWay* data() noexcept override { return &data_; }
     bool is_idle() const noexcept override { return turn_.road().is_idle(); }
     unsigned poll(Nanoseconds now) noexcept override { return turn_.poll(now); }
     std::byte* map(nhi::PeerId, nhi::LcsAddress, std::size_t) noexcept override { return nullptr; }
@@ -32,13 +48,11 @@ public:
 
 private:
     [[nodiscard]] Status check(const nhi::Transfer& transfer) const noexcept;
-    void frame_came(std::span<const std::byte> frame) noexcept override;
-    void raise(std::uint32_t events) noexcept {
-        if (take_events(events)) turn_.wake();
-    }
 
     Peers& peers_;
     Turn& turn_;
+    UcxData data_;
+    Incoming incoming_;
 };
 
 }  // namespace fci::ucx

@@ -148,7 +148,7 @@ ucs_status_t set_handler(ucp_worker_h worker, const ucp_am_handler_param_t* hand
                                    UCP_AM_HANDLER_PARAM_FIELD_ARG;
     const bool is_possible = (its.context->features & UCP_FEATURE_AM) != 0;
     if (!is_possible || (handler->field_mask & kAll) != kAll) return UCS_ERR_INVALID_PARAM;
-    its.handler = *handler;
+    its.handlers[handler->id] = *handler;
     return UCS_OK;
 }
 ucs_status_t get_efd(ucp_worker_h worker, int* fd) {
@@ -209,21 +209,23 @@ unsigned progress(ucp_worker_h worker) {
     for (; !its.is_deaf && !its.here.empty() && work < its.at_once; ++work) {
         Ucx::Message message = std::move(its.here.front());
         its.here.pop_front();
-        if (message.number != its.handler.id) continue;
+        const auto handler = its.handlers.find(message.number);
+        if (handler == its.handlers.end()) continue;
         ucp_am_recv_param_t param{};
         param.recv_attr = message.attributes;
-        (void)its.handler.cb(its.handler.arg, nullptr, 0, message.bytes.data(),
-                             message.bytes.size(), &param);
+        (void)handler->second.cb(handler->second.arg, nullptr, 0, message.bytes.data(),
+                                 message.bytes.size(), &param);
         // The driver may keep none of it.
         std::ranges::fill(message.bytes, std::byte{0xdd});
     }
     return work;
 }
-ucs_status_ptr_t worker_flush(ucp_worker_h worker, const ucp_request_param_t*) {
-    Ucx::Worker& its = worker_of(worker);
-    ++its.flushes;
-    return answer(its.flush_answer, nullptr);
+
+ucs_status_ptr_t fetch(ucp_worker_h, void*, void*, size_t, const ucp_request_param_t*) {
+    here->blame("data that nobody sent were fetched");
+    return status_as_pointer(UCS_ERR_NO_ELEM);
 }
+void release(ucp_worker_h, void*) { here->blame("data that nobody sent were released"); }
 
 // --- endpoints ---
 
@@ -307,7 +309,7 @@ UcxInMemory::UcxInMemory() {
     library_.file = "memory";
     library_.context = {config_read, config_modify, config_release, init, cleanup, status_string};
     library_.worker = {worker_create, worker_destroy, get_address, release_address, set_handler,
-                       get_efd, arm, progress, worker_flush};
+                       get_efd, arm, progress, fetch, release};
     library_.endpoint = {endpoint_create, endpoint_close, endpoint_flush, send, check,
                          free_request};
 }
@@ -339,12 +341,6 @@ void UcxInMemory::finish(Endpoint& endpoint, ucs_status_t status) {
         if (endpoint.is_closed && is_frame && request->status == UCS_INPROGRESS) {
             request->status = UCS_ERR_CANCELED;
         }
-    }
-}
-void UcxInMemory::finish_flushes(ucs_status_t status) {
-    for (const auto& request : requests) {
-        const bool is_its = request->endpoint == nullptr;
-        if (is_its && request->status == UCS_INPROGRESS) request->status = status;
     }
 }
 

@@ -36,7 +36,7 @@ public:
     };
     /// A request that was given to the driver.
     struct Request {
-        Endpoint* endpoint = nullptr;  // nullptr: a flush of a worker
+        Endpoint* endpoint = nullptr;
         ucs_status_t status = UCS_INPROGRESS;
         bool is_freed = false;
         // Of a frame: what is called when it is over, and where its bytes lie until then.
@@ -54,17 +54,16 @@ public:
         Context* context = nullptr;
         bool is_there = true, has_address = false;
         host::Descriptor event{};
-        ucp_am_handler_param_t handler{};
+        std::map<unsigned, ucp_am_handler_param_t> handlers{};  // by the number of a message
         Bytes address{};
         std::deque<Message> here{};  // that its next turn hands to the handler
         bool is_armed = false;
-        unsigned turns = 0, arms = 0, flushes = 0;
+        unsigned turns = 0, arms = 0;
 
         // The test decides these.
         unsigned busy = 0;                    // so many times there is work when it is armed
         bool is_deaf = false;                 // messages stay here
         unsigned at_once = ~0u;               // so many messages are handed on by one turn
-        ucs_status_t flush_answer = UCS_OK;   // UCS_INPROGRESS: it waits for finish()
     };
     struct Endpoint {
         Worker* from = nullptr;
@@ -97,8 +96,6 @@ public:
     void take(Endpoint& endpoint, unsigned frames = ~0u);
     /// All that waits of the endpoint but its frames is over: flushes and its closing.
     void finish(Endpoint& endpoint, ucs_status_t status = UCS_OK);
-    /// Flushes of workers are over.
-    void finish_flushes(ucs_status_t status = UCS_OK);
     /// The driver hears in its next turn that the endpoint is of no use any more.
     static void fail(Endpoint& endpoint, ucs_status_t why) { endpoint.failure = why; }
 

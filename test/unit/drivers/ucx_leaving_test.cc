@@ -242,13 +242,11 @@ TEST_F(ucx_goodbye, goodbye__flushes_before) {
     attach();
     attach(2);
     ASSERT_TRUE(near.send(peer().way, "frame"));
-    near.worker->flush_answer = UCS_INPROGRESS;
     endpoints[0]->flush_answer = endpoints[1]->flush_answer = UCS_INPROGRESS;
     tcp.in_poll = [&] {
         EXPECT_EQ(farewell_to(kId), tcp.polls <= 5 ? 0u : 2u) << tcp.polls;
         if (tcp.polls == 3) ucx.finish(*endpoints[1]);
         if (tcp.polls == 5) ucx.finish(*endpoints[0]);
-        if (tcp.polls == 6) ucx.finish_flushes();
     };
     EXPECT_LT(goodbye(), kGrace);
     EXPECT_EQ(tcp.polls, 6u);
@@ -275,7 +273,7 @@ TEST_F(ucx_goodbye, goodbye__waits_for_frames_that_wait) {
 TEST_F(ucx_goodbye, goodbye__waits_for_no_longer_than_the_grace) {
     attach();
     ASSERT_TRUE(near.send(peer().way, "frame"));
-    endpoints[0]->flush_answer = near.worker->flush_answer = UCS_INPROGRESS;
+    endpoints[0]->flush_answer = UCS_INPROGRESS;
     endpoints[0]->close_answer = UCS_INPROGRESS;
     const Nanoseconds took = goodbye();
     EXPECT_GE(took, 2 * kGrace) << "for the flush, and for the closing";
@@ -293,8 +291,11 @@ TEST_F(ucx_goodbye, goodbye__waits_until_ucx_has_closed_and_flushed) {
     ucx.finish(*endpoints[0]);
     attach(2);
     ASSERT_TRUE(near.send(peer(2).way, "frame"));
-    near.worker->flush_answer = UCS_INPROGRESS;
+    endpoints[1]->flush_answer = UCS_INPROGRESS;
     EXPECT_GE(goodbye(), kGrace);
+    EXPECT_TRUE(near.road->is_closing());
+    ucx.finish(*endpoints[1]);
+    (void)near.road->progress();
     EXPECT_FALSE(near.road->is_closing());
 }
 
@@ -318,7 +319,6 @@ TEST_F(ucx_goodbye, goodbye__waits_for_nobody_that_has_gone) {
     begin(2);
     peer(3).state = PeerState::lost;
     near.road->mark_broken(peer(4).way, "broken");
-    near.worker->flush_answer = UCS_INPROGRESS;
     (void)goodbye();
     EXPECT_EQ(tcp.polls, 2u) << "one look at the flushes, and the last one";
     for (nhi::PeerId id = 1; id <= 4; ++id) {
@@ -334,7 +334,6 @@ TEST_F(ucx_goodbye, goodbye__says_nothing_to_one_whose_end_is_known) {
     endpoints[0]->flush_answer = UCS_INPROGRESS;
     ASSERT_TRUE(near.send(peer().way, "frame"));
     begin();
-    near.worker->flush_answer = UCS_INPROGRESS;
     (void)goodbye();
     EXPECT_EQ(tcp.polls, 2u);
     EXPECT_EQ(farewell_to(kId), 0u);

@@ -56,7 +56,7 @@ TEST_F(ucx_way, is_flushed__where_the_flush_fails) {
 
 TEST_F(ucx_way, is_idle__of_nothing_asks_nobody) {
     EXPECT_TRUE(near.road->is_idle());
-    EXPECT_EQ(near.worker->flushes, 0u);
+    EXPECT_EQ(endpoint.flushes, 0u);
 }
 
 TEST_F(ucx_way, is_idle__flushes_once_for_all_that_was_sent) {
@@ -64,25 +64,25 @@ TEST_F(ucx_way, is_idle__flushes_once_for_all_that_was_sent) {
     EXPECT_TRUE(near.send(way, "two"));
     EXPECT_TRUE(near.road->is_idle());
     EXPECT_TRUE(near.road->is_idle());
-    EXPECT_EQ(near.worker->flushes, 1u);
+    EXPECT_EQ(endpoint.flushes, 1u);
     EXPECT_TRUE(near.send(way, "three"));
     EXPECT_TRUE(near.road->is_idle());
-    EXPECT_EQ(near.worker->flushes, 2u);
+    EXPECT_EQ(endpoint.flushes, 2u);
 }
 
 TEST_F(ucx_way, is_idle__after_its_flush) {
-    near.worker->flush_answer = UCS_INPROGRESS;
+    endpoint.flush_answer = UCS_INPROGRESS;
     EXPECT_TRUE(near.send(way, "one"));
     EXPECT_FALSE(near.road->is_idle());
     EXPECT_FALSE(near.road->is_idle());
-    EXPECT_EQ(near.worker->flushes, 1u);
+    EXPECT_EQ(endpoint.flushes, 1u);
     EXPECT_TRUE(near.send(way, "behind the flush"));
-    ucx.finish_flushes();
+    ucx.finish(endpoint);
     EXPECT_FALSE(near.road->is_idle()) << "of what came later";
-    EXPECT_EQ(near.worker->flushes, 2u);
-    ucx.finish_flushes();
+    EXPECT_EQ(endpoint.flushes, 2u);
+    ucx.finish(endpoint);
     EXPECT_TRUE(near.road->is_idle());
-    EXPECT_EQ(near.worker->flushes, 2u);
+    EXPECT_EQ(endpoint.flushes, 2u);
     EXPECT_EQ(ucx.requests_left(), 0u);
 }
 
@@ -97,14 +97,27 @@ TEST_F(ucx_way, is_idle__after_all_frames_that_wait) {
     ucx.take(endpoint);
     (void)near.road->progress();
     EXPECT_FALSE(near.road->is_idle());
-    EXPECT_EQ(near.worker->flushes, 0u) << "a flush would not wait for the frames";
+    EXPECT_EQ(endpoint.flushes, 1u);
+    EXPECT_EQ(its.flushes, 0u) << "a flush would not wait for the frames";
     EXPECT_TRUE(near.road->is_flushed(way));
     EXPECT_FALSE(near.road->is_flushed(another));
     ucx.take(its);
     (void)near.road->progress();
     EXPECT_TRUE(near.road->is_idle());
-    EXPECT_EQ(near.worker->flushes, 1u);
+    EXPECT_EQ(endpoint.flushes, 1u);
+    EXPECT_EQ(its.flushes, 1u);
     near.road->close(another);
+}
+
+/// Of a peer that takes nothing any more nothing arrives.
+TEST_F(ucx_way, is_idle__asks_no_way_that_is_closed) {
+    endpoint.takes = false;
+    endpoint.close_answer = UCS_INPROGRESS;
+    EXPECT_TRUE(near.send(way, "one"));
+    EXPECT_FALSE(near.road->is_idle());
+    close();
+    EXPECT_TRUE(near.road->is_idle());
+    EXPECT_TRUE(near.road->is_closing());
 }
 
 // --- closing ---

@@ -79,7 +79,6 @@ struct ucx_way : ucx_road {
         }
         if (way != nullptr) near.road->close(way);
         for (const auto& each : ucx.endpoints) ucx.finish(*each);
-        ucx.finish_flushes();
         (void)near.road->is_idle();
         (void)near.road->progress();
         EXPECT_EQ(near.road->ways(), 0u);

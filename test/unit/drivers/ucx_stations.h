@@ -76,8 +76,6 @@ struct ucx_stations : testing::Test {
             ucx.take(*each);
             ucx.finish(*each);
         }
-        for (const auto& worker : ucx.workers) worker->flush_answer = UCS_OK;
-        ucx.finish_flushes();
         one->tcp.tick = other->tcp.tick = kMs;
         one.reset();
         other.reset();

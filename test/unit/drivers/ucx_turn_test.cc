@@ -13,6 +13,15 @@ namespace {
 
 // --- opening and closing ---
 
+/// Nothing comes.
+struct Nowhere final : Arrivals {
+    void frame_came(std::span<const std::byte>) noexcept override { ADD_FAILURE(); }
+    bool data_came(std::span<const std::byte>, const Load&) noexcept override { return false; }
+    void fetched(nhi::PeerId, bool) noexcept override { ADD_FAILURE(); }
+    unsigned look() noexcept override { return 0; }
+    [[nodiscard]] bool waits() const noexcept override { return false; }
+};
+
 struct ucx_turn_open : testing::Test {
     ~ucx_turn_open() override {
         turn.reset();
@@ -20,12 +29,12 @@ struct ucx_turn_open : testing::Test {
     }
     Status open() {
         turn = std::make_unique<Turn>(peers, tcp);
-        return turn->open(ucx.library(), ear, station_settings(), &error);
+        return turn->open(ucx.library(), nowhere, station_settings(), &error);
     }
     UcxInMemory ucx;
     HandTcp tcp;
     Peers peers;
-    Ear ear;
+    Nowhere nowhere;
     std::unique_ptr<Turn> turn;
     std::string error;
 };

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/ucx/ucx_data.h"
+
+#include <new>
+#include <utility>
+
+#include "fci_core/base/assert.h"
+
+namespace fci::ucx {
+
+Status UcxData::send(nhi::PeerId id, const nhi::Data& data, const std::byte* from,
+                     std::uint32_t events) noexcept {
+    if (id == nhi::kSelf || id >= peers_.size() || data.bytes == 0) return Status::invalid;
+    if (peers_.state(id) >= PeerState::ending) return Status::lost;
+    if (peers_.state(id) != PeerState::attached) return Status::unreachable;
+    Peer& peer = *peers_.find(id);
+    if (peer.way == nullptr) return Status::lost;  // its data were given back
+    const DataHead head{{.key = peer.key_there, .number = peer.number_there,
+                         .sequence = peer.sent + 1, .events = events, .parts = 0},
+                        data};
+    if (!turn_.rendezvous().send(peer.way, std::as_bytes(std::span(&head, 1)), from, data.bytes)) {
+        return Status::again;
+    }
+    ++peer.sent;
+    return Status::ok;
+}
+
+bool UcxData::has_taken(nhi::PeerId id) const noexcept {
+    if (peers_.state(id) != PeerState::attached) return false;
+    const Peer& peer = *peers_.find(id);
+    return peer.way != nullptr && Road::broken(peer.way) == nullptr &&
+           Rendezvous::loans(peer.way) == 0;
+}
+
+/// Waits until UCX says so, which it does soon for a way that is closed; except over shared memory
+/// to a peer that takes nothing. That one's queue is then full, and UCX reads no more for it; but
+/// it may still write what the peer has sent.
+void UcxData::give_back(nhi::PeerId id) noexcept {
+    Peer* const peer = id != nhi::kSelf ? peers_.find(id) : nullptr;
+    if (peer == nullptr) return;
+    drop_all(*peer);
+    if (peer->way == nullptr) return;
+    if (!peer->is_fetching && Rendezvous::loans(peer->way) == 0) return;
+    const Nanoseconds end = turn_.tcp().now() + kGrace;
+    while (!turn_.road().end(peer->way) || peer->is_fetching) {
+        const bool may_write = peer->is_fetching && !peer->is_gone && target_ != nullptr;
+        if (turn_.tcp().now() >= end && !may_write) {
+            turn_.road().close(peer->way);
+            break;
+        }
+        (void)turn_.road().progress();
+        (void)turn_.tcp().network().poll(turn_.tcp().now());
+    }
+    peer->way = nullptr;
+}
+
+/// At the end: peers have some time to read what they were promised.
+void UcxData::set_target(nhi::DataTarget* target) noexcept {
+    target_ = target;
+    if (target != nullptr) return;
+    const Nanoseconds end = turn_.tcp().now() + kGrace;
+    while (has_loans() && turn_.tcp().now() < end) (void)turn_.road().progress();
+    for (nhi::PeerId id = 0; id < peers_.size(); ++id) give_back(id);
+}
+
+bool UcxData::has_loans() const noexcept {
+    for (nhi::PeerId id = 0; id < peers_.size(); ++id) {
+        const Peer* const peer = peers_.find(id);
+        if (peer == nullptr || peer->way == nullptr || Road::broken(peer->way)) continue;
+        if (peer->state == PeerState::attached && Rendezvous::loans(peer->way) != 0) return true;
+    }
+    return false;
+}
+
+// --- what comes ---
+
+bool UcxData::came(nhi::PeerId from, const DataHead& head, const Load& load) noexcept try {
+    FCI_ASSERT(from != nhi::kSelf && peers_.find(from) != nullptr);
+    if (target_ == nullptr || load.bytes != head.data.bytes) return false;
+    std::vector<Coming>& coming = peers_.find(from)->coming;
+    with_coming_.reserve(with_coming_.size() + 1);
+    coming.push_back({head, load});
+    if (coming.size() == 1) with_coming_.push_back(from);
+    return true;
+} catch (const std::bad_alloc&) {
+    turn_.road().mark_broken(peers_.find(from)->way, "out of memory for what it sends");
+    return false;
+}
+
+unsigned UcxData::look() noexcept {
+    unsigned begun = 0;
+    waits_ = false;
+    std::erase_if(with_coming_, [&](nhi::PeerId id) {
+        begun += look_at(id, *peers_.find(id));
+        return peers_.find(id)->coming.empty();
+    });
+    return begun;
+}
+
+unsigned UcxData::look_at(nhi::PeerId id, Peer& peer) noexcept {
+    unsigned begun = 0;
+    if (peer.is_cut) drop_all(peer);
+    while (!peer.is_fetching && !peer.coming.empty() && target_ != nullptr) {
+        const Coming next = peer.coming.front();
+        if (target_->is_early(id, next.head.data)) {
+            waits_ = true;
+            break;
+        }
+        peer.coming.erase(peer.coming.begin());
+        ++begun;
+        std::byte* const to = target_->locate(id, next.head.data);
+        if (to == nullptr) {
+            turn_.rendezvous().drop(next.load);
+            continue;
+        }
+        peer.fetched = next.head;
+        peer.is_fetching = true;
+        turn_.rendezvous().fetch(next.load, id, to);
+    }
+    return begun;
+}
+
+std::uint32_t UcxData::fetched(nhi::PeerId from, bool is_whole) noexcept {
+    Peer& peer = *peers_.find(from);
+    FCI_ASSERT(peer.is_fetching);
+    peer.is_fetching = false;
+    const bool is_good = is_whole && target_ != nullptr &&
+                         target_->arrived(from, peer.fetched.data);
+    if (!is_whole && peer.way != nullptr) {
+        turn_.road().mark_broken(peer.way, "data of it could not be read");
+    }
+    return is_good ? peer.fetched.frame.events : 0;
+}
+
+void UcxData::drop_all(Peer& peer) noexcept {
+    for (const Coming& each : peer.coming) turn_.rendezvous().drop(each.load);
+    peer.coming.clear();
+}
+
+}  // namespace fci::ucx
