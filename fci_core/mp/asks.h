@@ -18,6 +18,9 @@
 // Order is kept because a send is matched with an offer, if there is one that fits, whether it was
 // asked for or not, and because sends that wait go before younger ones (Sends::serve). An offer
 // that crosses an announcement finds its note, as everywhere.
+//
+// A word of a group (is_word()) is announced at once: its receiver may have left the group, and ask
+// for nothing. It may overtake sends that wait, as no receive fits both.
 #pragma once
 
 #include "fci_core/mp/engine.h"
@@ -41,6 +44,11 @@ public:
 
     // The sender's side.
 
+    /// Where no offer fits the send, it waits for an ask.
+    [[nodiscard]] static bool are_due_for(const Order& send, const Protocol& protocol) noexcept {
+        return !protocol.announces && send.space != kActiveSpace &&
+               !is_word(send.space, send.has_immediate, send.length);
+    }
     /// False: the peer has asked already, or nobody asks under this protocol.
     [[nodiscard]] bool on_ask(Peer& peer) noexcept;
 

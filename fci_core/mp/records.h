@@ -54,6 +54,12 @@ inline constexpr unsigned kSpaceShift = 6;     // two bits: the matching space
 inline constexpr std::uint32_t kGroupSpace = 2;
 inline constexpr std::uint32_t kActiveSpace = 3;
 
+/// A word of a group has no data: it tells a member that none come. That member may have left the
+/// group, and no receive takes the word then; so its sender waits for no receive.
+constexpr bool is_word(std::uint32_t space, bool has_immediate, std::uint64_t bytes) noexcept {
+    return space == kGroupSpace && has_immediate && bytes == 0;
+}
+
 // Flags of a send.
 inline constexpr std::uint32_t kSendImmediate = 1;
 inline constexpr std::uint32_t kSendSynchronous = 2;

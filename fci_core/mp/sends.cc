@@ -338,7 +338,7 @@ Status Sends::announce(Peer& peer, Order& order) {
     const bool is_active = order.space == kActiveSpace;
     const OfferRecord* const offer =
         is_active ? nullptr : Offers::find(peer, order.space, order.match);
-    const bool by_ask = !engine_.protocol.announces && !is_active && offer == nullptr;
+    const bool by_ask = offer == nullptr && Asks::are_due_for(order, engine_.protocol);
     if (by_ask && !peer.asked) {
         FCI_ASSERT(order.state == OrderState::queued);
         Orders::unlink(order);

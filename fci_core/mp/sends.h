@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fci_core/mp/active_messages.h"
+#include "fci_core/mp/asks.h"
 #include "fci_core/mp/engine.h"
 #include "fci_core/mp/offers.h"
 #include "fci_core/mp/rendezvous.h"

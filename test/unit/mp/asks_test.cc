@@ -157,6 +157,32 @@ TEST(asks, ask__is_answered_to_the_end_where_room_is_short) {
     }
 }
 
+// Its receiver may have left the group, and asks for nothing.
+TEST(asks, send__of_a_word_of_a_group_waits_for_none_and_answers_none) {
+    Asked f;
+    const auto say_word = [&](std::uint64_t match, std::uint32_t space) {
+        return f.mp.send({f.there, space, kSendImmediate, match, 5, {}}, {}, nullptr);
+    };
+    EXPECT_EQ(f.send(1), kAccepted);
+    EXPECT_EQ(say_word(2, kGroupSpace), kAccepted);
+    EXPECT_EQ(f.announced_next(), std::pair(std::uint64_t{2}, false));
+    EXPECT_EQ(say_word(3, 0), kAccepted);
+    const iovec range{f.data.data(), 100};
+    EXPECT_EQ(f.mp.send({f.there, kGroupSpace, 0, 4, 0, {&range, 1}}, {}, nullptr), kAccepted);
+    f.turns();
+    EXPECT_FALSE(f.in.ready()) << "a program's, and data";
+    f.say(Kind::ask, HandleRecord{0});
+    for (const std::uint64_t match : {1, 3, 4}) {
+        EXPECT_EQ(f.announced_next(), std::pair(match, match == 4));
+    }
+    f.say(Kind::ask, HandleRecord{0});
+    EXPECT_EQ(say_word(5, kGroupSpace), kAccepted);
+    EXPECT_EQ(f.announced_next(), std::pair(std::uint64_t{5}, false));
+    EXPECT_EQ(f.send(6), kAccepted);
+    EXPECT_EQ(f.announced_next(), std::pair(std::uint64_t{6}, true)) << "the ask stood";
+    EXPECT_FALSE(f.gave_up());
+}
+
 TEST(asks, cancel__of_one_that_waits_tells_nobody) {
     Asked f;
     const iovec range{f.data.data(), 100};
