@@ -306,7 +306,11 @@ bool Receives::on_announce(Peer& peer, const gcs::Line& line) {
     }
     if (record.receive != 0) return false;
     Arrived& message = new_announced(envelope, line, 0);
-    message.announced = true;
+    message.announced = !is_word(space, message.has_immediate, record.length);
+    if (!message.announced) {  // all of it is here
+        engine_.outbox.tell(peer, Kind::taken, record.send);
+        message.send = 0;
+    }
     engine_.arrived.append(message);
     return true;
 }

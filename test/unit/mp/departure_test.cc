@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "test/unit/mp/pair.h"
 
@@ -119,6 +120,39 @@ TEST_P(departure, probe__finds_what_the_dead_sent_and_then_hears_of_its_death) {
     if (claimed != nullptr) p.ends[0]->receives().discard(*claimed);
     EXPECT_EQ(p.ends[0]->probe(named, nullptr, nullptr), kPeerLost);
     EXPECT_EQ(p.ends[0]->probe(any, nullptr, nullptr), kNoMessage);
+}
+
+// Under each protocol, and where their receiver has no memory left for messages.
+TEST_P(departure, close__after_words_of_a_group_that_no_receive_takes) {
+    for (const std::uint64_t unexpected : {64 * 1024, 64}) {
+        SCOPED_TRACE(unexpected);
+        Limits limits = small_limits();
+        limits.unexpected_bytes = unexpected;
+        Pair p(*GetParam(), {}, limits);
+        p.attach();
+        const auto take = [&](std::uint64_t match) {
+            Outcome outcome{};
+            const int answer = p.ends[1]->receive({p.there[1], kGroupSpace, match, 0}, {}, {},
+                                                  nullptr, &outcome);
+            return std::pair(answer, outcome.immediate);
+        };
+        for (const std::uint64_t match : {1, 2, 3}) {
+            EXPECT_GE(p.ends[0]->send(
+                          {p.there[0], kGroupSpace, kSendImmediate, match, 10 * match, {}}, {},
+                          nullptr),
+                      0);
+        }
+        p.settle();
+        EXPECT_EQ(take(2), std::pair(kDone, std::uint64_t{20}));
+        p.settle();
+        EXPECT_TRUE(p.ends[0]->drained() && p.ends[0]->engine().orders.sends_taken());
+        EXPECT_EQ(p.ends[0]->engine().orders.used(), 0u);
+        p.ends[0].reset();
+        p.devices[0].reset();
+        p.turns(1, 2000);
+        EXPECT_EQ(take(1), std::pair(kDone, std::uint64_t{10})) << "it is kept";
+        EXPECT_EQ(take(3), std::pair(kDone, std::uint64_t{30}));
+    }
 }
 
 TEST_P(departure, on_death__after_what_the_dead_sent) {

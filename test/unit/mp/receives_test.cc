@@ -67,6 +67,43 @@ TEST(receives, synchronous__that_is_thrown_away_is_told) {
     EXPECT_EQ(f.waiting(), 0u);
 }
 
+// It is kept, as one that came with its send request is.
+TEST(receives, word_of_a_group__is_taken_as_it_comes) {
+    constexpr auto kFlags = control_flags(kGroupSpace, kSendImmediate);
+    Arrivals f;
+    const auto announce = [&](std::uint8_t flags, std::uint64_t length, std::uint32_t send) {
+        f.say(Kind::announce, AnnounceRecord{kMatch, 5, length, 0, send, 0, 0}, flags);
+    };
+    announce(control_flags(0, kSendImmediate), 0, 31);
+    announce(control_flags(kGroupSpace, 0), 0, 32);
+    announce(kFlags, 8, 33);
+    f.expect_silence();
+    EXPECT_EQ(f.waiting(), 3u) << "each of them is held back";
+    EXPECT_EQ(f.mp.receives().discard_matching({f.there, kGroupSpace, kMatch, 0}), 2);
+    f.expect_told(Kind::taken, 32);
+    f.expect_told(Kind::taken, 33);
+    for (const std::uint32_t send : {34, 35}) {
+        announce(kFlags, 0, send);
+        f.expect_told(Kind::taken, send);
+    }
+    EXPECT_EQ(f.mp.receives().discard_matching({f.there, kGroupSpace, kMatch, 0}), 2);
+    f.expect_silence();
+    announce(kFlags, 0, 36);
+    f.expect_told(Kind::taken, 36);
+    f.say(Kind::unsend, HandleRecord{36});
+    f.expect_silence();
+    Outcome outcome{};
+    EXPECT_EQ(f.mp.receive({f.there, kGroupSpace, kMatch, 0}, {}, f.recorder.on(2), nullptr,
+                           &outcome),
+              kDone);
+    EXPECT_EQ(outcome.flags, kSendImmediate);
+    EXPECT_EQ(outcome.immediate, 5u);
+    EXPECT_EQ(outcome.received, 0u);
+    f.expect_silence();
+    EXPECT_EQ(f.waiting(), 1u);
+    EXPECT_FALSE(f.gave_up());
+}
+
 TEST(receives, unsend__forgets_that_one_and_answers) {
     Arrivals f;
     for (const std::uint32_t send : {3, 4, 5}) f.announce(kMatch, 50'000, send);
