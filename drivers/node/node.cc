@@ -10,6 +10,7 @@
 #include "drivers/shm/shm.h"
 #include "drivers/shm/socket.h"
 #include "drivers/tcp/tcp.h"
+#include "drivers/ucx/ucx.h"
 #include "fci_core/base/assert.h"
 
 namespace fci::node {
@@ -19,8 +20,9 @@ namespace {
 // The two devices choose among the same numbers, each without knowing the other one's.
 constexpr unsigned kTries = 64;
 
-/// Finds a place for TCP: the address, why that one, and a port that the kernel chose. The device
-/// is closed again: the one that stays needs memory of the near device, which is opened first.
+/// Finds a place for TCP, by which peers are met in any case: the address, why that one, and a port
+/// that the kernel chose. The device is closed again: the one that stays needs memory of the near
+/// device, which is opened first.
 Status find_place(const ddi::Settings& settings, ddi::Card* place, ddi::NetworkChoice* choice,
                   std::string* error) {
     ddi::Settings least;
@@ -59,9 +61,12 @@ Status open_pair(const ddi::Settings& settings, const ddi::Card& place, std::uin
     ddi::Settings far = near;
     far.wanted = place;
     far.communication = pair->near->communication_memory();
-    pair->far = tcp::open_tcp(far, &status, error);
+    const bool by_ucx = settings.network.far_by_ucx;
+    pair->far = by_ucx ? ucx::open_ucx(far, &status, error) : tcp::open_tcp(far, &status, error);
     if (pair->far != nullptr) return Status::ok;
-    *error = "cannot open TCP, by which the processes of other hosts are reached: " + *error;
+    *error = std::string("cannot open ") + (by_ucx ? "UCX" : "TCP") +
+             ", by which the processes of other hosts are reached: " + *error +
+             (by_ucx ? " (FCI_FAR=tcp goes without)" : "");
     return status;
 }
 
@@ -102,6 +107,8 @@ std::unique_ptr<ddi::Device> open_node(const ddi::Settings& settings, const Host
         if (*status != Status::exhausted || settings.wanted.port != 0) break;
     }
     if (*status != Status::ok) return nullptr;
+    const std::string note = ucx::note_of_far(settings.network.far_by_ucx);
+    if (!note.empty()) choice.reason += "; " + note;
     const std::uint32_t own = place.host;
     const auto is_here = [host, own](const ddi::Card& card) {
         if (card.incarnation != 0 && host::mark_of(card.incarnation) != host.mark) return false;

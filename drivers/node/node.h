@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The node driver, seen from outside: shared memory between the processes of one host, TCP to those
-// of others.
+// The node driver, seen from outside: shared memory between the processes of one host, and TCP or
+// UCX to those of others.
 #pragma once
 
 #include <memory>

@@ -31,6 +31,15 @@ std::string word_of_state(const std::filesystem::path& file) {
     return word;
 }
 
+/// Of those that are up, or of those that are not.
+std::string names_of(const std::vector<Port>& ports, bool up) {
+    std::string names;
+    for (const Port& port : ports) {
+        if (port.is_up() == up) names += (names.empty() ? "" : ", ") + port.name;
+    }
+    return names;
+}
+
 }  // namespace
 
 std::vector<Port> ports(const std::string& folder) {
@@ -45,15 +54,16 @@ std::vector<Port> ports(const std::string& folder) {
 }
 
 std::string rdma_text(const std::vector<Port>& ports) {
-    std::string up, down;
-    for (const Port& port : ports) {
-        std::string& list = port.is_up() ? up : down;
-        list += (list.empty() ? "" : ", ") + port.name;
-    }
+    const std::string up = names_of(ports, true), down = names_of(ports, false);
     if (!up.empty()) return "RDMA by " + up;
     const std::string goes_by = ": it goes by what else it has, where FCI_DRIVER=tcp is simpler";
     if (!down.empty()) return "no port of an RDMA device is up (" + down + ")" + goes_by;
     return "no RDMA device" + goes_by;
+}
+
+std::string unused_text(const std::vector<Port>& ports) {
+    const std::string up = names_of(ports, true);
+    return up.empty() ? up : "RDMA by " + up + " is up: FCI_FAR=ucx goes by it";
 }
 
 }  // namespace fci::ucx

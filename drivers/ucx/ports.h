@@ -17,5 +17,7 @@ struct Port {
 std::vector<Port> ports(const std::string& folder = "/sys/class/infiniband");
 /// The ports that are up, or why UCX has no RDMA here.
 std::string rdma_text(const std::vector<Port>& ports);
+/// The ports that are up, for a job that goes by TCP; empty: there is none.
+std::string unused_text(const std::vector<Port>& ports);
 
 }  // namespace fci::ucx

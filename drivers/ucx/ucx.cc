@@ -40,6 +40,14 @@ std::unique_ptr<ddi::Device> open_ucx(const ddi::Settings& settings, Status* sta
     return UcxDevice::open(settings, status, error);
 }
 
+std::string note_of_far(bool by_ucx) {
+    if (!by_ucx) return unused_text(ports());
+    std::string why;
+    const Library* const library = Library::open(&why);
+    return library == nullptr ? why : "other hosts by UCX " + library->version + ", " +
+                                          rdma_text(ports());
+}
+
 bool probe_ucx(std::string* note) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {

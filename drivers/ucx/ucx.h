@@ -14,5 +14,8 @@ std::unique_ptr<ddi::Device> open_ucx(const ddi::Settings& settings, Status* sta
                                       std::string* error);
 /// Tries it in a child, as UCX stays in a process that has opened it.
 bool probe_ucx(std::string* note);
+/// For people, of a process that goes to other hosts by UCX or by TCP: which UCX that is, or which
+/// RDMA ports are left alone. Empty: there is nothing to say.
+std::string note_of_far(bool by_ucx);
 
 }  // namespace fci::ucx

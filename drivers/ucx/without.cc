@@ -17,6 +17,8 @@ std::unique_ptr<ddi::Device> open_ucx(const ddi::Settings&, Status* status, std:
     return nullptr;
 }
 
+std::string note_of_far(bool) { return {}; }
+
 bool probe_ucx(std::string* note) {
     *note = kWhy;
     return false;

@@ -168,7 +168,7 @@ ddi::Settings settings_for(const OpenOptions& options, const Parameters& paramet
     settings.job = job_cookie(options, parameters);
     settings.launch = launch_of(options);
     settings.wanted = options.card;
-    settings.network = {parameters.net, launcher_addresses(own_variable)};
+    settings.network = {parameters.net, launcher_addresses(own_variable), parameters.far == "ucx"};
     settings.ports = parameters.ports;
     settings.multicast = parameters.multicast == "auto";
     settings.connect_ms =

@@ -12,6 +12,7 @@ namespace fci::ddi {
 struct NetworkRequest {
     std::string wanted;                   // FCI_NET: interface, pattern, subnet; empty: nothing
     std::vector<std::uint32_t> launcher;  // the launcher's IPv4 addresses, in network byte order
+    bool far_by_ucx = false;              // node: bytes to other hosts by UCX instead of TCP
 };
 
 struct NetworkChoice {

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 #include <test/conformance/loopback.h>  // made of docs/drivers.md
@@ -57,6 +58,12 @@ public:
 
 protected:
     [[nodiscard]] bool is_open(unsigned number) const { return members_[number].device != nullptr; }
+    /// Of all that are open.
+    [[nodiscard]] bool is_idle() const {
+        return std::ranges::all_of(members_, [](const Member& member) {
+            return !member.device || member.device->network().is_idle();
+        });
+    }
     virtual std::unique_ptr<ddi::Device> make(const ddi::Settings& settings,
                                               std::string* error) = 0;
     [[nodiscard]] virtual bool at_rest() const { return true; }
@@ -214,9 +221,10 @@ std::unique_ptr<World> make_tcp_world() {
 }
 
 /// Half of the processes are on each of two hosts, beginning with the first two or not.
-class NodeWorld final : public Devices {
+class NodeWorld : public Devices {
 public:
-    explicit NodeWorld(bool first_two_share) : shift_(first_two_share ? 1 : 0) {}
+    explicit NodeWorld(bool first_two_share, bool far_by_ucx = false)
+        : shift_(first_two_share ? 1 : 0), far_by_ucx_(far_by_ucx) {}
 
 private:
     std::unique_ptr<ddi::Device> make(const ddi::Settings& given, std::string* error) override {
@@ -230,10 +238,12 @@ private:
         const node::Host host{static_cast<host::Mark>(ntohl(own)),
                               [own](const ddi::Card& card) { return card.host == own; }};
         Status status;
+        settings.network.far_by_ucx = far_by_ucx_;
         return node::open_node(settings, host, &status, error);
     }
     [[nodiscard]] bool at_rest() const override { return ++turns_ % 2000 == 0; }
     unsigned shift_;
+    bool far_by_ucx_;
     mutable unsigned turns_ = 0;
 };
 
@@ -258,24 +268,21 @@ class MulticastWorld final : public Devices {
 std::unique_ptr<World> make_multicast_world() { return std::make_unique<MulticastWorld>(); }
 
 /// Over one of the networks that UCX has everywhere.
+void go_by(const char* transports) {
+    setenv("UCX_TLS", transports, 1);
+    setenv("UCX_NET_DEVICES", "lo", 1);
+    // Without these UCX does not go by shared memory where it is to notice dead peers.
+    setenv("UCX_POSIX_ERROR_HANDLING", "y", 1);
+    setenv("UCX_SYSV_ERROR_HANDLING", "y", 1);
+    setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 1);
+}
+
 class UcxWorld final : public Devices {
 public:
-    explicit UcxWorld(const char* transports) {
-        setenv("UCX_TLS", transports, 1);
-        setenv("UCX_NET_DEVICES", "lo", 1);
-        // Without these UCX does not go by shared memory where it is to notice dead peers.
-        setenv("UCX_POSIX_ERROR_HANDLING", "y", 1);
-        setenv("UCX_SYSV_ERROR_HANDLING", "y", 1);
-        setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 1);
-    }
+    explicit UcxWorld(const char* transports) { go_by(transports); }
     /// One that closes waits a second for peers that do not take their turns.
     ~UcxWorld() override {
-        (void)until([&] {
-            for (unsigned i = 0; i < devices(); ++i) {
-                if (is_open(i) && !device(i).network().is_idle()) return false;
-            }
-            return true;
-        });
+        (void)until([&] { return is_idle(); });
     }
 
 private:
@@ -291,10 +298,24 @@ private:
 };
 
 /// nullptr: UCX is not here.
-std::unique_ptr<World> make_ucx_world(const char* transports) {
+class NodeUcxWorld final : public NodeWorld {
+public:
+    NodeUcxWorld() : NodeWorld(false, true) { go_by("tcp"); }
+    ~NodeUcxWorld() override {
+        (void)until([&] { return is_idle(); });
+    }
+};
+
+bool has_ucx() {
     static std::string why;
     static const bool is_here = is_ucx_here(&why);
-    return is_here ? std::make_unique<UcxWorld>(transports) : nullptr;
+    return is_here;
+}
+std::unique_ptr<World> make_ucx_world(const char* transports) {
+    return has_ucx() ? std::make_unique<UcxWorld>(transports) : nullptr;
+}
+std::unique_ptr<World> make_node_ucx_world() {
+    return has_ucx() ? std::make_unique<NodeUcxWorld>() : nullptr;
 }
 std::unique_ptr<World> make_ucx_tcp_world() { return make_ucx_world("tcp"); }
 std::unique_ptr<World> make_ucx_shm_world() { return make_ucx_world("posix,sysv"); }
@@ -320,6 +341,7 @@ constexpr Maker kMakers[] = {
     {"tcp", make_tcp_world, false, true},
     {"node", make_node_world, true, true},
     {"node_far", make_node_far_world, false, true},
+    {"node_ucx", make_node_ucx_world, false, true},
     {"ucx_tcp", make_ucx_tcp_world, false, true},
     {"ucx_shm", make_ucx_shm_world, false, true},
     {"loopback", make_loopback_world, false, false},

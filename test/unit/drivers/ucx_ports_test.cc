@@ -60,5 +60,14 @@ TEST(ucx_rdma_text, rdma_text__says_why_there_is_no_rdma) {
     EXPECT_EQ(rdma_text({}), "no RDMA device" + goes_by);
 }
 
+// --- what a job that goes by TCP is told ---
+
+TEST(ucx_unused_text, text__names_the_ports_that_are_up) {
+    EXPECT_EQ(unused_text({}), "");
+    EXPECT_EQ(unused_text({{"a_0:1", "DOWN"}, {"a_0:2", "INIT"}}), "");
+    EXPECT_EQ(unused_text({{"a_0:1", "ACTIVE"}, {"a_0:2", "DOWN"}, {"b_1:1", "ACTIVE"}}),
+              "RDMA by a_0:1, b_1:1 is up: FCI_FAR=ucx goes by it");
+}
+
 }  // namespace
 }  // namespace fci::ucx
