@@ -18,7 +18,7 @@ namespace fci::ucx {
 struct FrameHead {
     std::uint64_t key;       // that the receiver drew for this sender, and told it by TCP
     std::uint32_t number;    // of the sender, as the receiver numbers its peers
-    std::uint32_t sequence;  // of the sender's frames to this receiver, from 1 on
+    std::uint32_t sequence;  // of the sender's frames to this receiver: from 1 on, and 0 after 2^32
     std::uint32_t events;    // a bit for each, raised when all parts are there
     std::uint32_t parts;
 };
@@ -44,7 +44,7 @@ inline std::size_t frame_bytes(const nhi::Transfer& transfer) noexcept {
 
 /// Writes frame_bytes(transfer) bytes. Of `head` the sender has set key, number and sequence.
 inline void write_frame(FrameHead head, const nhi::Transfer& transfer, std::byte* to) noexcept {
-    FCI_ASSERT(head.sequence != 0);
+    FCI_ASSERT(transfer.parts() <= nhi::Transfer::kPartsMax);
     head.events = transfer.events();
     head.parts = transfer.parts();
     std::memcpy(to, &head, sizeof head);

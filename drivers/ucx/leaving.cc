@@ -80,7 +80,7 @@ void Leaving::look_for_broken(Nanoseconds now) {
 }
 
 void Leaving::say_farewell(nhi::PeerId id, const Peer& peer) noexcept {
-    FCI_ASSERT(peer.sent != 0);  // the frame by which it met
+    FCI_ASSERT(peer.way != nullptr);
     const std::uint64_t farewell = std::uint64_t{peer.sent} + 1;
     nhi::Transfer transfer(id);
     transfer.put(nhi::LcsAddress{offsetof(Hello, farewell)}, &farewell, sizeof farewell);

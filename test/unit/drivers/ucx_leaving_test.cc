@@ -238,6 +238,12 @@ TEST_F(ucx_goodbye, goodbye__tells_each_peer_how_much_was_sent) {
     EXPECT_EQ(near.road->ways(), 0u);
 }
 
+TEST_F(ucx_goodbye, goodbye__after_four_thousand_million_frames) {
+    attach().sent = 0;
+    (void)goodbye();
+    EXPECT_EQ(farewell_to(kId), 1u);
+}
+
 TEST_F(ucx_goodbye, goodbye__flushes_before) {
     attach();
     attach(2);

@@ -96,6 +96,19 @@ TEST_F(ucx_network, transfer__for_which_ucx_has_no_room_leaves_no_trace) {
     EXPECT_EQ(Road::broken(other->peer().way), nullptr) << "no number is left out";
 }
 
+/// The numbers of frames begin again with 0.
+TEST_F(ucx_network, transfer__after_four_thousand_million) {
+    ASSERT_NO_FATAL_FAILURE(attach());
+    one->peer().sent = other->peer().heard = 0xffff'fffe;
+    for (const char* const text : {"last", "none", "next"}) {
+        EXPECT_EQ(put(*one, 0, text), Status::ok);
+    }
+    turns();
+    EXPECT_EQ(other->peer().heard, 1u);
+    EXPECT_EQ(other->text(1, 0, 4), "next");
+    EXPECT_EQ(Road::broken(other->peer().way), nullptr);
+}
+
 TEST_F(ucx_network, transfer__to_itself) {
     ASSERT_EQ(one->network.open_window(2, LcsAddress{nhi::kPairLimit},
                                        std::span(one->memory).first(64)), Status::ok);
