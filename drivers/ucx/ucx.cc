@@ -58,6 +58,10 @@ bool probe_ucx(std::string* note) {
     host::Descriptor tells(ends[1]);
     const pid_t child = fork();
     if (child == 0) try_and_tell(tells.get());
+    if (child < 0) {
+        *note = host::system_text("no process to try UCX in");
+        return false;
+    }
     tells.close();
     std::string text;
     char piece[512];
@@ -65,9 +69,7 @@ bool probe_ucx(std::string* note) {
         if (got > 0) text.append(piece, static_cast<std::size_t>(got));
         if (got < 0 && errno != EINTR) break;
     }
-    if (child > 0) {
-        while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-        }
+    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
     }
     if (text.empty()) text = "0UCX ended the process that tried it";
     const bool works = text[0] == '1';

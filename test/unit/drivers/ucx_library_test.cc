@@ -94,5 +94,30 @@ TEST(ucx_library, probe__without_a_descriptor_says_so) {
     EXPECT_EQ(note, "no pipe: Too many open files");
 }
 
+/// As an ordinary user without a process more.
+TEST(ucx_library, probe__without_a_process_says_so) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        const rlimit none{0, 0};
+        const bool is_user = geteuid() != 0 || setuid(65534) == 0;
+        const bool is_limited = is_user && setrlimit(RLIMIT_NPROC, &none) == 0;
+        std::string note = "it cannot be limited";
+        if (is_limited && probe_ucx(&note)) note = "it works";
+        (void)!write(ends[1], note.data(), note.size());
+        _exit(0);
+    }
+    ::close(ends[1]);
+    char text[200] = {};
+    const ssize_t bytes = read(ends[0], text, sizeof text - 1);
+    ::close(ends[0]);
+    EXPECT_EQ(waitpid(child, nullptr, 0), child);
+    ASSERT_GT(bytes, 0);
+    const std::string note(text);
+    if (note.rfind("this FCI was built without UCX", 0) == 0) GTEST_SKIP() << note;
+    EXPECT_EQ(note, "no process to try UCX in: Resource temporarily unavailable");
+}
+
 }  // namespace
 }  // namespace fci::ucx
