@@ -34,10 +34,11 @@ bool Meeting::go_on(nhi::PeerId id, Nanoseconds now) {
     if (peer.give_up == 0 && !prepare(peer, now)) return true;
     std::string error;
     if (!peer.has_said_hello) say_hello(id, peer);
-    if (peer.way == nullptr) hear(id, peer, &error);
+    if (peer.has_said_hello && peer.way == nullptr) hear(id, peer, &error);
     if (peer.way != nullptr) {
         FCI_ASSERT(peer.has_said_hello && peer.block_bytes != 0);
-        if (road_.is_flushed(peer.way) && peer.heard != 0) {
+        if (peer.sent == 0) send_first(peer);
+        if (peer.sent != 0 && road_.is_flushed(peer.way) && peer.heard != 0) {
             notices_.add({id, Status::ok, {}});
             peer.state = PeerState::joined;
             return false;
@@ -93,14 +94,14 @@ void Meeting::hear(nhi::PeerId id, Peer& peer, std::string* error) {
     peer.number_there = hello.number;
     peer.block_bytes = hello.block_bytes;
     peer.way = road_.open_way(block.data() + sizeof hello, error);
-    if (peer.way != nullptr) send_first(peer);
 }
 
+/// A later turn sends it where memory is short now.
 void Meeting::send_first(Peer& peer) noexcept {
     FCI_ASSERT(peer.sent == 0);
     const nhi::Transfer nothing(nhi::kSelf);
     std::byte* const frame = road_.begin(peer.way, frame_bytes(nothing));
-    if (frame == nullptr) return;  // the meeting ends for want of an answer
+    if (frame == nullptr) return;
     write_frame({.key = peer.key_there, .number = peer.number_there, .sequence = ++peer.sent,
                  .events = 0, .parts = 0},
                 nothing, frame);

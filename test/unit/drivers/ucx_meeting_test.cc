@@ -88,6 +88,21 @@ TEST_F(ucx_meeting, hello__for_which_tcp_has_no_room_is_said_later) {
     EXPECT_EQ(peer().give_up, kBegin + kLimit) << "of the first turn";
 }
 
+TEST_F(ucx_meeting, hello__for_which_tcp_has_no_room_though_the_peers_is_here) {
+    begin();
+    say(hello_of_peer());
+    tcp.transfer_answer = Status::again;
+    meeting.tend(kBegin);
+    EXPECT_TRUE(goes_on());
+    EXPECT_TRUE(ucx.endpoints.empty()) << "the peer would not know a frame";
+    tcp.transfer_answer = Status::ok;
+    meeting.tend(kBegin);
+    EXPECT_EQ(ucx.last_endpoint().sends, 1u);
+    hear_first();
+    meeting.tend(kBegin);
+    expect_joined();
+}
+
 /// Each peer is told another key.
 TEST_F(ucx_meeting, begin__of_two_peers) {
     begin();
@@ -242,6 +257,28 @@ TEST_F(ucx_meeting, first_frame__has_to_arrive) {
     EXPECT_EQ(ucx.last_endpoint().flushes, 1u);
     ucx.finish(ucx.last_endpoint());
     meeting.tend(kBegin);
+    expect_joined();
+}
+
+/// As in a shortage of memory.
+TEST_F(ucx_meeting, first_frame__that_cannot_be_sent_is_sent_later) {
+    begin();
+    meeting.tend(kBegin);
+    peer().way = near.open_way(far);
+    peer().block_bytes = 4096;
+    ucx.last_endpoint().takes = false;
+    for (unsigned i = 0; i < 64; ++i) ASSERT_TRUE(near.send(peer().way, "in its way"));
+    hear_first();
+    meeting.tend(kBegin);
+    EXPECT_EQ(peer().sent, 0u);
+    ucx.take(ucx.last_endpoint());
+    (void)near.road->progress();
+    EXPECT_TRUE(near.road->is_flushed(peer().way));
+    ucx.last_endpoint().takes = true;
+    EXPECT_TRUE(goes_on()) << "the peer waits for it";
+    meeting.tend(kBegin);
+    EXPECT_EQ(peer().sent, 1u);
+    EXPECT_EQ(ucx.last_endpoint().sends, 65u);
     expect_joined();
 }
 
