@@ -274,6 +274,56 @@ TEST_F(ucx_device, close__says_goodbye) {
     EXPECT_FALSE(ucx.workers[0]->is_there);
 }
 
+TEST_F(ucx_device, close__before_anybody_is_met) {
+    nhi::PeerId id = nhi::kNoPeer;
+    ASSERT_EQ(device.add_peer(own[1].device->card(), &id), Status::ok);
+    ASSERT_EQ(device.connect(id), Status::ok);
+    own[0].device.reset();
+    EXPECT_FALSE(ucx.workers[0]->is_there);
+}
+
+/// At each step of a meeting: the other one hears that this one has gone, once.
+TEST_F(ucx_device, close__while_two_meet) {
+    for (unsigned steps = 0; steps < 8; ++steps) {
+        own[0] = made(100 + 2 * steps);
+        own[1] = made(101 + 2 * steps);
+        for (Own& each : own) each.device->set_listener(&each.told);
+        HandTcp::link(*own[0].tcp, *own[1].tcp);
+        for (Own& each : own) each.tcp->meet(1);
+        for (unsigned i = 0; i < steps; ++i) {
+            Own& its = own[i % 2];
+            (void)its.device->network().poll(its.tcp->time += kMs);
+        }
+        own[0].device.reset();
+        own[1].tcp->lose(1, Status::not_found, "it has closed");
+        for (unsigned i = 0; i < 8; ++i) {
+            (void)own[1].device->network().poll(own[1].tcp->time += kMs);
+        }
+        EXPECT_EQ(own[1].told.lost.size(), 1u) << steps;
+        EXPECT_LE(own[1].told.attached.size(), 1u) << steps;
+        EXPECT_EQ(own[1].device->connect(1), Status::lost);
+    }
+}
+
+/// Frames that UCX has not taken end with the way, and their memory is this process's again.
+TEST_F(ucx_device, peer__that_is_lost_while_frames_wait) {
+    ASSERT_NO_FATAL_FAILURE(attach());
+    UcxInMemory::Endpoint& there =
+        *(ucx.endpoints[0]->from == ucx.workers[0].get() ? ucx.endpoints[0] : ucx.endpoints[1]);
+    there.takes = false;
+    for (unsigned i = 0; i < 9; ++i) {
+        ASSERT_EQ(device.network().initiate_transfer(nhi::Transfer(1)), Status::ok);
+    }
+    EXPECT_FALSE(device.network().is_idle());
+    tcp.lose(1, Status::lost, "it has died");
+    turns();
+    ASSERT_EQ(own[0].told.lost.size(), 1u);
+    EXPECT_TRUE(there.is_closed);
+    EXPECT_EQ(device.network().initiate_transfer(nhi::Transfer(1)), Status::lost);
+    EXPECT_TRUE(device.network().is_idle());
+    EXPECT_EQ(ucx.requests_left(), 0u);
+}
+
 /// A child of fork() leaves UCX and the goodbye to its parent.
 TEST_F(ucx_device, close__in_a_child_of_fork_leaves_all_to_the_parent) {
     ASSERT_NO_FATAL_FAILURE(attach());
