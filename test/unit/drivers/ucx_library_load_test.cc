@@ -11,6 +11,7 @@
 #include <string>
 
 #include "drivers/ucx/library.h"
+#include "drivers/ucx/ucx.h"
 
 namespace fci::ucx {
 namespace {
@@ -138,6 +139,31 @@ TEST_F(ucx_library_load, open__that_fails_says_why_each_time) {
     int status = -1;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+/// A child that may have so many descriptors that TCP has enough, and the library none.
+TEST_F(ucx_library_load, open_ucx__where_the_library_cannot_be_opened) {
+    const pid_t child = fork();
+    if (child == 0) {
+        rlimit files{};
+        (void)getrlimit(RLIMIT_NOFILE, &files);
+        for (files.rlim_cur = 3; files.rlim_cur < 200; ++files.rlim_cur) {
+            (void)setrlimit(RLIMIT_NOFILE, &files);
+            ddi::Settings settings;
+            settings.block_bytes = 4096;
+            Status status = Status::ok;
+            std::string error;
+            const bool is_open = open_ucx(settings, &status, &error) != nullptr;
+            if (is_open) _exit(2);
+            if (error.rfind("UCX cannot be opened (", 0) != 0) continue;
+            _exit(status == Status::unsupported ? 0 : 1);
+        }
+        _exit(3);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(ucx_library_load, version__from_1_12_on) {
