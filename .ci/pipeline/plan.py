@@ -18,7 +18,7 @@ OF_THE_DRIVER = [f"hosts/{case}" for case in (
     "docker", "no-network", "no-ports", "few-ports", "firewall*", "shown", "jobs", "wireshark")]
 OF_THE_PLUG = [f"hosts/{case}" for case in (
     "wire", "fci-run", "collectives", "hints", "long", "killed*", "heirs", "silent*")] + [
-    "unequal", "launchers", "deaf", "security", "netpipe/check", "protocols/enhanced-mixed",
+    "unequal", "launchers", "deaf", "security", "ucx", "netpipe/check", "protocols/enhanced-mixed",
     "underway", "ahead", "unlike"]
 QUICK_OVER_OPEN_MPI = ["--quick", "--maxnp", 4, "--timeout", 0.17, "--dirs",
                        "attr,coll,comm,datatype,errhan,group,info,init,pt2pt,topo"]

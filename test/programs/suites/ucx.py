@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whole programs by the driver ucx, over networks of UCX that every host has: TCP and shared
-memory. RDMA itself is not tested yet."""
+memory; and between hosts by UCX, within them by FCI's shared memory. RDMA itself is not tested yet."""
 
 import os
 import re
@@ -21,6 +21,9 @@ WAYS = {
 }
 
 
+BETWEEN_HOSTS = {"FCI_FAR": "ucx", "UCX_TLS": "tcp", "UCX_WARN_UNUSED_ENV_VARS": "n"}
+
+
 def environment(way):
     return {**WAYS[way], "FCI_DRIVER": "ucx", "UCX_WARN_UNUSED_ENV_VARS": "n"}
 
@@ -29,21 +32,21 @@ def is_missing(ran):
     return re.search(r"built without UCX|UCX cannot be opened", ran.out + ran.err)
 
 
-def all_to_all(settings, way):
+def all_to_all(settings, ours, said):
+    """By these variables; FCI_INFO says so."""
     where = settings.directory("ucx")
     binary = built(settings, HERE / "alltoall.c", where / "alltoall", mpi=True, against_fci=False)
     for length in LENGTHS:
         command, env = settings.mpirun(RANKS, [binary, length, ROUNDS])
-        ran = run(command, cwd=where, env={**env, **environment(way), "FCI_INFO": "1"},
-                  timeout=LIMIT)
+        ran = run(command, cwd=where, env={**env, **ours, "FCI_INFO": "1"}, timeout=LIMIT)
         if is_missing(ran):
             return skipped("UCX is not here")
         if ran.code or ran.left or signal_named(ran.err):
             return failed(f"{length} B: {ran.ended()}: {ran.last_line()}")
         if f"alltoall: {RANKS} ranks, all right" not in ran.out:
             return failed(f"{length} B: {ran.last_line()}")
-        if "driver ucx" not in ran.out + ran.err:
-            return failed("FCI_INFO does not name the driver")
+        if said not in ran.out + ran.err:
+            return failed(f"FCI_INFO does not say '{said}'")
     return passed(f"{RANKS} ranks, {len(LENGTHS)} lengths")
 
 
@@ -54,9 +57,13 @@ def killed(settings, way):
 
 
 def cases(settings):
-    if not settings.over_our_build or settings.lab:
+    if not settings.over_our_build:
+        return
+    if settings.lab:
+        yield Case("between-hosts",
+                   lambda: all_to_all(settings, BETWEEN_HOSTS, "other hosts by UCX"))
         return
     for way in WAYS:
-        yield Case(way, lambda way=way: all_to_all(settings, way))
+        yield Case(way, lambda way=way: all_to_all(settings, environment(way), "driver ucx"))
         if settings.transport == "fci":
             yield Case(f"{way}-killed", lambda way=way: killed(settings, way))
