@@ -257,12 +257,14 @@ test_drivers_SOURCES += \
 	test/unit/drivers/ucx_hand_tcp.h \
 	test/unit/drivers/ucx_in_memory.cc \
 	test/unit/drivers/ucx_in_memory.h \
+	test/unit/drivers/ucx_in_memory_data.cc \
 	test/unit/drivers/ucx_leaving_test.cc \
 	test/unit/drivers/ucx_library_load_test.cc \
 	test/unit/drivers/ucx_meeting_test.cc \
 	test/unit/drivers/ucx_network_test.cc \
 	test/unit/drivers/ucx_peers.h \
 	test/unit/drivers/ucx_ports_test.cc \
+	test/unit/drivers/ucx_rendezvous_test.cc \
 	test/unit/drivers/ucx_road_flush_test.cc \
 	test/unit/drivers/ucx_road_test.cc \
 	test/unit/drivers/ucx_roads.h \

@@ -42,6 +42,7 @@ void* answer(ucs_status_t status, Ucx::Endpoint* endpoint) {
     if (status != UCS_INPROGRESS) return status_as_pointer(status);
     Ucx::Request* const request = make(here->requests);
     request->endpoint = endpoint;
+    request->worker = endpoint->from;
     return request;
 }
 
@@ -123,6 +124,7 @@ void worker_destroy(ucp_worker_h worker) {
             here->blame("a worker was destroyed before its endpoint");
         }
     }
+    here->cancel(its, nullptr, true);
     its.is_there = false;
     its.here.clear();
 }
@@ -173,11 +175,6 @@ ucs_status_t arm(ucp_worker_h worker) {
     return UCS_OK;
 }
 
-/// The driver's function that is to hear the end of a frame, and hears it once.
-void tell(Ucx::Request& request) {
-    const ucp_send_nbx_callback_t told = std::exchange(request.told, nullptr);
-    if (told != nullptr) told(&request, request.status, request.user);
-}
 /// Of endpoints of the worker, all that was decided since its last turn.
 void tell_of_endpoints(Ucx::Worker& worker) {
     for (std::size_t i = 0; i < here->endpoints.size(); ++i) {
@@ -197,8 +194,7 @@ void tell_of_endpoints(Ucx::Worker& worker) {
     }
     for (std::size_t i = 0; i < here->requests.size(); ++i) {
         Ucx::Request& its = *here->requests[i];
-        const bool is_own = its.endpoint != nullptr && its.endpoint->from == &worker;
-        if (is_own && its.status != UCS_INPROGRESS) tell(its);
+        if (its.worker == &worker && its.status != UCS_INPROGRESS) here->tell(its);
     }
 }
 unsigned progress(ucp_worker_h worker) {
@@ -206,26 +202,17 @@ unsigned progress(ucp_worker_h worker) {
     ++its.turns;
     tell_of_endpoints(its);
     unsigned work = 0;
-    for (; !its.is_deaf && !its.here.empty() && work < its.at_once; ++work) {
-        Ucx::Message message = std::move(its.here.front());
-        its.here.pop_front();
-        const auto handler = its.handlers.find(message.number);
-        if (handler == its.handlers.end()) continue;
-        ucp_am_recv_param_t param{};
-        param.recv_attr = message.attributes;
-        (void)handler->second.cb(handler->second.arg, nullptr, 0, message.bytes.data(),
-                                 message.bytes.size(), &param);
-        // The driver may keep none of it.
-        std::ranges::fill(message.bytes, std::byte{0xdd});
-    }
+    for (; !its.is_deaf && !its.here.empty() && work < its.at_once; ++work) here->hand_on(its);
     return work;
 }
-
-ucs_status_ptr_t fetch(ucp_worker_h, void*, void*, size_t, const ucp_request_param_t*) {
-    here->blame("data that nobody sent were fetched");
-    return status_as_pointer(UCS_ERR_NO_ELEM);
+ucs_status_ptr_t fetch(ucp_worker_h worker, void* descriptor, void* to, size_t bytes,
+                       const ucp_request_param_t* param) {
+    return here->begin_fetch(worker_of(worker), descriptor, {static_cast<std::byte*>(to), bytes},
+                             *param);
 }
-void release(ucp_worker_h, void*) { here->blame("data that nobody sent were released"); }
+void release(ucp_worker_h worker, void* descriptor) {
+    here->take_back(worker_of(worker), descriptor);
+}
 
 // --- endpoints ---
 
@@ -257,11 +244,8 @@ ucs_status_ptr_t endpoint_close(ucp_ep_h endpoint, const ucp_request_param_t* pa
         here->blame("an endpoint was closed without force");
     }
     its.is_closed = true;
-    for (const auto& request : here->requests) {
-        const bool is_its = request->endpoint == &its && request->told != nullptr;
-        if (is_its && request->status == UCS_INPROGRESS && its.close_answer != UCS_INPROGRESS) {
-            request->status = UCS_ERR_CANCELED;
-        }
+    if (its.close_answer != UCS_INPROGRESS || its.calls_in_close) {
+        here->cancel(*its.from, &its, its.calls_in_close);
     }
     return answer(its.close_answer, &its);
 }
@@ -271,26 +255,11 @@ ucs_status_ptr_t endpoint_flush(ucp_ep_h endpoint, const ucp_request_param_t*) {
     its.flushed = its.sends;
     return answer(its.flush_answer, &its);
 }
-ucs_status_ptr_t send(ucp_ep_h endpoint, unsigned id, const void*, size_t header_bytes,
+ucs_status_ptr_t send(ucp_ep_h endpoint, unsigned id, const void* header, size_t header_bytes,
                       const void* buffer, size_t bytes, const ucp_request_param_t* param) {
-    Ucx::Endpoint& its = endpoint_of(endpoint);
-    ++its.sends;
-    if (header_bytes != 0) here->blame("a frame with a header of UCX");
-    const bool has_flags = (param->op_attr_mask & UCP_OP_ATTR_FIELD_FLAGS) != 0;
-    const bool is_eager = has_flags && (param->flags & UCP_AM_SEND_FLAG_EAGER) != 0;
-    const std::span<const std::byte> frame{static_cast<const std::byte*>(buffer), bytes};
-    if (UCS_STATUS_IS_ERR(its.send_answer)) return status_as_pointer(its.send_answer);
-    if (its.takes) {
-        here->bring(*its.to, frame, is_eager ? 0 : UCP_AM_RECV_ATTR_FLAG_RNDV, id);
-        return nullptr;
-    }
-    Ucx::Request* const request = make(here->requests);
-    request->endpoint = &its;
-    request->bytes = frame;
-    request->message = id;
-    if ((param->op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK) != 0) request->told = param->cb.send;
-    if ((param->op_attr_mask & UCP_OP_ATTR_FIELD_USER_DATA) != 0) request->user = param->user_data;
-    return request;
+    return here->begin_send(endpoint_of(endpoint), id,
+                            {static_cast<const std::byte*>(header), header_bytes},
+                            {static_cast<const std::byte*>(buffer), bytes}, *param);
 }
 ucs_status_t check(void* request) { return static_cast<Ucx::Request*>(request)->status; }
 void free_request(void* request) {
@@ -315,33 +284,12 @@ UcxInMemory::UcxInMemory() {
 }
 UcxInMemory::~UcxInMemory() { here = nullptr; }
 
-void UcxInMemory::bring(Worker& to, std::span<const std::byte> bytes, std::uint32_t attributes,
-                        unsigned number) {
-    if (!to.is_there) return;
-    to.here.push_back({Bytes(bytes.begin(), bytes.end()), attributes, number});
-    const std::uint64_t one = 1;
-    if (std::exchange(to.is_armed, false)) (void)!write(to.event.get(), &one, sizeof one);
-}
-void UcxInMemory::take(Endpoint& endpoint, unsigned frames) {
-    for (const auto& request : requests) {
-        const bool waits = request->endpoint == &endpoint && request->told != nullptr;
-        if (frames == 0 || !waits || request->status != UCS_INPROGRESS) continue;
-        bring(*endpoint.to, request->bytes, 0, request->message);
-        request->status = UCS_OK;
-        --frames;
-    }
-}
 void UcxInMemory::finish(Endpoint& endpoint, ucs_status_t status) {
     for (const auto& request : requests) {
         const bool is_its = request->endpoint == &endpoint && request->told == nullptr;
         if (is_its && request->status == UCS_INPROGRESS) request->status = status;
     }
-    for (const auto& request : requests) {
-        const bool is_frame = request->endpoint == &endpoint && request->told != nullptr;
-        if (endpoint.is_closed && is_frame && request->status == UCS_INPROGRESS) {
-            request->status = UCS_ERR_CANCELED;
-        }
-    }
+    if (endpoint.is_closed) cancel(*endpoint.from, &endpoint, false);
 }
 
 unsigned UcxInMemory::requests_left() const {
@@ -362,6 +310,9 @@ std::vector<std::string> UcxInMemory::mistakes() const {
     }
     for (const auto& each : endpoints) {
         if (!each->is_closed) all.push_back("an endpoint is left");
+    }
+    for (const auto& each : data) {
+        if (each->is_there && !each->is_over) all.push_back("data are left");
     }
     if (requests_left() != 0) all.push_back("a request is left");
     return all;

@@ -2,6 +2,7 @@
 // UcxInMemory: the functions of UCX that the driver calls, for several workers in one process.
 // Nothing happens but in a call of the driver, and a test decides how each ends: at once, later, or
 // as a failure. Calls that UCX forbids, and things that were not given back, are kept as mistakes.
+// Messages with a header are data: they stay until the driver has fetched or released them.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +25,7 @@ class UcxInMemory {
 public:
     struct Endpoint;
     struct Worker;
+    struct Data;
 
     struct Config {
         std::map<std::string, std::string> changed{};
@@ -44,11 +46,31 @@ public:
         void* user = nullptr;
         std::span<const std::byte> bytes{};
         unsigned message = 0;
+        // Of data: the header likewise, what both were when they were sent, and whether they are to
+        // be fetched, or are offered to the receiver already.
+        std::span<const std::byte> head{};
+        Bytes sent{};
+        bool is_fetched = false, is_offered = false;
+        // Of a fetch: its worker, what is called, and what is read to where.
+        Worker* worker = nullptr;
+        ucp_am_recv_data_nbx_callback_t read = nullptr;
+        Data* data = nullptr;
+        std::byte* to = nullptr;
     };
     struct Message {
         Bytes bytes;
         std::uint32_t attributes = 0;
         unsigned number = 0;  // of the active message
+        Bytes head{};
+        Request* offer = nullptr;  // of data that are still at their sender
+    };
+    /// Bytes of which the driver was told, and which it may keep. Their descriptor is the address
+    /// of `bytes`, or its own where they are to be fetched.
+    struct Data {
+        Worker* worker = nullptr;
+        Bytes bytes{};
+        Request* offer = nullptr;
+        bool is_there = false, is_over = false;
     };
     struct Worker {
         Context* context = nullptr;
@@ -64,6 +86,10 @@ public:
         unsigned busy = 0;                    // so many times there is work when it is armed
         bool is_deaf = false;                 // messages stay here
         unsigned at_once = ~0u;               // so many messages are handed on by one turn
+        // An error refuses a fetch; UCS_INPROGRESS waits for end_fetches(); UCS_OK ends at once.
+        ucs_status_t fetch_answer = UCS_OK;
+        ucs_status_t fetch_end = UCS_OK;      // of a fetch that ends at once
+        bool is_reading_on = false;           // closing an endpoint ends no fetch
     };
     struct Endpoint {
         Worker* from = nullptr;
@@ -77,6 +103,7 @@ public:
         // The test decides these; an answer UCS_INPROGRESS waits for finish().
         bool takes = true;  // false: frames wait until take()
         ucs_status_t send_answer = UCS_OK, flush_answer = UCS_OK, close_answer = UCS_OK;
+        bool calls_in_close = false;  // the ends of its requests are told while it closes
     };
 
     UcxInMemory();
@@ -92,12 +119,21 @@ public:
     /// The worker hears of this in its next turn.
     void bring(Worker& to, std::span<const std::byte> bytes, std::uint32_t attributes = 0,
                unsigned number = kFrames);
+    /// Likewise of data that nobody sent. UCP_AM_RECV_ATTR_FLAG_RNDV: they are to be fetched.
+    void bring_data(Worker& to, std::span<const std::byte> head, std::span<const std::byte> bytes,
+                    std::uint32_t attributes = UCP_AM_RECV_ATTR_FLAG_DATA);
     /// So many frames that wait at the endpoint arrive, and the sender's next turn says so.
     void take(Endpoint& endpoint, unsigned frames = ~0u);
     /// All that waits of the endpoint but its frames is over: flushes and its closing.
     void finish(Endpoint& endpoint, ucs_status_t status = UCS_OK);
     /// The driver hears in its next turn that the endpoint is of no use any more.
     static void fail(Endpoint& endpoint, ucs_status_t why) { endpoint.failure = why; }
+
+    /// All fetches of the worker that wait are over, and its next turn says so.
+    void end_fetches(Worker& worker, ucs_status_t status = UCS_OK);
+    [[nodiscard]] unsigned fetches(const Worker& worker) const;
+    /// Data that the worker was told of and has neither fetched nor released.
+    [[nodiscard]] unsigned kept(const Worker& worker) const;
 
     /// Requests that the driver has not freed.
     [[nodiscard]] unsigned requests_left() const;
@@ -107,7 +143,20 @@ public:
     void forgive() { forgives_ = true; }
     void blame(const std::string& mistake) { mistakes_.push_back(mistake); }
 
-    static constexpr unsigned kFrames = 0xf;  // the number of the driver's active message
+    static constexpr unsigned kFrames = 0xf, kData = 0x10;  // the driver's active messages
+
+    // --- what UCX's functions do ---
+    void* begin_send(Endpoint& from, unsigned number, std::span<const std::byte> head,
+                     std::span<const std::byte> bytes, const ucp_request_param_t& param);
+    void* begin_fetch(Worker& worker, void* descriptor, std::span<std::byte> to,
+                      const ucp_request_param_t& param);
+    void take_back(Worker& worker, void* descriptor);
+    /// The worker's handler is told of its next message.
+    void hand_on(Worker& worker);
+    /// All that is under way of the worker is over; false: and nobody hears of it yet.
+    void cancel(Worker& worker, const Endpoint* endpoint, bool is_told);
+    /// The driver's function that is to hear the end of a request, and hears it once.
+    void tell(Request& request);
 
     // The test decides these.
     ucs_status_t config_answer = UCS_OK, init_answer = UCS_OK, worker_answer = UCS_OK,
@@ -122,8 +171,14 @@ public:
     std::vector<std::unique_ptr<Worker>> workers;
     std::vector<std::unique_ptr<Endpoint>> endpoints;
     std::vector<std::unique_ptr<Request>> requests;
+    std::vector<std::unique_ptr<Data>> data;
 
 private:
+    void arrive(Request& request);
+    void end_read(Request& request);
+    Data* find(Worker& worker, void* descriptor);
+    void ring(Worker& worker);
+
     Library library_{};
     std::vector<std::string> mistakes_;
     bool forgives_ = false;

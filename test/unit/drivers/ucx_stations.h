@@ -76,7 +76,9 @@ struct ucx_stations : testing::Test {
             ucx.take(*each);
             ucx.finish(*each);
         }
-        one->tcp.tick = other->tcp.tick = kMs;
+        for (std::unique_ptr<Station>* const each : {&one, &other}) {
+            if (*each != nullptr) (*each)->tcp.tick = kMs;
+        }
         one.reset();
         other.reset();
         EXPECT_EQ(ucx.mistakes(), Texts());
