@@ -252,6 +252,9 @@ test_drivers_SOURCES = \
 	test/unit/steps.h
 if HAVE_UCX
 test_drivers_SOURCES += \
+	test/unit/drivers/ucx_data_end_test.cc \
+	test/unit/drivers/ucx_data_target.h \
+	test/unit/drivers/ucx_data_test.cc \
 	test/unit/drivers/ucx_device_test.cc \
 	test/unit/drivers/ucx_frame_test.cc \
 	test/unit/drivers/ucx_hand_tcp.h \

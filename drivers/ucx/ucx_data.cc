@@ -39,28 +39,40 @@ void UcxData::give_back(nhi::PeerId id) noexcept {
     Peer* const peer = id != nhi::kSelf ? peers_.find(id) : nullptr;
     if (peer == nullptr) return;
     drop_all(*peer);
-    if (peer->way == nullptr) return;
-    if (!peer->is_fetching && Rendezvous::loans(peer->way) == 0) return;
-    const Nanoseconds end = turn_.tcp().now() + kGrace;
-    while (!turn_.road().end(peer->way) || peer->is_fetching) {
-        const bool may_write = peer->is_fetching && !peer->is_gone && target_ != nullptr;
+    let_go(*peer, turn_.tcp().now() + kGrace);
+}
+
+/// Of a peer that is lost this was done before.
+void UcxData::let_go(Peer& peer, Nanoseconds end) noexcept {
+    const bool has_loans = peer.way != nullptr && Rendezvous::loans(peer.way) != 0;
+    if (peer.state == PeerState::lost || (!peer.is_fetching && !has_loans)) return;
+    while (!has_let_go(peer)) {
+        const bool may_write = peer.is_fetching && !peer.is_gone && target_ != nullptr;
         if (turn_.tcp().now() >= end && !may_write) {
-            turn_.road().close(peer->way);
-            break;
+            if (peer.way != nullptr) turn_.road().close(std::exchange(peer.way, nullptr));
+            return;
         }
         (void)turn_.road().progress();
         (void)turn_.tcp().network().poll(turn_.tcp().now());
     }
-    peer->way = nullptr;
 }
 
-/// At the end: peers have some time to read what they were promised.
+/// UCX may free the way in its next turn, and still fetch.
+bool UcxData::has_let_go(Peer& peer) noexcept {
+    if (peer.way != nullptr && turn_.road().end(peer.way)) peer.way = nullptr;
+    return peer.way == nullptr && !peer.is_fetching;
+}
+
+/// At the end: peers have some time to read what they were promised, and read no longer to here
+/// meanwhile: two that close at once need not wait for each other.
 void UcxData::set_target(nhi::DataTarget* target) noexcept {
     target_ = target;
     if (target != nullptr) return;
+    for_each([this](Peer& peer) { drop_all(peer); });
     const Nanoseconds end = turn_.tcp().now() + kGrace;
     while (has_loans() && turn_.tcp().now() < end) (void)turn_.road().progress();
-    for (nhi::PeerId id = 0; id < peers_.size(); ++id) give_back(id);
+    const Nanoseconds last = turn_.tcp().now() + kGrace;
+    for_each([&](Peer& peer) { let_go(peer, last); });
 }
 
 bool UcxData::has_loans() const noexcept {
@@ -77,6 +89,7 @@ bool UcxData::has_loans() const noexcept {
 bool UcxData::came(nhi::PeerId from, const DataHead& head, const Load& load) noexcept try {
     FCI_ASSERT(from != nhi::kSelf && peers_.find(from) != nullptr);
     if (target_ == nullptr || load.bytes != head.data.bytes) return false;
+    if (peers_.find(from)->way == nullptr) return false;  // its data were given back
     std::vector<Coming>& coming = peers_.find(from)->coming;
     with_coming_.reserve(with_coming_.size() + 1);
     coming.push_back({head, load});
@@ -99,7 +112,7 @@ unsigned UcxData::look() noexcept {
 
 unsigned UcxData::look_at(nhi::PeerId id, Peer& peer) noexcept {
     unsigned begun = 0;
-    if (peer.is_cut) drop_all(peer);
+    if (peer.is_cut || peer.way == nullptr) drop_all(peer);
     while (!peer.is_fetching && !peer.coming.empty() && target_ != nullptr) {
         const Coming next = peer.coming.front();
         if (target_->is_early(id, next.head.data)) {
@@ -124,8 +137,8 @@ std::uint32_t UcxData::fetched(nhi::PeerId from, bool is_whole) noexcept {
     Peer& peer = *peers_.find(from);
     FCI_ASSERT(peer.is_fetching);
     peer.is_fetching = false;
-    const bool is_good = is_whole && target_ != nullptr &&
-                         target_->arrived(from, peer.fetched.data);
+    const bool is_wanted = target_ != nullptr && peer.state != PeerState::lost;
+    const bool is_good = is_whole && is_wanted && target_->arrived(from, peer.fetched.data);
     if (!is_whole && peer.way != nullptr) {
         turn_.road().mark_broken(peer.way, "data of it could not be read");
     }

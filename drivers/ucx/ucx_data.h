@@ -39,6 +39,14 @@ private:
     [[nodiscard]] bool has_loans() const noexcept;
     unsigned look_at(nhi::PeerId id, Peer& peer) noexcept;
     void drop_all(Peer& peer) noexcept;
+    void let_go(Peer& peer, Nanoseconds end) noexcept;
+    [[nodiscard]] bool has_let_go(Peer& peer) noexcept;
+    template <class Act>
+    void for_each(Act act) noexcept {
+        for (nhi::PeerId id = 0; id < peers_.size(); ++id) {
+            if (Peer* const peer = peers_.find(id); peer != nullptr) act(*peer);
+        }
+    }
 
     Peers& peers_;
     Turn& turn_;
