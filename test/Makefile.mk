@@ -252,6 +252,7 @@ test_drivers_SOURCES = \
 	test/unit/steps.h
 if HAVE_UCX
 test_drivers_SOURCES += \
+	test/unit/drivers/ucx_data_close_test.cc \
 	test/unit/drivers/ucx_data_end_test.cc \
 	test/unit/drivers/ucx_data_target.h \
 	test/unit/drivers/ucx_data_test.cc \

@@ -1,35 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Data of the ucx driver at the end: of a peer, and of this process. Nothing of them is read or
-// written any more once the driver has said so.
+// Data of the ucx driver at the end of a peer: nothing of them is read or written any more once the
+// driver has said so.
 #include "test/unit/drivers/ucx_data_target.h"
 
 namespace fci::ucx::test {
 namespace {
-
-constexpr Nanoseconds kGrace = kSecond;
-
-struct ucx_data_end : ucx_data {
-    ucx_data_end() { one->tcp.tick = other->tcp.tick = kMs; }
-    /// How long it took.
-    static Nanoseconds give_back(Station& at, nhi::PeerId id = 1) {
-        const Nanoseconds before = at.tcp.time;
-        at.network.data()->give_back(id);
-        return at.tcp.time - before;
-    }
-    static Nanoseconds close(Station& at) {
-        const Nanoseconds before = at.tcp.time;
-        at.network.data()->set_target(nullptr);
-        return at.tcp.time - before;
-    }
-    /// The peer says by TCP that it has sent more than is here.
-    static void say_farewell(Station& to, std::uint64_t frames) {
-        Hello hello;
-        std::memcpy(&hello, to.tcp.at(1).here->data(), sizeof hello);
-        hello.farewell = frames + 1;
-        std::memcpy(to.tcp.at(1).here->data(), &hello, sizeof hello);
-    }
-    unsigned loans() { return Rendezvous::loans(one->peer().way); }
-};
 
 // --- of a peer ---
 
@@ -191,8 +166,20 @@ TEST_F(ucx_data_end, loss__is_told_when_data_that_are_early_were_looked_at) {
     EXPECT_EQ(other->told.lost.size(), 1u);
 }
 
+TEST_F(ucx_data_end, loss__is_known_in_the_sleep_that_brings_the_last_data) {
+    ASSERT_EQ(send(7, kShort), Status::ok);
+    say_farewell(*other, 2);
+    other->tcp.lose(1, Status::not_found, "it has closed");
+    (void)other->tcp.network().poll(0);
+    EXPECT_EQ(other->peer().heard, 1u);
+    other->turn.sleep(0);
+    EXPECT_EQ(far.came, Names{7});
+    EXPECT_FALSE(other->peer().end.has_value()) << "it waits for the listener";
+}
+
 /// After a second nothing more is wanted of it, and after another one UCX is not asked.
 TEST_F(ucx_data_end, loss__of_one_that_is_gone_waits_two_seconds_at_most) {
+    other->tcp.tick = 0;
     other->worker->is_reading_on = true;
     back->close_answer = UCS_INPROGRESS;
     ASSERT_NO_FATAL_FAILURE(begin_fetch());
@@ -202,21 +189,23 @@ TEST_F(ucx_data_end, loss__of_one_that_is_gone_waits_two_seconds_at_most) {
     (void)other->poll();
     EXPECT_EQ(ucx.kept(*other->worker), 1u);
     const Nanoseconds begin = other->tcp.time;
-    other->tcp.time = begin + kGrace + 10 * kMs;
-    (void)other->poll();
+    const auto poll_after = [&](Nanoseconds time) {
+        (void)other->turn.poll(other->tcp.time = begin + time);
+    };
+    poll_after(kGrace - 1);
+    EXPECT_FALSE(other->peer().is_cut);
+    poll_after(kGrace);
     EXPECT_TRUE(other->peer().is_cut);
     EXPECT_TRUE(back->is_closed);
-    (void)other->poll();
+    poll_after(kGrace);
     EXPECT_EQ(ucx.kept(*other->worker), 0u) << "what came is dropped";
+    poll_after(2 * kGrace - 1);
     EXPECT_TRUE(other->told.lost.empty());
     EXPECT_EQ(other->state(), PeerState::ending);
-    other->tcp.time = begin + 2 * kGrace - 100 * kMs;
-    (void)other->poll();
-    EXPECT_TRUE(other->told.lost.empty());
-    other->tcp.time = begin + 2 * kGrace + 100 * kMs;
-    (void)other->poll();
+    poll_after(2 * kGrace);
     ASSERT_EQ(other->told.lost.size(), 1u);
     EXPECT_EQ(other->peer().way, nullptr);
+    other->tcp.tick = kMs;
     EXPECT_LT(give_back(*other), 20 * kMs) << "it was cut off already";
     ucx.end_fetches(*other->worker);
     (void)other->poll();
@@ -280,113 +269,6 @@ TEST_F(ucx_data_end, give_back__of_a_peer_that_is_cut_off_waits_for_the_fetch) {
     (void)give_back(*other);
     EXPECT_EQ(other->tcp.polls, polls + 10) << "nothing is written later";
     EXPECT_FALSE(other->peer().is_fetching);
-}
-
-// --- of this process ---
-
-TEST_F(ucx_data_end, close__gives_peers_time_to_read) {
-    ASSERT_EQ(send(7, kLong), Status::ok);
-    one->tcp.in_now = [&, looks = 0]() mutable {
-        if (++looks == 100) (void)other->poll();
-    };
-    const Nanoseconds took = close(*one);
-    EXPECT_GE(took, 90 * kMs);
-    EXPECT_LT(took, 200 * kMs);
-    EXPECT_EQ(far.came, Names{7});
-    EXPECT_TRUE(is_there(kLong));
-    EXPECT_NE(one->peer().way, nullptr) << "which frames may still need";
-}
-
-TEST_F(ucx_data_end, close__waits_for_a_second_at_most) {
-    ASSERT_EQ(send(7, kLong), Status::ok);
-    const Nanoseconds took = close(*one);
-    EXPECT_GE(took, kGrace);
-    EXPECT_LT(took, kGrace + 20 * kMs);
-    EXPECT_TRUE(there->is_closed);
-    EXPECT_EQ(one->peer().way, nullptr);
-}
-
-TEST_F(ucx_data_end, close__waits_for_nobody_that_reads_no_more) {
-    ASSERT_EQ(send(7, kLong), Status::ok);
-    one->turn.road().mark_broken(one->peer().way, "broken");
-    EXPECT_LT(close(*one), 20 * kMs);
-    EXPECT_EQ(one->peer().way, nullptr);
-}
-
-TEST_F(ucx_data_end, close__waits_for_no_peer_that_leaves) {
-    ASSERT_EQ(send(7, kLong), Status::ok);
-    one->peer().state = PeerState::ending;
-    EXPECT_LT(close(*one), 20 * kMs);
-    EXPECT_EQ(one->peer().way, nullptr);
-    one->peer().state = PeerState::attached;
-}
-
-/// Two that close at once do not wait for each other's data.
-TEST_F(ucx_data_end, close__drops_what_came_before_it_waits) {
-    far.early = true;
-    ASSERT_EQ(send(7, kLong), Status::ok);
-    ASSERT_EQ(receiver().send(1, {8, 0, kLong}, bytes.data(), 0), Status::ok);
-    (void)other->poll();
-    ASSERT_EQ(ucx.kept(*other->worker), 1u);
-    other->tcp.in_now = [&] {
-        EXPECT_EQ(ucx.kept(*other->worker), 0u);
-        (void)one->turn.road().progress();
-    };
-    (void)close(*other);
-    EXPECT_EQ(loans(), 0u);
-    one->tcp.tick = 0;
-}
-
-/// Each of two peers would take a second.
-TEST_F(ucx_data_end, close__waits_for_all_peers_at_once) {
-    Peer& second = one->peers.make(2);
-    std::string error;
-    second.way = one->turn.road().open_way(other->turn.road().address().data(), &error);
-    ASSERT_NE(second.way, nullptr) << error;
-    second.state = PeerState::attached;
-    there->close_answer = ucx.last_endpoint().close_answer = UCS_INPROGRESS;
-    ASSERT_EQ(send(7, kLong), Status::ok);
-    ASSERT_EQ(send(7, kLong, 0, 2), Status::ok);
-    const Nanoseconds took = close(*one);
-    EXPECT_GE(took, 2 * kGrace) << "for peers to read, and for UCX";
-    EXPECT_LT(took, 2 * kGrace + 20 * kMs);
-    EXPECT_EQ(one->peer().way, nullptr);
-    EXPECT_EQ(second.way, nullptr);
-}
-
-/// A fetch to buffers whose owner closes is not waited for without end.
-TEST_F(ucx_data_end, close__with_a_fetch_that_never_ends) {
-    other->worker->is_reading_on = true;
-    ASSERT_NO_FATAL_FAILURE(begin_fetch());
-    const Nanoseconds took = close(*other);
-    EXPECT_GE(took, kGrace);
-    EXPECT_LT(took, kGrace + 20 * kMs);
-    ucx.end_fetches(*other->worker);
-    (void)other->poll();
-    EXPECT_TRUE(far.came.empty()) << "nobody is there to hear it";
-    EXPECT_EQ(events(), 0u);
-}
-
-/// UCX calls at the end of the worker for all that it holds.
-TEST_F(ucx_data_end, close__of_the_turn_with_requests_that_ucx_holds) {
-    one->worker->is_reading_on = true;
-    one->worker->fetch_answer = UCS_INPROGRESS;
-    ASSERT_EQ(receiver().send(1, {8, 0, kLong}, bytes.data(), 0), Status::ok);
-    (void)one->poll();
-    ASSERT_EQ(ucx.fetches(*one->worker), 1u);
-    ASSERT_EQ(send(7, kLong), Status::ok);
-    there->takes = false;
-    ASSERT_EQ(put(*one, 0, "waits"), Status::ok);
-    there->close_answer = there->flush_answer = UCS_INPROGRESS;
-    one->turn.close();
-    EXPECT_FALSE(one->worker->is_there);
-    EXPECT_FALSE(one->peer().is_fetching);
-    EXPECT_TRUE(near.came.empty());
-    EXPECT_EQ(ucx.fetches(*one->worker), 0u);
-    other->tcp.time += kGrace;
-    near.asked.clear();
-    one.reset();
-    there = nullptr;
 }
 
 }  // namespace

@@ -80,4 +80,30 @@ struct ucx_data : ucx_stations {
     HandTarget near, far;
 };
 
+/// Clocks that go on with each look.
+struct ucx_data_end : ucx_data {
+    static constexpr Nanoseconds kGrace = kSecond;
+
+    ucx_data_end() { one->tcp.tick = other->tcp.tick = kMs; }
+    /// How long it took.
+    static Nanoseconds give_back(Station& at, nhi::PeerId id = 1) {
+        const Nanoseconds before = at.tcp.time;
+        at.network.data()->give_back(id);
+        return at.tcp.time - before;
+    }
+    static Nanoseconds close(Station& at) {
+        const Nanoseconds before = at.tcp.time;
+        at.network.data()->set_target(nullptr);
+        return at.tcp.time - before;
+    }
+    /// The peer says by TCP that it has sent more than is here.
+    static void say_farewell(Station& to, std::uint64_t frames) {
+        Hello hello;
+        std::memcpy(&hello, to.tcp.at(1).here->data(), sizeof hello);
+        hello.farewell = frames + 1;
+        std::memcpy(to.tcp.at(1).here->data(), &hello, sizeof hello);
+    }
+    unsigned loans() { return Rendezvous::loans(one->peer().way); }
+};
+
 }  // namespace fci::ucx::test

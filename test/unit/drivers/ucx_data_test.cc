@@ -138,6 +138,15 @@ TEST_F(ucx_data, data__that_are_early_wait_for_their_request) {
     EXPECT_EQ(events(), 2u);
 }
 
+/// They came in the sleep itself.
+TEST_F(ucx_data, sleep__ends_where_data_are_early) {
+    far.early = true;
+    EXPECT_EQ(send(7, kLong), Status::ok);
+    other->turn.sleep(-1);
+    EXPECT_TRUE(receiver().waits());
+    EXPECT_EQ(ucx.kept(*other->worker), 1u);
+}
+
 TEST_F(ucx_data, data__that_are_whole_but_belong_nowhere) {
     far.is_good = false;
     EXPECT_EQ(send(7, kLong), Status::ok);
