@@ -40,6 +40,7 @@ dist_check_SCRIPTS += \
 	test/tools/fci-lab \
 	test/tools/fci-run \
 	test/tools/fci-mpich-build \
+	test/tools/fci-ucx-report \
 	test/tools/lengths \
 	test/tools/metrics \
 	test/tools/mutants \

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# tools: fci_info, which asks through icl.h only, fci-env, fci-run, fci-lab, fci_perf and
-# fci-mpich-build.
+# tools: fci_info, which asks through icl.h only, fci-env, fci-run, fci-lab, fci_perf,
+# fci-ucx-report and fci-mpich-build.
 bin_PROGRAMS += fci-env fci-run
-dist_bin_SCRIPTS += %D%/fci-lab %D%/fci-mpich-build %D%/fci_perf
+dist_bin_SCRIPTS += %D%/fci-lab %D%/fci-mpich-build %D%/fci_perf %D%/fci-ucx-report
 
 labdir = $(pkgdatadir)/lab
 dist_lab_DATA = \
@@ -184,7 +184,8 @@ fci_info_LDFLAGS = $(rpath_of_moved)
 
 man1_MANS = tools/fci_info.1
 endif
-dist_man_MANS += %D%/fci-env.1 %D%/fci-run.1 %D%/fci-lab.1 %D%/fci-mpich-build.1 %D%/fci_perf.1
+dist_man_MANS += %D%/fci-env.1 %D%/fci-run.1 %D%/fci-lab.1 %D%/fci-mpich-build.1 \
+	%D%/fci_perf.1 %D%/fci-ucx-report.1
 
 # The options of the man page are those of parameters.def.
 EXTRA_DIST += %D%/fci_info.1.in %D%/options.awk

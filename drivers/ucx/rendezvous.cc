@@ -89,6 +89,7 @@ bool Rendezvous::send(Road::Way* way, std::span<const std::byte> head, const std
 unsigned Rendezvous::loans(const Road::Way* way) noexcept { return way->loans; }
 
 void Rendezvous::fetch(const Load& load, nhi::PeerId from, std::byte* to) noexcept {
+    FCI_ASSERT(to != nullptr);
     if (load.is_here) {
         std::memcpy(to, load.descriptor, load.bytes);
         drop(load);

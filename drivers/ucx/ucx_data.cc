@@ -126,6 +126,7 @@ unsigned UcxData::look_at(nhi::PeerId id, Peer& peer) noexcept {
             turn_.rendezvous().drop(next.load);
             continue;
         }
+        FCI_ASSERT(next.load.bytes == next.head.data.bytes);
         peer.fetched = next.head;
         peer.is_fetching = true;
         turn_.rendezvous().fetch(next.load, id, to);

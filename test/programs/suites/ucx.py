@@ -56,12 +56,32 @@ def killed(settings, way):
         return kill.survivors(settings, 10)
 
 
+def report(settings):
+    """What owners of cards run, here without one: all but that is good."""
+    tool, where = settings.prefix / "bin/fci-ucx-report", settings.directory("ucx")
+    ran = run(settings.lab.on("n1", [str(tool), "--hosts", "n1,n2", "--mpicc",
+                                     f"mpicc.{settings.mpi}", "--output", "-"]),
+              cwd=where, timeout=LIMIT, env={
+                  "OMPI_MCA_plm_rsh_agent": "/run/fci-lab/rsh", "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                  "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "XDG_CACHE_HOME": str(where / "cache"),
+                  "UCX_TLS": "tcp", "UCX_WARN_UNUSED_ENV_VARS": "n"})
+    if is_missing(ran):
+        return skipped("UCX is not here")
+    verdict = re.findall(r"^  (good|BAD ) {2}(.*)$", ran.out, re.M)
+    bad = [name for word, name in verdict if word != "good" and name != "an RDMA port is up"]
+    if bad or len(verdict) != 5 or ran.left:
+        return failed(f"{ran.ended()}: {', '.join(bad)}: {ran.last_line()}")
+    return passed(f"{ran.seconds:.0f} s")
+
+
 def cases(settings):
     if not settings.over_our_build:
         return
     if settings.lab:
         yield Case("between-hosts",
                    lambda: all_to_all(settings, BETWEEN_HOSTS, "other hosts by UCX"))
+        if settings.transport == "fci-openmpi":
+            yield Case("report", lambda: report(settings))
         return
     for way in WAYS:
         yield Case(way, lambda way=way: all_to_all(settings, environment(way), "driver ucx"))
