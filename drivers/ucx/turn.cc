@@ -73,10 +73,18 @@ void Turn::close() noexcept {
     road_.reset();  // UCX may call for what it has not done, and nobody is there later
 }
 
+/// The child may close the device, and its buffers are not those that UCX uses.
 void Turn::abandon() noexcept {
     FCI_ASSERT(road_ != nullptr);
     leaving_.reset();
     road_->abandon();
+    for (nhi::PeerId id = 0; id < peers_.size(); ++id) {
+        Peer* const peer = peers_.find(id);
+        if (peer == nullptr) continue;
+        peer->way = nullptr;
+        peer->is_fetching = false;
+        peer->coming.clear();
+    }
 }
 
 // --- what TCP tells ---

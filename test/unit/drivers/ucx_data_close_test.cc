@@ -99,6 +99,24 @@ TEST_F(ucx_data_end, close__with_a_fetch_that_never_ends) {
     EXPECT_EQ(events(), 0u);
 }
 
+/// A child of fork() closes what its parent goes on with.
+TEST_F(ucx_data_end, close__in_a_child_asks_nothing_of_ucx) {
+    far.early = true;
+    ASSERT_EQ(send(7, kLong), Status::ok);
+    (void)other->poll();
+    ASSERT_EQ(receiver().send(1, {8, 0, kLong}, bytes.data(), 0), Status::ok);
+    ASSERT_EQ(ucx.kept(*other->worker), 1u);
+    const unsigned turns = other->worker->turns;
+    other->turn.abandon();
+    EXPECT_LT(close(*other), 20 * kMs);
+    receiver().give_back(1);
+    other.reset();
+    EXPECT_EQ(ucx.workers.back()->turns + ucx.workers.front()->turns, turns + one->worker->turns);
+    EXPECT_EQ(ucx.requests_left(), 2u) << "which are the parent's";
+    EXPECT_FALSE(back->is_closed);
+    ucx.forgive();
+}
+
 /// UCX calls at the end of the worker for all that it holds.
 TEST_F(ucx_data_end, close__of_the_turn_with_requests_that_ucx_holds) {
     one->worker->is_reading_on = true;
