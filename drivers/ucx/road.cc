@@ -248,7 +248,10 @@ unsigned Road::progress() noexcept {
     return work;
 }
 
-bool Road::arm() noexcept { return library_.worker.arm(worker_->worker) != UCS_ERR_BUSY; }
+bool Road::arm() noexcept {
+    // Verbs tell of what comes once they are armed, and not of what came between a turn and that.
+    return library_.worker.arm(worker_->worker) != UCS_ERR_BUSY && progress() == 0;
+}
 
 void Road::begin_flush(Way* way) noexcept {
     FCI_ASSERT(way->endpoint != nullptr);

@@ -22,7 +22,7 @@ public:
     /// To one peer. It lives until Road::close(), and as long as UCX still calls for it.
     struct Way;
 
-    /// Hears what comes, from inside progress() and close() only.
+    /// Hears what comes, from inside progress(), arm() and close() only.
     class Listener {
     public:
         virtual ~Listener() = default;
@@ -63,7 +63,7 @@ public:
 
     /// One turn of UCX. Returns the work done.
     unsigned progress() noexcept;
-    /// True: fd() becomes readable when there is work. False: there is some now.
+    /// True: fd() becomes readable when there is work. False: there is some now, or was.
     bool arm() noexcept;
     [[nodiscard]] int fd() const noexcept { return fd_; }
 

@@ -170,7 +170,7 @@ ucs_status_t arm(ucp_worker_h worker) {
         --its.busy;
         return UCS_ERR_BUSY;
     }
-    if (!its.here.empty() && !its.is_deaf) return UCS_ERR_BUSY;
+    if (!its.here.empty() && !its.is_deaf && !its.is_blind) return UCS_ERR_BUSY;
     its.is_armed = true;
     return UCS_OK;
 }

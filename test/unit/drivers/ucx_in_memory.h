@@ -84,6 +84,7 @@ public:
 
         // The test decides these.
         unsigned busy = 0;                    // so many times there is work when it is armed
+        bool is_blind = false;                // when it is armed, to what came since its last turn
         bool is_deaf = false;                 // messages stay here
         unsigned at_once = ~0u;               // so many messages are handed on by one turn
         // An error refuses a fetch; UCS_INPROGRESS waits for end_fetches(); UCS_OK ends at once.

@@ -95,6 +95,21 @@ TEST_F(ucx_sleep, sleep__ends_with_an_event_that_comes_by_ucx) {
     EXPECT_TRUE(one->tcp.sleeps.empty()) << "TCP had nothing";
 }
 
+/// Over verbs UCX is armed, and does not tell of what came between its last turn and that.
+TEST_F(ucx_sleep, sleep__ends_with_an_event_that_came_before_ucx_was_armed) {
+    ASSERT_NO_FATAL_FAILURE(attach());
+    ASSERT_EQ(one->network.configure_event(3, {.flag = true, .interrupt = true}), Status::ok);
+    one->worker->is_blind = true;
+    unsigned looks = 0;
+    one->tcp.in_now = [&] {  // the second time is that between the turn and the arming
+        if (++looks != 2) return;
+        EXPECT_EQ(other->network.initiate_transfer(nhi::Transfer(1).raise(3)), Status::ok);
+    };
+    one->turn.sleep(kLong);
+    EXPECT_EQ(one->network.event_count(3), 1u);
+    EXPECT_EQ(one->worker->arms, 1u);
+}
+
 TEST_F(ucx_sleep, sleep__goes_on_after_a_frame_without_an_event) {
     ASSERT_NO_FATAL_FAILURE(attach());
     meanwhile([&] {
@@ -203,6 +218,13 @@ TEST_F(ucx_sleep, watch__rings_once_where_ucx_has_work) {
 TEST_F(ucx_sleep, watch__has_the_descriptor_readable_when_a_frame_comes) {
     one->turn.watch();
     ucx.bring(*one->worker, Bytes(4));
+    EXPECT_TRUE(is_readable(one->turn.fd()));
+}
+
+TEST_F(ucx_sleep, watch__rings_where_a_frame_came_before_ucx_was_armed) {
+    one->worker->is_blind = true;
+    ucx.bring(*one->worker, Bytes(4));
+    one->turn.watch();
     EXPECT_TRUE(is_readable(one->turn.fd()));
 }
 
