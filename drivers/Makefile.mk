@@ -174,6 +174,8 @@ libfci_ucx_la_SOURCES = \
 	drivers/ucx/way.h
 else
 libfci_ucx_la_SOURCES = \
+	drivers/ucx/ports.cc \
+	drivers/ucx/ports.h \
 	drivers/ucx/ucx.h \
 	drivers/ucx/without.cc
 endif

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "drivers/ucx/ports.h"
 #include "drivers/ucx/ucx.h"
 
 namespace fci::conformance {
@@ -18,6 +19,14 @@ inline bool is_ucx_here(std::string* why) {
     const auto says = [&](const char* text) { return why->find(text) != why->npos; };
     return ucx::probe_ucx(why) || !(says("UCX cannot be opened") || says("built without UCX"));
 #endif
+}
+
+/// The first port of an RDMA device that is up, as UCX_NET_DEVICES has it; empty: there is none.
+inline std::string rdma_port() {
+    for (const ucx::Port& port : ucx::ports()) {
+        if (port.is_up()) return port.name;
+    }
+    return {};
 }
 
 }  // namespace fci::conformance

@@ -267,10 +267,10 @@ class MulticastWorld final : public Devices {
 
 std::unique_ptr<World> make_multicast_world() { return std::make_unique<MulticastWorld>(); }
 
-/// Over one of the networks that UCX has everywhere.
-void go_by(const char* transports) {
+/// Over one of UCX's networks, at that interface or port.
+void go_by(const char* transports, const char* where = "lo") {
     setenv("UCX_TLS", transports, 1);
-    setenv("UCX_NET_DEVICES", "lo", 1);
+    setenv("UCX_NET_DEVICES", where, 1);
     // Without these UCX does not go by shared memory where it is to notice dead peers.
     setenv("UCX_POSIX_ERROR_HANDLING", "y", 1);
     setenv("UCX_SYSV_ERROR_HANDLING", "y", 1);
@@ -279,7 +279,7 @@ void go_by(const char* transports) {
 
 class UcxWorld final : public Devices {
 public:
-    explicit UcxWorld(const char* transports) { go_by(transports); }
+    UcxWorld(const char* transports, const char* where) { go_by(transports, where); }
     /// One that closes waits a second for peers that do not take their turns.
     ~UcxWorld() override {
         (void)until([&] { return is_idle(); });
@@ -297,7 +297,6 @@ private:
     mutable unsigned turns_ = 0;
 };
 
-/// nullptr: UCX is not here.
 class NodeUcxWorld final : public NodeWorld {
 public:
     NodeUcxWorld() : NodeWorld(false, true) { go_by("tcp"); }
@@ -311,14 +310,19 @@ bool has_ucx() {
     static const bool is_here = is_ucx_here(&why);
     return is_here;
 }
-std::unique_ptr<World> make_ucx_world(const char* transports) {
-    return has_ucx() ? std::make_unique<UcxWorld>(transports) : nullptr;
+/// nullptr: UCX is not here, or has no such device.
+std::unique_ptr<World> make_ucx_world(const char* transports, const std::string& where) {
+    if (!has_ucx() || where.empty()) return nullptr;
+    return std::make_unique<UcxWorld>(transports, where.c_str());
 }
 std::unique_ptr<World> make_node_ucx_world() {
     return has_ucx() ? std::make_unique<NodeUcxWorld>() : nullptr;
 }
-std::unique_ptr<World> make_ucx_tcp_world() { return make_ucx_world("tcp"); }
-std::unique_ptr<World> make_ucx_shm_world() { return make_ucx_world("posix,sysv"); }
+std::unique_ptr<World> make_ucx_tcp_world() { return make_ucx_world("tcp", "lo"); }
+std::unique_ptr<World> make_ucx_shm_world() { return make_ucx_world("posix,sysv", "lo"); }
+/// These need an RDMA device (test/rdma/run). By verbs alone, whatever its maker adds.
+std::unique_ptr<World> make_ucx_rc_world() { return make_ucx_world("rc_v", rdma_port()); }
+std::unique_ptr<World> make_ucx_ud_world() { return make_ucx_world("ud_v", rdma_port()); }
 
 /// The driver that docs/drivers.md is made of.
 class LoopbackWorld final : public Devices {
@@ -344,6 +348,8 @@ constexpr Maker kMakers[] = {
     {"node_ucx", make_node_ucx_world, false, true},
     {"ucx_tcp", make_ucx_tcp_world, false, true},
     {"ucx_shm", make_ucx_shm_world, false, true},
+    {"ucx_rc", make_ucx_rc_world, false, true},
+    {"ucx_ud", make_ucx_ud_world, false, true},
     {"loopback", make_loopback_world, false, false},
 };
 
