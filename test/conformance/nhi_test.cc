@@ -476,7 +476,7 @@ TEST_P(Nhi, event__comes_after_the_data) {
 TEST_P(Nhi, sleep__no_wake_up_is_lost) {
     if (!GetParam().clocks) GTEST_SKIP() << "needs devices that run at the same time";
     open_attached(2);
-    constexpr std::uint64_t kRounds = 20'000;
+    const std::uint64_t rounds = 20'000 / slowness();
     std::atomic<unsigned> late = 0, slept = 0;
     const auto play = [&](unsigned me, bool serves) {
         ddi::Device& own = device(me);
@@ -485,7 +485,7 @@ TEST_P(Nhi, sleep__no_wake_up_is_lost) {
         const auto* const in = reinterpret_cast<const std::uint64_t*>(own.block(other).data());
         EXPECT_EQ(net.mask_event_interrupt(0, true), Status::ok);
         EXPECT_EQ(net.configure_event(0, {.flag = false, .interrupt = true}), Status::ok);
-        for (std::uint64_t round = 1; round <= kRounds && late == 0; ++round) {
+        for (std::uint64_t round = 1; round <= rounds && late == 0; ++round) {
             Transfer transfer(other);
             transfer.put(LcsAddress{0}, &round, 8).raise(0);
             if (serves) {
@@ -519,11 +519,11 @@ TEST_P(Nhi, sleep__no_wake_up_is_lost) {
 TEST_P(Nhi, sleep__stream_to_a_sleeper) {
     if (!GetParam().clocks) GTEST_SKIP() << "needs devices that run at the same time";
     open_attached(2);
-    constexpr std::uint64_t kMessages = 20'000;
+    const std::uint64_t messages = 20'000 / slowness();
     ASSERT_EQ(network(1).configure_event(0, {.flag = false, .interrupt = true}), Status::ok);
     std::jthread writer([&] {
         Prng prng(seeded(3));
-        for (std::uint64_t i = 1; i <= kMessages; ++i) {
+        for (std::uint64_t i = 1; i <= messages; ++i) {
             Transfer transfer(ear(0).attached[0]);
             transfer.put(LcsAddress{0}, &i, 8).raise(0);
             EXPECT_EQ(initiate_alone(0, transfer), Status::ok);
@@ -535,7 +535,7 @@ TEST_P(Nhi, sleep__stream_to_a_sleeper) {
     const std::uint64_t* const in = words(1, ear(1).attached[0]);
     unsigned late = 0;
     std::uint64_t seen = 0;
-    while (seen < kMessages && late == 0) {
+    while (seen < messages && late == 0) {
         ASSERT_EQ(network(1).mask_event_interrupt(0, false), Status::ok);
         const std::uint64_t now = flag::load_acquire(*in);
         if (now == seen) {

@@ -22,6 +22,8 @@ ROOT = HERE.parent.parent
 TAG = "PROGRAMS_RUN"  # marks every process of a run in its environment
 running = set()  # the marks of what runs now
 ending = False   # nothing more is started
+# How many times slower than usual the processor is where it is emulated (test/rdma/inside).
+SLOWNESS = float(os.environ.get("FCI_TEST_SLOWNESS") or 1)
 building = threading.Lock()
 
 # The provider, the component, Open MPI's own shared memory, and its own provider.
@@ -303,7 +305,7 @@ def await_end(tag, most=10):
 
 def patience(seconds):
     """A limit that ends what hangs, and no more than that: on a busy machine it is longer."""
-    return seconds * max(1.0, os.getloadavg()[0] / len(os.sched_getaffinity(0)))
+    return seconds * SLOWNESS * max(1.0, os.getloadavg()[0] / len(os.sched_getaffinity(0)))
 
 
 def await_exit(child, start, timeout, is_enough):

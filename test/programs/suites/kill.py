@@ -12,8 +12,8 @@ import tempfile
 import time
 import uuid
 
-from harness import (HERE, Case, await_end, built, failed, left_over, name_of, open_mpi_release, passed,
-                     patience, processes_of, run, skipped, snapshot)
+from harness import (HERE, SLOWNESS, Case, await_end, built, failed, left_over, name_of,
+                     open_mpi_release, passed, patience, processes_of, run, skipped, snapshot)
 from suites.hpcc import write_input
 from survivors import LOST, Crowd
 
@@ -69,7 +69,7 @@ def kill_one(settings, size, victim, delay, mode, number):
             if not lost.group(5):
                 return f"rank {rank} gives no reason", []
             notices.append(notice(rank, lost))
-            if notices[-1][1] > USED_MOST:
+            if notices[-1][1] > USED_MOST * SLOWNESS:
                 return f"rank {rank} heard of it after {notices[-1][1]:.2f} s of processor time", []
         crowd.kill(victim)  # what it became may live on
         crowd.watch(1)
