@@ -77,13 +77,14 @@ def kill_one(settings, size, victim, delay, mode, number):
         return ("left behind: " + ", ".join(left) if left else ""), notices
 
 
-def survivors(settings, times, mode="", number=signal.SIGKILL):
+def survivors(settings, times, mode="", number=signal.SIGKILL, least=0.0):
+    """least: for so many seconds nobody is killed."""
     chance = random.Random(settings.seed)
     notices = []
     for turn in range(times):
         size = chance.choice([2, 3, 4, 6])
         victim = chance.randrange(size)
-        delay = chance.choice([0.0, 0.3]) * chance.random()  # at once, while meeting, or later
+        delay = least + chance.choice([0.0, 0.3]) * chance.random()  # at once, while meeting, or later
         wrong, heard = kill_one(settings, size, victim, delay, mode, number)
         if wrong:
             return failed(f"time {turn + 1}, {size} ranks, rank {victim} killed after "

@@ -3,19 +3,20 @@
 program unmaps them at once, so that nothing reads or writes one of them unseen. By shared memory,
 TCP, and UCX over TCP."""
 
-from harness import HERE, Case, built, failed, passed, run, skipped
+from harness import HERE, SLOWNESS, Case, built, failed, passed, run, skipped
 from suites import ucx
 
 LIMIT = 600
 TIMES = {"cancels": (200, 10_000), "deaths": (40, 1000)}  # in CI, and with --full
 DRIVERS = {"shm": {"FCI_DRIVER": "shm"}, "tcp": {"FCI_DRIVER": "tcp"},
-           "ucx": ucx.environment("tcp")}
+           "ucx": ucx.environment("tcp"),
+           **{f"ucx-{way}": ucx.environment(way) for way in ucx.VERBS if way in ucx.ways()}}
 
 
 def one(settings, driver, what):
     where = settings.directory("lent")
     binary = built(settings, HERE / "lent.c", where / "lent")
-    times = TIMES[what][settings.full]
+    times = int(TIMES[what][settings.full] / SLOWNESS)
     ran = run([str(binary), what, str(times), str(settings.seed)], cwd=where,
               env={**DRIVERS[driver], "FCI_JOB": f"lent-{settings.seed}"}, timeout=LIMIT)
     if ucx.is_missing(ran):

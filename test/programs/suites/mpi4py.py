@@ -19,10 +19,12 @@ import subprocess
 import tarfile
 import time
 from pathlib import Path
+from unittest import mock
 
 import wheels
 from harness import (HERE, Case, cache_directory, failed, kill_all, name_of, open_mpi_release, passed,
                      patience, processes_of, run, signal_named, skipped)
+from suites import ucx
 
 VERSION = "4.1.2"
 # The unpacked source of the mpi4py that this machine's Python has, for its tests: nothing is fetched.
@@ -128,8 +130,8 @@ def tests(home):
     return Path(SOURCE or home / f"mpi4py-{VERSION}") / "test"
 
 
-def modules(home, not_these):
-    names = sorted(path.stem for path in tests(home).glob("test_*.py"))
+def modules(home, not_these, only="test_"):
+    names = sorted(path.stem for path in tests(home).glob(f"{only}*.py"))
     return [name for name in names if name not in not_these]
 
 
@@ -314,13 +316,13 @@ def left_out(settings):
     return (*spawning, *WINDOWS) if settings.lab else spawning
 
 
-def one(settings, ranks, not_these=()):
-    """not_these: modules, or single tests by their whole name."""
+def one(settings, ranks, not_these=(), only="test_"):
+    """not_these: modules, or single tests by their whole name; only: how the modules begin."""
     reason = unreachable(settings)
     if reason:  # continuous integration insists
         return failed(reason) if os.environ.get("CI") == "true" else skipped(reason)
     home = environment(settings)
-    todo = modules(home, not_these)
+    todo = modules(home, not_these, only)
     if settings.record:
         sweep = Sweep(settings, home, ranks, todo, {}, 400).run()
         if sweep.lost:
@@ -348,6 +350,12 @@ def one(settings, ranks, not_these=()):
         f"; {name} {BEFORE_FCI}" for name in before))
 
 
+def over_verbs(settings, way):
+    """Point-to-point messages."""
+    with mock.patch.dict(os.environ, ucx.environment(way)):
+        return one(settings, 2, only="test_p2p_")
+
+
 def cases(settings):
     if settings.wheel:
         yield Case("2-ranks", lambda: one(settings, 2), ci=settings.record)
@@ -357,3 +365,6 @@ def cases(settings):
     for ranks in RANKS:
         yield Case(f"{ranks}-ranks",
                    lambda ranks=ranks: one(settings, ranks, left_out(settings)))
+    for way in ucx.VERBS if settings.transport == "fci-openmpi" and not settings.lab else ():
+        if way in ucx.ways():  # nowhere but where there is an RDMA device (test/rdma/run)
+            yield Case(f"ucx-{way}", lambda way=way: over_verbs(settings, way), ci=False)

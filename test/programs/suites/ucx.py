@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whole programs by the driver ucx, over networks of UCX that every host has: TCP and shared
-memory; and between hosts by UCX, within them by FCI's shared memory. RDMA itself is not tested yet."""
+memory; between hosts by UCX, within them by FCI's shared memory; and by verbs, over reliable
+connections and over unreliable datagrams, where a port of an RDMA device is up (test/rdma/run)."""
 
 import os
 import re
+from pathlib import Path
 from unittest import mock
 
-from harness import HERE, Case, built, failed, passed, run, signal_named, skipped
+from harness import HERE, SLOWNESS, Case, built, failed, passed, run, signal_named, skipped
 from suites import kill
 
 LIMIT = 120
@@ -19,13 +21,27 @@ WAYS = {
     "shared-memory": {"UCX_TLS": "posix,sysv", "UCX_POSIX_ERROR_HANDLING": "y",
                       "UCX_SYSV_ERROR_HANDLING": "y"},
 }
-
-
+VERBS = {"rc": "rc_v", "ud": "ud_v"}
 BETWEEN_HOSTS = {"FCI_FAR": "ucx", "UCX_TLS": "tcp", "UCX_WARN_UNUSED_ENV_VARS": "n"}
 
 
+def rdma_port():
+    """The first that is up, as UCX_NET_DEVICES has it, or nothing."""
+    for state in sorted(Path("/sys/class/infiniband").glob("*/ports/*/state")):
+        if "ACTIVE" in state.read_text():
+            return f"{state.parts[-4]}:{state.parts[-2]}"
+    return ""
+
+
+def ways():
+    port = rdma_port()
+    verbs = {way: {"UCX_TLS": transports, "UCX_NET_DEVICES": port}
+             for way, transports in VERBS.items() if port}
+    return {**WAYS, **verbs}
+
+
 def environment(way):
-    return {**WAYS[way], "FCI_DRIVER": "ucx", "UCX_WARN_UNUSED_ENV_VARS": "n"}
+    return {**ways()[way], "FCI_DRIVER": "ucx", "UCX_WARN_UNUSED_ENV_VARS": "n"}
 
 
 def is_missing(ran):
@@ -51,8 +67,11 @@ def all_to_all(settings, ours, said):
 
 
 def killed(settings, way):
-    """A rank that is killed is named by the others, which learn of it by TCP."""
+    """A rank that is killed is named by the others, which learn of it by TCP. Over verbs once all have
+    met: UCX 1.13 ends a process that gives a peer up to which it still connects (openucx/ucx#8175)."""
     with mock.patch.dict(os.environ, environment(way)):
+        if way in VERBS:
+            return kill.survivors(settings, 3, least=0.5 * SLOWNESS)
         return kill.survivors(settings, 10)
 
 
@@ -83,7 +102,7 @@ def cases(settings):
         if settings.transport == "fci-openmpi":
             yield Case("report", lambda: report(settings))
         return
-    for way in WAYS:
+    for way in ways():
         yield Case(way, lambda way=way: all_to_all(settings, environment(way), "driver ucx"))
         if settings.transport == "fci":
             yield Case(f"{way}-killed", lambda way=way: killed(settings, way))
