@@ -55,6 +55,7 @@ dist_check_SCRIPTS += \
 	test/tools/perf-verdict \
 	test/tools/pipeline \
 	test/tools/pypi \
+	test/tools/rdma \
 	test/tools/remember \
 	test/tools/segments \
 	test/tools/subject_lines \
@@ -628,6 +629,17 @@ EXTRA_DIST += \
 	test/fuzz/frames.cc \
 	test/fuzz/notes.cc \
 	test/fuzz/ucx.cc
+
+# FCI over RDMA verbs, in a guest (docs/ucx.md).
+dist_noinst_SCRIPTS += test/rdma/run
+EXTRA_DIST += \
+	test/rdma/cpio.py \
+	test/rdma/guest.py \
+	test/rdma/init \
+	test/rdma/inside \
+	test/rdma/kernel.py \
+	test/rdma/parts.py \
+	test/rdma/trouble.py
 
 # Mutants and rules show what the tests see (docs/hacking.md).
 EXTRA_DIST += \

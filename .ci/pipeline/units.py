@@ -7,6 +7,7 @@ were not run for longest are run first; one that fails is run again by the next 
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -14,10 +15,13 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-sys.path.insert(1, str(Path(__file__).resolve().parents[2] / "test/mutants"))
+sys.path[1:1] = [str(Path(__file__).resolve().parents[2] / each)
+                 for each in ("test/mutants", "test/rdma")]
 
 import step  # noqa: E402
+from guest import PACKAGES  # noqa: E402
 from ledger import KEPT, ROOT, Commit, Ledger  # noqa: E402
+from parts import PARTS  # noqa: E402
 from plan import OVER_MPICH  # noqa: E402
 from rooms import ROOMS  # noqa: E402
 
@@ -80,6 +84,14 @@ def others():
                                           "--seed", Commit().seed, "--least", 60, "--jobs", 1]
     yield "README.md, on several hosts", ["test/tools/journeys"]
     yield "MPICH 5", [".ci/mpich-5"]
+    for part in PARTS if not lacks_rdma() else []:
+        yield f"RDMA {part}", ["test/rdma/run", part]
+
+
+def lacks_rdma():
+    """Why there are no units of test/rdma/run; .ci/run --full installs what it needs, as root."""
+    missing = [name for name in PACKAGES if not shutil.which(name)]
+    return f"RDMA verbs are left out: no {', no '.join(missing)} here" if missing else ""
 
 
 def everything():
@@ -125,6 +137,8 @@ def main():
     never = sum(age is None for age in ages)
     print(f"note: {ran} of {len(units)} units; " + (
         f"{never} have not passed here yet" if never else f"the oldest {max(ages)} runs ago"))
+    if lacks_rdma():
+        print(f"note: {lacks_rdma()}")
     print(f"{counts[0]} passed, {counts[1]} failed")
     return 1 if counts[1] else 0
 
