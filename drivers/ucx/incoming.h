@@ -22,6 +22,8 @@ public:
     void frame_came(std::span<const std::byte> frame) noexcept override;
     bool data_came(std::span<const std::byte> head, const Load& load) noexcept override;
     void fetched(nhi::PeerId from, bool is_whole) noexcept override;
+    /// The owner of the buffer is to hear of it, also if the process sleeps.
+    void gave_back() noexcept override { turn_.wake(); }
     unsigned look() noexcept override { return data_.look(); }
     [[nodiscard]] bool waits() const noexcept override { return data_.waits(); }
 

@@ -17,6 +17,7 @@ constexpr unsigned kDataMessage = 0x10;  // the number of its active message
 
 /// UCX uses the head until it calls.
 struct Rendezvous::Loan {
+    Rendezvous* rendezvous;
     Road::Way* way;
     std::array<std::byte, kHeadMost> head;
 };
@@ -55,7 +56,7 @@ bool Rendezvous::send(Road::Way* way, std::span<const std::byte> head, const std
                       std::size_t bytes) noexcept {
     FCI_ASSERT(bytes != 0 && way->endpoint != nullptr && head.size() <= kHeadMost);
     if (way->loans >= kLoansMost) return false;
-    std::unique_ptr<Loan> loan(new (std::nothrow) Loan{way, {}});
+    std::unique_ptr<Loan> loan(new (std::nothrow) Loan{this, way, {}});
     if (loan == nullptr) return false;
     std::memcpy(loan->head.data(), head.data(), head.size());
     ucp_request_param_t param{};
@@ -72,6 +73,7 @@ bool Rendezvous::send(Road::Way* way, std::span<const std::byte> head, const std
             road.mark_broken(over->way, road.library().context.status_string(status));
         }
         road.library().endpoint.free(request);
+        over->rendezvous->listener_.gave_back();
     };
     void* const request = road_.library().endpoint.send(way->endpoint, kDataMessage,
                                                         loan->head.data(), head.size(), from, bytes,

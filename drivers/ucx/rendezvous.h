@@ -29,6 +29,8 @@ public:
         virtual bool data_came(std::span<const std::byte> head, const Load& load) noexcept = 0;
         /// The end of what fetch() began: all bytes are there, or nothing more is written.
         virtual void fetched(nhi::PeerId from, bool is_whole) noexcept = 0;
+        /// UCX uses a part of send() no more, which loans() no longer counts.
+        virtual void gave_back() noexcept = 0;
     };
 
     /// The road ends first; the listener hears until then.

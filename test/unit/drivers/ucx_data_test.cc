@@ -264,5 +264,17 @@ TEST_F(ucx_data_came, data__of_another_length_than_their_head_says) {
     EXPECT_EQ(events(), 0u);
 }
 
+/// The owner of the bytes looks at its orders, and sends the next part.
+TEST_F(ucx_data, sleep__ends_when_bytes_come_back) {
+    ASSERT_EQ(send(7, kLong), Status::ok);
+    EXPECT_FALSE(sender().has_taken(1));
+    (void)other->poll();
+    const unsigned arms = one->worker->arms;
+    one->tcp.tick = kMs;
+    one->turn.sleep(kMs);
+    EXPECT_TRUE(sender().has_taken(1));
+    EXPECT_EQ(one->worker->arms, arms) << "it did not sleep";
+}
+
 }  // namespace
 }  // namespace fci::ucx::test

@@ -22,6 +22,8 @@ struct DataEar final : Rendezvous::Listener {
         EXPECT_EQ(from, kPeer);
         ends.push_back(is_whole);
     }
+    void gave_back() noexcept override { ++backs; }
+    unsigned backs = 0;
     Texts heads;
     std::vector<Load> loads;
     std::vector<bool> ends;

@@ -18,6 +18,7 @@ struct Nowhere final : Arrivals {
     void frame_came(std::span<const std::byte>) noexcept override { ADD_FAILURE(); }
     bool data_came(std::span<const std::byte>, const Load&) noexcept override { return false; }
     void fetched(nhi::PeerId, bool) noexcept override { ADD_FAILURE(); }
+    void gave_back() noexcept override { ADD_FAILURE(); }
     unsigned look() noexcept override { return 0; }
     [[nodiscard]] bool waits() const noexcept override { return false; }
 };
