@@ -37,7 +37,11 @@ struct ucx_rendezvous : ucx_way {
         EXPECT_EQ(sender.open(&error), Status::ok) << error;
         EXPECT_EQ(receiver.open(&error), Status::ok) << error;
     }
+    /// All that was sent is over before its listener has gone.
     ~ucx_rendezvous() override {
+        for (const auto& each : ucx.endpoints) each->close_answer = UCS_OK;
+        if (way != nullptr) close();
+        for (const auto& each : ucx.endpoints) ucx.finish(*each);
         (void)near.road->progress();
         for (const Load& each : near_ear.loads) sender.drop(each);
         if (far.road == nullptr) return;
