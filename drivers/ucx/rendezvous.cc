@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/ucx/rendezvous.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -58,7 +59,7 @@ bool Rendezvous::send(Road::Way* way, std::span<const std::byte> head, const std
     if (way->loans >= kLoansMost) return false;
     std::unique_ptr<Loan> loan(new (std::nothrow) Loan{this, way, {}});
     if (loan == nullptr) return false;
-    std::memcpy(loan->head.data(), head.data(), head.size());
+    std::ranges::copy(head, loan->head.begin());
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK |
                          UCP_OP_ATTR_FIELD_USER_DATA;
