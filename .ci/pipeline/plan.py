@@ -160,7 +160,8 @@ class Plan:
         if shutil.which("clang++"):
             targets = ("frames", "door", "datagrams", "notes", "ucx")
             of_wire = ["drivers/tcp", "drivers/multicast", "drivers/ucx", "drivers/host",
-                       "fci_core/group", "test/fuzz", "test/unit/drivers/ucx_in_memory.cc"]
+                       "fci_core/group", "test/fuzz", "test/unit/drivers/ucx_in_memory.cc",
+                       "test/unit/drivers/ucx_in_memory_data.cc"]
             if not self.is_changed("fuzz", of_wire, ["fuzz"]):
                 targets = (self.turn("fuzz", targets, ["fuzz"]),)
             yield Step("fuzz", "what comes over the wire, fuzzed", ["test/fuzz/run", *targets],
