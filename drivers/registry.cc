@@ -17,7 +17,7 @@ namespace {
 
 constexpr Driver kDrivers[] = {
     {"shm", "shared memory between the processes of one host", shm::probe_shm, shm::open_shm},
-    {"node", "shared memory within a host, and TCP between hosts", node::probe_node,
+    {"node", "shared memory within a host, TCP or UCX between hosts", node::probe_node,
      node::open_node},
     {"tcp", "any network that has TCP", tcp::probe_tcp, tcp::open_tcp},
     {"ucx", "RDMA networks by UCX: InfiniBand and RoCE", ucx::probe_ucx, ucx::open_ucx},
