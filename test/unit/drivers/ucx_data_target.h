@@ -96,13 +96,6 @@ struct ucx_data_end : ucx_data {
         at.network.data()->set_target(nullptr);
         return at.tcp.time - before;
     }
-    /// The peer says by TCP that it has sent more than is here.
-    static void say_farewell(Station& to, std::uint64_t frames) {
-        Hello hello;
-        std::memcpy(&hello, to.tcp.at(1).here->data(), sizeof hello);
-        hello.farewell = frames + 1;
-        std::memcpy(to.tcp.at(1).here->data(), &hello, sizeof hello);
-    }
     unsigned loans() { return Rendezvous::loans(one->peer().way); }
 };
 

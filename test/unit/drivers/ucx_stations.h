@@ -103,6 +103,13 @@ struct ucx_stations : testing::Test {
             (each->from == one->worker ? there : back) = each.get();
         }
     }
+    /// The peer says by TCP that it has sent more than is here.
+    static void say_farewell(Station& to, std::uint64_t frames) {
+        Hello hello;
+        std::memcpy(&hello, to.tcp.at(1).here->data(), sizeof hello);
+        hello.farewell = frames + 1;
+        std::memcpy(to.tcp.at(1).here->data(), &hello, sizeof hello);
+    }
     /// To the block that the other one keeps for this one.
     static Status put(Station& from, std::uint64_t address, std::string_view text,
                       nhi::PeerId to = 1) {

@@ -150,10 +150,7 @@ TEST_F(ucx_turn, poll__looks_at_tcp_each_time_while_a_peer_is_called) {
 
 TEST_F(ucx_turn, poll__looks_at_tcp_each_time_while_a_peer_leaves) {
     ASSERT_NO_FATAL_FAILURE(attach());
-    Hello hello;
-    std::memcpy(&hello, one->tcp.at(1).here->data(), sizeof hello);
-    hello.farewell = 100;  // and its frames are not here
-    std::memcpy(one->tcp.at(1).here->data(), &hello, sizeof hello);
+    say_farewell(*one, 99);
     one->tcp.lose(1, Status::not_found, "it has closed");
     (void)one->poll();
     const unsigned before = one->tcp.polls;
@@ -207,10 +204,7 @@ TEST_F(ucx_turn, listener__hears_of_an_arrival_before_the_end) {
     (void)other->poll();
     one->turn.sleep(-1);
     ASSERT_EQ(one->state(), PeerState::joined);
-    Hello hello;
-    std::memcpy(&hello, one->tcp.at(1).here->data(), sizeof hello);
-    hello.farewell = 100;  // and its frames are not here
-    std::memcpy(one->tcp.at(1).here->data(), &hello, sizeof hello);
+    say_farewell(*one, 99);
     one->tcp.lose(1, Status::not_found, "it has closed");
     (void)one->poll();
     EXPECT_EQ(one->told.attached.size(), 1u);
