@@ -49,10 +49,9 @@ void Leaving::tend(Nanoseconds now) {
 /// what it has queued for shared memory waits for room that nobody makes, and is not touched.
 bool Leaving::is_cut_off(Peer& peer, Nanoseconds now) {
     if (!std::exchange(peer.is_cut, true)) peer.give_up = now + kGrace;
-    if (peer.way != nullptr && road_.end(peer.way)) peer.way = nullptr;
-    if (peer.way == nullptr && !peer.is_fetching) return true;
+    if (has_let_go(peer, road_)) return true;
     if (!peer.is_gone || now < peer.give_up) return false;
-    if (peer.way != nullptr) road_.close(std::exchange(peer.way, nullptr));
+    give_up_way(peer, road_);
     return true;
 }
 

@@ -30,10 +30,6 @@ public:
     void say_goodbye() noexcept;
 
 private:
-    /// How long frames of a peer that has ended are waited for, its end where UCX knows first, and
-    /// UCX to let go of buffers.
-    static constexpr Nanoseconds kGrace = 1'000'000'000;
-
     [[nodiscard]] bool is_all_here(nhi::PeerId id, const Peer& peer) const;
     void look_for_broken(Nanoseconds now);
     void await_rest(ddi::Notice notice, Nanoseconds give_up);
@@ -44,10 +40,9 @@ private:
     [[nodiscard]] static bool takes_more(const Peer& peer);
     template <class Act>
     void for_each_way(Act act) {
-        for (nhi::PeerId id = 0; id < peers_.size(); ++id) {
-            Peer* const peer = peers_.find(id);
-            if (peer != nullptr && peer->way != nullptr) act(id, *peer);
-        }
+        peers_.for_each([&](nhi::PeerId id, Peer& peer) {
+            if (peer.way != nullptr) act(id, peer);
+        });
     }
 
     Peers& peers_;

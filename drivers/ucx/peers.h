@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "drivers/tcp/pages.h"
@@ -18,6 +19,10 @@
 namespace fci::ucx {
 
 using ddi::PeerState;
+
+/// How long this process waits for the frames of a peer that ends, for UCX to let go of buffers,
+/// and at its own end for peers to read what they were promised.
+inline constexpr Nanoseconds kGrace = 1'000'000'000;
 
 /// Data that have come, or can be fetched, and whose turn it is not.
 struct Coming {
@@ -46,6 +51,17 @@ struct Peer {
     std::optional<ddi::Notice> end{};   // that the listener hears when all frames are there
 };
 
+/// The way is closed, and UCX uses no buffer for the peer any more. UCX may free the way in its
+/// next turn, and still fetch.
+[[nodiscard]] inline bool has_let_go(Peer& peer, Road& road) noexcept {
+    if (peer.way != nullptr && road.end(peer.way)) peer.way = nullptr;
+    return peer.way == nullptr && !peer.is_fetching;
+}
+/// Closes the way, though UCX may still use it.
+inline void give_up_way(Peer& peer, Road& road) noexcept {
+    if (peer.way != nullptr) road.close(std::exchange(peer.way, nullptr));
+}
+
 class Peers {
 public:
     [[nodiscard]] nhi::PeerId size() const noexcept {
@@ -69,6 +85,14 @@ public:
         know(id);
         if (all_[id] == nullptr) all_[id] = std::make_unique<Peer>();
         return *all_[id];
+    }
+
+    /// Of all but those that are known by their cards only: act(id, peer).
+    template <class Act>
+    void for_each(Act act) const {
+        for (nhi::PeerId id = 0; id < size(); ++id) {
+            if (Peer* const peer = find(id); peer != nullptr) act(id, *peer);
+        }
     }
 
     /// Bytes of the table, not of the peers.

@@ -67,7 +67,7 @@ bool Rendezvous::send(Road::Way* way, std::span<const std::byte> head, const std
     param.user_data = loan.get();
     param.cb.send = [](void* request, ucs_status_t status, void* user) {
         const std::unique_ptr<Loan> over(static_cast<Loan*>(user));
-        Road& road = *over->way->road;
+        Road& road = over->rendezvous->road_;
         FCI_ASSERT(over->way->loans != 0);
         --over->way->loans;
         if (status != UCS_OK) {

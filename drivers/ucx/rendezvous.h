@@ -20,7 +20,7 @@ struct Load {
 
 class Rendezvous {
 public:
-    /// Hears of data, from inside Road::progress(), Road::close() and fetch() only.
+    /// Hears of data, from inside fetch() and calls of the road, its end too.
     class Listener {
     public:
         virtual ~Listener() = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Road: frames from worker to worker, by UCX's active messages. This is all that the driver knows
-// of UCX, so that another library of networks could take its place.
+// Road: frames from worker to worker, by UCX's active messages. This and Rendezvous are all that
+// the driver knows of UCX, so that another library of networks could take its place.
 #pragma once
 
 #include <cstddef>

@@ -78,13 +78,11 @@ void Turn::abandon() noexcept {
     FCI_ASSERT(road_ != nullptr);
     leaving_.reset();
     road_->abandon();
-    for (nhi::PeerId id = 0; id < peers_.size(); ++id) {
-        Peer* const peer = peers_.find(id);
-        if (peer == nullptr) continue;
-        peer->way = nullptr;
-        peer->is_fetching = false;
-        peer->coming.clear();
-    }
+    peers_.for_each([](nhi::PeerId, Peer& peer) {
+        peer.way = nullptr;
+        peer.is_fetching = false;
+        peer.coming.clear();
+    });
 }
 
 // --- what TCP tells ---

@@ -2,7 +2,6 @@
 #include "drivers/ucx/ucx_data.h"
 
 #include <new>
-#include <utility>
 
 #include "fci_core/base/assert.h"
 
@@ -46,42 +45,33 @@ void UcxData::give_back(nhi::PeerId id) noexcept {
 void UcxData::let_go(Peer& peer, Nanoseconds end) noexcept {
     const bool has_loans = peer.way != nullptr && Rendezvous::loans(peer.way) != 0;
     if (peer.state == PeerState::lost || (!peer.is_fetching && !has_loans)) return;
-    while (!has_let_go(peer)) {
+    while (!has_let_go(peer, turn_.road())) {
         const bool may_write = peer.is_fetching && !peer.is_gone && target_ != nullptr;
-        if (turn_.tcp().now() >= end && !may_write) {
-            if (peer.way != nullptr) turn_.road().close(std::exchange(peer.way, nullptr));
-            return;
-        }
+        if (turn_.tcp().now() >= end && !may_write) return give_up_way(peer, turn_.road());
         (void)turn_.road().progress();
         (void)turn_.tcp().network().poll(turn_.tcp().now());
     }
 }
 
-/// UCX may free the way in its next turn, and still fetch.
-bool UcxData::has_let_go(Peer& peer) noexcept {
-    if (peer.way != nullptr && turn_.road().end(peer.way)) peer.way = nullptr;
-    return peer.way == nullptr && !peer.is_fetching;
-}
-
-/// At the end: peers have some time to read what they were promised, and read no longer to here
-/// meanwhile: two that close at once need not wait for each other.
+/// At the end peers have some time to read what they were promised. Their own data are dropped
+/// before, so that two processes that close at once do not wait for each other.
 void UcxData::set_target(nhi::DataTarget* target) noexcept {
     target_ = target;
     if (target != nullptr) return;
-    for_each([this](Peer& peer) { drop_all(peer); });
+    peers_.for_each([this](nhi::PeerId, Peer& peer) { drop_all(peer); });
     const Nanoseconds end = turn_.tcp().now() + kGrace;
     while (has_loans() && turn_.tcp().now() < end) (void)turn_.road().progress();
     const Nanoseconds last = turn_.tcp().now() + kGrace;
-    for_each([&](Peer& peer) { let_go(peer, last); });
+    peers_.for_each([&](nhi::PeerId, Peer& peer) { let_go(peer, last); });
 }
 
 bool UcxData::has_loans() const noexcept {
-    for (nhi::PeerId id = 0; id < peers_.size(); ++id) {
-        const Peer* const peer = peers_.find(id);
-        if (peer == nullptr || peer->way == nullptr || Road::broken(peer->way)) continue;
-        if (peer->state == PeerState::attached && Rendezvous::loans(peer->way) != 0) return true;
-    }
-    return false;
+    bool has_some = false;
+    peers_.for_each([&](nhi::PeerId, const Peer& peer) {
+        if (peer.state != PeerState::attached || peer.way == nullptr) return;
+        has_some |= Road::broken(peer.way) == nullptr && Rendezvous::loans(peer.way) != 0;
+    });
+    return has_some;
 }
 
 // --- what comes ---

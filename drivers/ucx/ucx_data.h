@@ -26,27 +26,18 @@ public:
     [[nodiscard]] bool waits() const noexcept override { return waits_; }
     void set_target(nhi::DataTarget* target) noexcept override;
 
-    /// Road::Listener's, of the peer that has sent them, whose frame was in its place.
+    /// As Rendezvous::Listener has it: data of this peer, whose turn it was to be heard.
     bool came(nhi::PeerId from, const DataHead& head, const Load& load) noexcept;
-    /// Likewise. Returns the events to raise.
+    /// The same of the end of a fetch. Returns the events to raise.
     std::uint32_t fetched(nhi::PeerId from, bool is_whole) noexcept;
     /// Begins with what can be brought now. Returns how much that was.
     unsigned look() noexcept;
 
 private:
-    static constexpr Nanoseconds kGrace = 1'000'000'000;
-
     [[nodiscard]] bool has_loans() const noexcept;
     unsigned look_at(nhi::PeerId id, Peer& peer) noexcept;
     void drop_all(Peer& peer) noexcept;
     void let_go(Peer& peer, Nanoseconds end) noexcept;
-    [[nodiscard]] bool has_let_go(Peer& peer) noexcept;
-    template <class Act>
-    void for_each(Act act) noexcept {
-        for (nhi::PeerId id = 0; id < peers_.size(); ++id) {
-            if (Peer* const peer = peers_.find(id); peer != nullptr) act(*peer);
-        }
-    }
 
     Peers& peers_;
     Turn& turn_;
