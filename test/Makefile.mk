@@ -413,6 +413,7 @@ test_group_LDADD = libfci_group.la libfci_mp.la libfci_progress.la libfci_sim.la
 # Every driver keeps the contract of the network interface.
 unit_tests += test_conformance
 test_conformance_SOURCES = \
+	test/conformance/event_test.cc \
 	test/conformance/hints_test.cc \
 	test/conformance/mixed.h \
 	test/conformance/link_test.cc \

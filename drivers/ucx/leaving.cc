@@ -106,7 +106,7 @@ void Leaving::flush() noexcept {
 }
 
 void Leaving::say_goodbye() noexcept {
-    if (!road_.is_idle()) flush();
+    flush();
     for_each_way([&](nhi::PeerId id, Peer& peer) {
         const bool is_met = peer.state == PeerState::joined || peer.state == PeerState::attached;
         if (is_met && takes_more(peer)) say_farewell(id, peer);

@@ -53,6 +53,7 @@ const char* find_all(decltype(&::dlsym) symbol, void* handle, Library* library) 
     find("ucp_worker_get_efd", &library->worker.get_efd);
     find("ucp_worker_arm", &library->worker.arm);
     find("ucp_worker_progress", &library->worker.progress);
+    find("ucp_worker_flush_nbx", &library->worker.flush);
     find("ucp_am_recv_data_nbx", &library->worker.fetch);
     find("ucp_am_data_release", &library->worker.release);
     find("ucp_ep_create", &library->endpoint.create);

@@ -31,6 +31,7 @@ struct WorkerCalls {
     decltype(&::ucp_worker_get_efd) get_efd;
     decltype(&::ucp_worker_arm) arm;
     decltype(&::ucp_worker_progress) progress;
+    decltype(&::ucp_worker_flush_nbx) flush;
     decltype(&::ucp_am_recv_data_nbx) fetch;
     decltype(&::ucp_am_data_release) release;
 };

@@ -79,7 +79,7 @@ bool Rendezvous::send(Road::Way* way, std::span<const std::byte> head, const std
     void* const request = road_.library().endpoint.send(way->endpoint, kDataMessage,
                                                         loan->head.data(), head.size(), from, bytes,
                                                         &param);
-    road_.note_sent(way);
+    road_.note_sent();
     if (UCS_PTR_IS_PTR(request)) {
         ++way->loans;
         (void)loan.release();

@@ -46,6 +46,8 @@ Status Road::start(std::string* error) {
     if (std::getenv("UCX_MAX_EAGER_RAILS") == nullptr) {
         (void)library_.context.config_modify(config, "MAX_EAGER_RAILS", "1");
     }
+    // Else a worker's flush is one of all ways, for which the peers' turns may be needed.
+    (void)library_.context.config_modify(config, "FLUSH_WORKER_EPS", "n");
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES;
     params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
@@ -124,7 +126,6 @@ std::string Road::name() const { return "UCX " + library_.version; }
 Road::Way* Road::open_way(const std::byte* address, std::string* error) {
     auto way = std::make_unique<Way>(Way{.road = this, .endpoint = nullptr});
     ways_.reserve(ways_.size() + 1);
-    unflushed_.reserve(ways_.size() + 1);
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER |
                         UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
@@ -155,7 +156,6 @@ bool Road::end(Way* way) noexcept {
         param.flags = UCP_EP_CLOSE_FLAG_FORCE;
         way->close = library_.endpoint.close(std::exchange(way->endpoint, nullptr), &param);
         ++closing_;
-        if (std::exchange(way->is_unflushed, false)) std::erase(unflushed_, way);
         FCI_ASSERT(way->broken == nullptr || broken_ != 0);
         if (way->broken != nullptr) --broken_;
     }
@@ -223,7 +223,7 @@ void Road::send(Way* way, std::size_t bytes) noexcept {
     };
     void* const request = library_.endpoint.send(way->endpoint, kFrameMessage, nullptr, 0,
                                            frame->bytes(), bytes, &param);
-    note_sent(way);
+    note_sent();
     if (UCS_PTR_IS_PTR(request)) {
         ++way->waiting;
         return;
@@ -262,25 +262,18 @@ bool Road::is_flushed(Way* way) noexcept {
     return way->waiting == 0 && library_.is_over(&way->flush);
 }
 
-void Road::note_sent(Way* way) noexcept {
-    way->is_dirty = true;
-    if (std::exchange(way->is_unflushed, true)) return;
-    FCI_ASSERT(unflushed_.size() < unflushed_.capacity());
-    unflushed_.push_back(way);
-}
-
-/// A flush does not wait for frames that UCX has queued: of shared memory it is over before them.
-bool Road::is_idle(Way* way) noexcept {
-    if (!is_flushed(way)) return false;
-    if (std::exchange(way->is_dirty, false)) begin_flush(way);
-    if (!library_.is_over(&way->flush)) return false;
-    way->is_unflushed = false;
-    return true;
-}
-
+/// A flush of the worker waits for no turns of a peer, other than that of a way, but for all ways
+/// that are closed, too; and not for frames that UCX has queued: of shared memory it is over before
+/// them.
 bool Road::is_idle() noexcept {
-    std::erase_if(unflushed_, [this](Way* way) { return is_idle(way); });
-    return unflushed_.empty();
+    for (const auto& way : ways_) {
+        if (way->endpoint != nullptr && way->waiting != 0) return false;
+    }
+    if (is_closing()) return true;
+    if (!library_.is_over(&flush_)) return false;
+    if (!std::exchange(is_dirty_, false)) return true;
+    flush_ = library_.worker.flush(worker_->worker, &kPlain);
+    return library_.is_over(&flush_);
 }
 
 }  // namespace fci::ucx

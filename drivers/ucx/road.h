@@ -67,11 +67,13 @@ public:
     bool arm() noexcept;
     [[nodiscard]] int fd() const noexcept { return fd_; }
 
-    /// Begins to wait until all that was sent by the way has arrived.
+    /// Begins to wait until all that was sent by the way has arrived, for which UCX may need turns
+    /// of the peer.
     void begin_flush(Way* way) noexcept;
     /// True: it has, or never will.
     [[nodiscard]] bool is_flushed(Way* way) noexcept;
-    /// All that was sent by any way that is open has arrived, or gets there without this process.
+    /// All that was sent has arrived, or gets there without this process and without turns of the
+    /// peer. While is_closing(), only: UCX has taken it all.
     [[nodiscard]] bool is_idle() noexcept;
     [[nodiscard]] std::size_t ways() const noexcept { return ways_.size(); }
     /// Ways that are closed, but which UCX still uses.
@@ -87,17 +89,15 @@ public:
     struct Frame;
     [[nodiscard]] const Library& library() const noexcept { return library_; }
     [[nodiscard]] Worker& worker() const noexcept { return *worker_; }
-    /// Something was sent by the way, as by send().
-    void note_sent(Way* way) noexcept;
+    /// Something was sent, as by send().
+    void note_sent() noexcept { is_dirty_ = true; }
 
 private:
-
     Road(const Library& library, Listener& listener) noexcept;
     Status start(std::string* error);
     Status make_worker(std::string* error);
     [[nodiscard]] bool is_unused(Way* way) noexcept;
     void put_back(Frame* frame) noexcept;
-    [[nodiscard]] bool is_idle(Way* way) noexcept;
 
     // How many frames may wait for UCX at one way: it takes them all, so that what a peer does not
     // take in would grow without bound.
@@ -113,7 +113,8 @@ private:
     std::vector<std::unique_ptr<Way>> ways_;
     std::vector<Frame*> spare_;
     unsigned closing_ = 0, broken_ = 0;
-    std::vector<Way*> unflushed_;  // open ways by which something was sent, not known to be there
+    bool is_dirty_ = false;  // something was sent since the last flush of the worker began
+    void* flush_ = nullptr;
 };
 
 }  // namespace fci::ucx

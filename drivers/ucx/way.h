@@ -17,12 +17,10 @@ struct Road::Worker {
 
 struct Road::Way {
     Road* road;
-    ucp_ep_h endpoint;          // nullptr: closed
-    Frame* next = nullptr;      // that begin() has given
-    unsigned waiting = 0;       // frames that UCX has not taken yet
-    unsigned loans = 0;         // parts of data likewise
-    bool is_unflushed = false;  // it is one of unflushed_
-    bool is_dirty = false;      // something was sent since the last flush began
+    ucp_ep_h endpoint;      // nullptr: closed
+    Frame* next = nullptr;  // that begin() has given
+    unsigned waiting = 0;   // frames that UCX has not taken yet
+    unsigned loans = 0;     // parts of data likewise
     bool is_forgotten = false;  // once it is closed, nothing asks for it
     const char* broken = nullptr;
     void* flush = nullptr;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "fci_core/base/flag.h"
 #include "fci_core/nhi/transfer.h"
 #include "test/conformance/world.h"
 #include "test/unit/limit.h"
@@ -95,5 +96,13 @@ protected:
 
     std::unique_ptr<World> world_;
 };
+
+/// The reader of a line whose last word counts rounds must find that round in all of it.
+inline bool line_is_whole(const std::uint64_t* line, std::size_t words, std::uint64_t round) {
+    for (std::size_t i = 0; i + 1 < words; ++i) {
+        if (flag::load_relaxed(line[i]) < round) return false;
+    }
+    return true;
+}
 
 }  // namespace fci::conformance

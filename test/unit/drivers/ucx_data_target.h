@@ -45,11 +45,9 @@ struct ucx_data : ucx_stations {
             each->fetch_answer = UCS_OK;
             ucx.end_fetches(*each);
         }
+        let_time_pass();
         for (Station* const each : {one.get(), other.get()}) {
-            if (each == nullptr) continue;
-            each->tcp.tick = kMs;
-            each->tcp.in_poll = each->tcp.in_now = nullptr;
-            each->network.data()->set_target(nullptr);
+            if (each != nullptr) each->network.data()->set_target(nullptr);
         }
     }
     void SetUp() override {

@@ -38,11 +38,11 @@ Ucx::Endpoint& endpoint_of(ucp_ep_h endpoint) {
 void* status_as_pointer(ucs_status_t status) { return UCS_STATUS_PTR(status); }
 
 /// The answer of a call that ends so: a request, if it goes on.
-void* answer(ucs_status_t status, Ucx::Endpoint* endpoint) {
+void* answer(ucs_status_t status, Ucx::Worker* worker, Ucx::Endpoint* endpoint) {
     if (status != UCS_INPROGRESS) return status_as_pointer(status);
     Ucx::Request* const request = make(here->requests);
     request->endpoint = endpoint;
-    request->worker = endpoint->from;
+    request->worker = worker;
     return request;
 }
 
@@ -205,6 +205,11 @@ unsigned progress(ucp_worker_h worker) {
     for (; !its.is_deaf && !its.here.empty() && work < its.at_once; ++work) here->hand_on(its);
     return work;
 }
+ucs_status_ptr_t flush(ucp_worker_h worker, const ucp_request_param_t*) {
+    Ucx::Worker& its = worker_of(worker);
+    ++its.flushes;
+    return answer(its.flush_answer, &its, nullptr);
+}
 ucs_status_ptr_t fetch(ucp_worker_h worker, void* descriptor, void* to, size_t bytes,
                        const ucp_request_param_t* param) {
     return here->begin_fetch(worker_of(worker), descriptor, {static_cast<std::byte*>(to), bytes},
@@ -247,13 +252,13 @@ ucs_status_ptr_t endpoint_close(ucp_ep_h endpoint, const ucp_request_param_t* pa
     if (its.close_answer != UCS_INPROGRESS || its.calls_in_close) {
         here->cancel(*its.from, &its, its.calls_in_close);
     }
-    return answer(its.close_answer, &its);
+    return answer(its.close_answer, its.from, &its);
 }
 ucs_status_ptr_t endpoint_flush(ucp_ep_h endpoint, const ucp_request_param_t*) {
     Ucx::Endpoint& its = endpoint_of(endpoint);
     ++its.flushes;
     its.flushed = its.sends;
-    return answer(its.flush_answer, &its);
+    return answer(its.flush_answer, its.from, &its);
 }
 ucs_status_ptr_t send(ucp_ep_h endpoint, unsigned id, const void* header, size_t header_bytes,
                       const void* buffer, size_t bytes, const ucp_request_param_t* param) {
@@ -278,7 +283,7 @@ UcxInMemory::UcxInMemory() {
     library_.file = "memory";
     library_.context = {config_read, config_modify, config_release, init, cleanup, status_string};
     library_.worker = {worker_create, worker_destroy, get_address, release_address, set_handler,
-                       get_efd, arm, progress, fetch, release};
+                       get_efd, arm, progress, flush, fetch, release};
     library_.endpoint = {endpoint_create, endpoint_close, endpoint_flush, send, check,
                          free_request};
 }
@@ -290,6 +295,13 @@ void UcxInMemory::finish(Endpoint& endpoint, ucs_status_t status) {
         if (is_its && request->status == UCS_INPROGRESS) request->status = status;
     }
     if (endpoint.is_closed) cancel(*endpoint.from, &endpoint, false);
+}
+
+void UcxInMemory::finish_flush(Worker& worker) {
+    for (const auto& its : requests) {
+        const bool is_flush = its->endpoint == nullptr && its->read == nullptr;
+        if (its->worker == &worker && is_flush) its->status = UCS_OK;
+    }
 }
 
 unsigned UcxInMemory::requests_left() const {

@@ -80,7 +80,7 @@ public:
         Bytes address{};
         std::deque<Message> here{};  // that its next turn hands to the handler
         bool is_armed = false;
-        unsigned turns = 0, arms = 0;
+        unsigned turns = 0, arms = 0, flushes = 0;
 
         // The test decides these.
         unsigned busy = 0;                    // so many times there is work when it is armed
@@ -91,6 +91,7 @@ public:
         ucs_status_t fetch_answer = UCS_OK;
         ucs_status_t fetch_end = UCS_OK;      // of a fetch that ends at once
         bool is_reading_on = false;           // closing an endpoint ends no fetch
+        ucs_status_t flush_answer = UCS_OK;   // UCS_INPROGRESS waits for finish_flush()
     };
     struct Endpoint {
         Worker* from = nullptr;
@@ -127,6 +128,7 @@ public:
     void take(Endpoint& endpoint, unsigned frames = ~0u);
     /// All that waits of the endpoint but its frames is over: flushes and its closing.
     void finish(Endpoint& endpoint, ucs_status_t status = UCS_OK);
+    void finish_flush(Worker& worker);
     /// The driver hears in its next turn that the endpoint is of no use any more.
     static void fail(Endpoint& endpoint, ucs_status_t why) { endpoint.failure = why; }
 

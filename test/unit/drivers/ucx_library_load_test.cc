@@ -90,6 +90,7 @@ TEST_F(ucx_library_load, functions__each_by_its_name) {
     expect(library.worker.get_efd, "ucp_worker_get_efd");
     expect(library.worker.arm, "ucp_worker_arm");
     expect(library.worker.progress, "ucp_worker_progress");
+    expect(library.worker.flush, "ucp_worker_flush_nbx");
     expect(library.worker.fetch, "ucp_am_recv_data_nbx");
     expect(library.worker.release, "ucp_am_data_release");
     expect(library.endpoint.create, "ucp_ep_create");

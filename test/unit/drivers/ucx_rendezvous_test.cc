@@ -183,11 +183,11 @@ TEST_F(ucx_rendezvous, send__that_fails_later_breaks_the_way) {
 TEST_F(ucx_rendezvous, send__is_flushed_as_frames_are) {
     EXPECT_TRUE(near.road->is_idle());
     EXPECT_TRUE(send(1));
-    endpoint.flush_answer = UCS_INPROGRESS;
+    near.worker->flush_answer = UCS_INPROGRESS;
     EXPECT_FALSE(near.road->is_idle());
-    ucx.finish(endpoint);
+    ucx.finish_flush(*near.worker);
     EXPECT_TRUE(near.road->is_idle());
-    EXPECT_EQ(endpoint.flushes, 1u);
+    EXPECT_EQ(near.worker->flushes, 1u);
 }
 
 // --- receiving ---

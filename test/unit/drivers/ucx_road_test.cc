@@ -30,7 +30,13 @@ TEST_F(ucx_road, open__keeps_frames_on_one_lane_unless_the_user_wants_more) {
     setenv("UCX_MAX_EAGER_RAILS", "2", 1);
     { const End end(ucx); }
     unsetenv("UCX_MAX_EAGER_RAILS");
-    EXPECT_TRUE(ucx.configs[1]->changed.empty());
+    EXPECT_FALSE(ucx.configs[1]->changed.contains("MAX_EAGER_RAILS"));
+}
+
+/// A flush of all ways may need turns of each peer.
+TEST_F(ucx_road, open__lets_a_flush_of_the_worker_flush_no_way) {
+    const End end(ucx);
+    EXPECT_EQ(ucx.configs[0]->changed.at("FLUSH_WORKER_EPS"), "n");
 }
 
 TEST_F(ucx_road, open__says_what_ucx_does_not_do) {

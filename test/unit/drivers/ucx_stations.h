@@ -76,12 +76,18 @@ struct ucx_stations : testing::Test {
             ucx.take(*each);
             ucx.finish(*each);
         }
-        for (std::unique_ptr<Station>* const each : {&one, &other}) {
-            if (*each != nullptr) (*each)->tcp.tick = kMs;
-        }
+        let_time_pass();
         one.reset();
         other.reset();
         EXPECT_EQ(ucx.mistakes(), Texts());
+    }
+    /// In each look at a clock, and nothing else happens there.
+    void let_time_pass() {
+        for (Station* const each : {one.get(), other.get()}) {
+            if (each == nullptr) continue;
+            each->tcp.tick = kMs;
+            each->tcp.in_poll = each->tcp.in_now = nullptr;
+        }
     }
     /// One that is only called, or calls only.
     void meet_by_tcp() {
