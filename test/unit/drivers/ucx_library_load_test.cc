@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "drivers/tcp/tcp.h"
 #include "drivers/ucx/library.h"
 #include "drivers/ucx/ucx.h"
 
@@ -146,15 +147,19 @@ TEST_F(ucx_library_load, open__that_fails_says_why_each_time) {
 TEST_F(ucx_library_load, open_ucx__where_the_library_cannot_be_opened) {
     const pid_t child = fork();
     if (child == 0) {
+        ddi::Settings usual;
+        usual.block_bytes = 4096;
+        Status ignored;
+        std::string unused;
+        // A sanitizer needs a descriptor of its own for the first use of each class of TCP.
+        (void)tcp::open_tcp(usual, &ignored, &unused);
         rlimit files{};
         (void)getrlimit(RLIMIT_NOFILE, &files);
         for (files.rlim_cur = 3; files.rlim_cur < 200; ++files.rlim_cur) {
             (void)setrlimit(RLIMIT_NOFILE, &files);
-            ddi::Settings settings;
-            settings.block_bytes = 4096;
             Status status = Status::ok;
             std::string error;
-            const bool is_open = open_ucx(settings, &status, &error) != nullptr;
+            const bool is_open = open_ucx(usual, &status, &error) != nullptr;
             if (is_open) _exit(2);
             if (error.rfind("UCX cannot be opened (", 0) != 0) continue;
             _exit(status == Status::unsupported ? 0 : 1);
