@@ -245,6 +245,7 @@ test_drivers_SOURCES = \
 	test/unit/drivers/tcp_network_test.cc \
 	test/unit/drivers/tcp_request_test.cc \
 	test/unit/drivers/tcp_streams_test.cc \
+	test/unit/drivers/tcp_tail_test.cc \
 	test/unit/drivers/tcp_turn_test.cc \
 	test/unit/drivers/tcp_turn_hints_test.cc \
 	test/unit/drivers/tcp_watch_test.cc \
@@ -254,6 +255,7 @@ test_drivers_SOURCES = \
 	test/unit/steps.h
 if HAVE_UCX
 test_drivers_SOURCES += \
+	test/unit/drivers/ucx_beside_test.cc \
 	test/unit/drivers/ucx_data_close_test.cc \
 	test/unit/drivers/ucx_data_end_test.cc \
 	test/unit/drivers/ucx_data_target.h \
@@ -267,6 +269,7 @@ test_drivers_SOURCES += \
 	test/unit/drivers/ucx_leaving_test.cc \
 	test/unit/drivers/ucx_library_load_test.cc \
 	test/unit/drivers/ucx_meeting_test.cc \
+	test/unit/drivers/ucx_meetings.h \
 	test/unit/drivers/ucx_network_test.cc \
 	test/unit/drivers/ucx_peers.h \
 	test/unit/drivers/ucx_ports_test.cc \
@@ -276,7 +279,8 @@ test_drivers_SOURCES += \
 	test/unit/drivers/ucx_roads.h \
 	test/unit/drivers/ucx_sleep_test.cc \
 	test/unit/drivers/ucx_stations.h \
-	test/unit/drivers/ucx_turn_test.cc
+	test/unit/drivers/ucx_turn_test.cc \
+	test/unit/drivers/ucx_verdict_test.cc
 endif
 test_drivers_LDADD = libfci_tap.la libfci_sim.la libfci_node.la libfci_ucx.la libfci_shm.la \
 	libfci_tcp.la \

@@ -43,7 +43,26 @@ Status find_place(const ddi::Settings& settings, ddi::Card* place, ddi::NetworkC
 
 struct Pair {
     std::unique_ptr<ddi::Device> near, far;
+    std::string note;  // on the far one, for people
 };
+
+/// Where UCX was chosen by itself and cannot be opened, TCP is used.
+Status open_far(const ddi::Settings& settings, Pair* pair, std::string* error) {
+    Status status = Status::ok;
+    if (settings.network.far == ddi::Far::automatic && ucx::is_choice(&pair->note)) {
+        pair->far = ucx::open_ucx_beside_tcp(settings, &status, error);
+        if (status == Status::exhausted) return status;
+        pair->note = pair->far != nullptr
+                         ? ucx::note_of_far(true) + "; by TCP where they have none"
+                         : ucx::unused_note(*error);
+        if (pair->far != nullptr) return Status::ok;
+    }
+    const bool by_ucx = settings.network.far == ddi::Far::ucx;
+    pair->far = by_ucx ? ucx::open_ucx(settings, &status, error)
+                       : tcp::open_tcp(settings, &status, error);
+    if (settings.network.far != ddi::Far::automatic) pair->note = ucx::note_of_far(by_ucx);
+    return pair->far != nullptr ? Status::ok : status;
+}
 
 Status open_pair(const ddi::Settings& settings, const ddi::Card& place, std::uint64_t incarnation,
                  Pair* pair, std::string* error) {
@@ -61,9 +80,9 @@ Status open_pair(const ddi::Settings& settings, const ddi::Card& place, std::uin
     ddi::Settings far = near;
     far.wanted = place;
     far.communication = pair->near->communication_memory();
-    const bool by_ucx = settings.network.far_by_ucx;
-    pair->far = by_ucx ? ucx::open_ucx(far, &status, error) : tcp::open_tcp(far, &status, error);
-    if (pair->far != nullptr) return Status::ok;
+    status = open_far(far, pair, error);
+    if (status == Status::ok) return Status::ok;
+    const bool by_ucx = settings.network.far == ddi::Far::ucx;
     *error = std::string("cannot open ") + (by_ucx ? "UCX" : "TCP") +
              ", by which the processes of other hosts are reached: " + *error +
              (by_ucx ? " (FCI_FAR=tcp goes without)" : "");
@@ -107,8 +126,7 @@ std::unique_ptr<ddi::Device> open_node(const ddi::Settings& settings, const Host
         if (*status != Status::exhausted || settings.wanted.port != 0) break;
     }
     if (*status != Status::ok) return nullptr;
-    const std::string note = ucx::note_of_far(settings.network.far_by_ucx);
-    if (!note.empty()) choice.reason += "; " + note;
+    if (!pair.note.empty()) choice.reason += "; " + pair.note;
     const std::uint32_t own = place.host;
     const auto is_here = [host, own](const ddi::Card& card) {
         if (card.incarnation != 0 && host::mark_of(card.incarnation) != host.mark) return false;

@@ -13,6 +13,7 @@
 #include "drivers/tcp/streams.h"
 #include "fci_core/ddi/agreement.h"
 #include "fci_core/ddi/card.h"
+#include "fci_core/nhi/types.h"
 
 namespace fci::tcp {
 
@@ -24,7 +25,7 @@ enum class Verdict : std::uint32_t {
 };
 
 struct Hello {
-    static constexpr std::uint64_t kMagic = 0x0500'7063'7449'4346;  // "FCItcp", version 5
+    static constexpr std::uint64_t kMagic = 0x0600'7063'7449'4346;  // "FCItcp", version 6
     static constexpr std::uint64_t kAnyVersion = 0xffff'ffff'ffff;  // of the magic
 
     std::uint64_t magic;
@@ -36,10 +37,15 @@ struct Hello {
     ddi::Card to;               // the reader's, as far as the writer knows it
     std::uint32_t pid;
     Verdict verdict;
-    std::int64_t rank;  // the writer's, in its job; -1: not known
+    std::int32_t rank;         // the writer's, in its job; -1: not known
+    std::uint32_t tail_bytes;  // behind that block (ddi::NetworkRequest)
 
     [[nodiscard]] bool is_of_another_version() const noexcept {
         return magic != kMagic && ((magic ^ kMagic) & kAnyVersion) == 0;
+    }
+    [[nodiscard]] bool has_sound_block() const noexcept {
+        return block_bytes != 0 && block_bytes <= nhi::kPairLimit &&
+               tail_bytes <= nhi::kPairLimit - block_bytes;
     }
     /// A refusal that says nothing of its writer.
     [[nodiscard]] bool is_bare() const noexcept {

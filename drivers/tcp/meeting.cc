@@ -44,7 +44,7 @@ void Meeting::remind(Nanoseconds when) noexcept {
 /// is short.
 bool Meeting::prepare(Peers::Entry& entry) noexcept try {
     if (entry.peer == nullptr) entry.peer = std::make_unique<Peer>();
-    if (entry.peer->block.span().empty()) entry.peer->block = Pages(own_.settings.block_bytes);
+    if (entry.peer->block.span().empty()) entry.peer->block = Pages(own_.peer_bytes());
     // Each peer that is being called, and one that calls, may need a connection and a notice.
     connections_.reserve(calling_.size() + 1);
     notices_.reserve(calling_.size() + 1);
@@ -186,8 +186,7 @@ void Meeting::judge_answer(nhi::PeerId id, Nanoseconds now) {
     const ddi::Card& card = entry.card;
     const bool is_it = is_typed(card) ? answer.from.same_place(card)
                                       : answer.from.incarnation == card.incarnation;
-    if (!is_it || is_typed(answer.from) || answer.block_bytes == 0 ||
-        answer.block_bytes > nhi::kPairLimit) {
+    if (!is_it || is_typed(answer.from) || !answer.has_sound_block()) {
         return lose(id, Status::unreachable, "another process is at " + place + " now");
     }
     if (answer.verdict == Verdict::crossing) {
@@ -218,8 +217,7 @@ bool Meeting::names_this(const Hello& hello) const noexcept {
 bool Meeting::is_welcome(const Hello& hello) const noexcept {
     return names_this(hello) && hello.magic == Hello::kMagic && !is_typed(hello.from) &&
            hello.from.incarnation != own_.card.incarnation && hello.from.port != 0 &&
-           hello.verdict == Verdict::welcome && hello.block_bytes != 0 &&
-           hello.block_bytes <= nhi::kPairLimit;
+           hello.verdict == Verdict::welcome && hello.has_sound_block();
 }
 
 /// The caller does not know the incarnation, or the job.
@@ -274,13 +272,14 @@ void Meeting::attach(nhi::PeerId id, Stream stream, const Hello& hello) noexcept
     Peers::Entry& entry = peers_[id];
     Peer& peer = *entry.peer;
     FCI_ASSERT(peer.state <= PeerState::connecting && !peer.connection && id != nhi::kSelf);
-    FCI_ASSERT(!peer.block.span().empty() && hello.block_bytes <= nhi::kPairLimit);
+    FCI_ASSERT(!peer.block.span().empty() && hello.has_sound_block());
     streams_.tune(stream.get());
     peer.call.stream.close();
     peer.sizes = hello.sizes;
     peer.block_bytes = hello.block_bytes;
     peer.pid = hello.pid;
-    peer.rank = static_cast<int>(hello.rank);
+    peer.rank = hello.rank;
+    peer.tail_bytes = own_.settings.network.tail_bytes != 0 ? hello.tail_bytes : 0;
     peer.state = PeerState::joined;
     entry.card.incarnation = hello.from.incarnation;
     std::erase(calling_, id);

@@ -13,6 +13,10 @@ struct Own {
     ddi::Settings settings;
     ddi::Card card;
 
+    /// Of the memory for a peer: its block, and the tail behind it.
+    [[nodiscard]] std::size_t peer_bytes() const noexcept {
+        return settings.block_bytes + settings.network.tail_bytes;
+    }
     /// Only a process to which the launcher gave the card can name this one.
     [[nodiscard]] bool is_named_by(const Hello& hello) const noexcept {
         return hello.to.incarnation == card.incarnation;
@@ -27,7 +31,8 @@ struct Own {
                 to,
                 static_cast<std::uint32_t>(getpid()),
                 verdict,
-                settings.rank};
+                settings.rank,
+                settings.network.tail_bytes};
     }
     /// For a caller that differs. A caller that has the card hears the settings, so that its user
     /// learns the difference. A caller that typed the place hears nothing that it has not said:

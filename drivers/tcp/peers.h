@@ -38,6 +38,7 @@ struct Peer {
     Pages block{};  // the block here that the peer writes
     std::uint64_t sizes = 0;
     std::uint64_t block_bytes = 0;  // of the block that the peer keeps for this process
+    std::uint64_t tail_bytes = 0;   // behind it, where both have one
     std::uint32_t pid = 0;
     int rank = -1;  // as the peer's hello says
     int loss = -1;  // ddi::About

@@ -16,7 +16,8 @@ namespace fci::tcp {
 std::unique_ptr<ddi::Device> TcpDevice::open(const ddi::Settings& settings, bool of_kernel,
                                              std::unique_ptr<Streams> streams, Status* status,
                                              std::string* error) {
-    if (settings.block_bytes == 0 || settings.block_bytes > nhi::kPairLimit) {
+    if (settings.block_bytes == 0 || settings.block_bytes > nhi::kPairLimit ||
+        settings.network.tail_bytes > nhi::kPairLimit - settings.block_bytes) {
         *error = "request blocks of " + std::to_string(settings.block_bytes) + " bytes";
         *status = Status::invalid;
         return nullptr;
@@ -73,7 +74,7 @@ Status TcpDevice::start(std::string* error) {
     FCI_ASSERT(self == nhi::kSelf);
     auto peer = std::make_unique<Peer>();
     peer->state = PeerState::attached;
-    peer->block = Pages(own_.settings.block_bytes);
+    peer->block = Pages(own_.peer_bytes());
     peer->block_bytes = own_.settings.block_bytes;
     peer->sizes = own_.settings.sizes;
     peer->pid = static_cast<std::uint32_t>(getpid());
@@ -141,14 +142,15 @@ std::span<std::byte> TcpDevice::block(nhi::PeerId id) noexcept {
 ddi::About TcpDevice::about(nhi::PeerId id) const noexcept {
     const Peer* const peer = id < peers_.size() ? peers_[id].peer.get() : nullptr;
     if (peer == nullptr) return {"tcp"};
-    return {"tcp", peer->pid, peer->rank, peer->loss};
+    return {"tcp", peer->pid, peer->rank, peer->loss,
+            static_cast<std::uint32_t>(peer->tail_bytes)};
 }
 
 MemoryUse TcpDevice::memory() const noexcept {
     MemoryUse use;
     use.fixed = sizeof *this + communication_.size();
     use.known = peers_.memory();
-    use.connected = connections_.size() * (sizeof(Peer) + own_.settings.block_bytes);
+    use.connected = connections_.size() * (sizeof(Peer) + own_.peer_bytes());
     return use;
 }
 

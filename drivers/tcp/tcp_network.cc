@@ -34,7 +34,8 @@ Status TcpNetwork::check(const nhi::Transfer& transfer) const noexcept {
         case PeerState::connecting:
         case PeerState::joined: answer = Status::again; break;
     }
-    const std::uint64_t room = state == PeerState::attached ? peer->block_bytes : nhi::kPairLimit;
+    const std::uint64_t room = state == PeerState::attached ? peer->block_bytes + peer->tail_bytes
+                                                            : nhi::kPairLimit;
     if (!nhi::fits_block(transfer, room)) return Status::invalid;
     if (answer != Status::ok || id == nhi::kSelf) return answer;
     return peer->connection->fits(transfer) ? Status::ok : Status::again;

@@ -57,10 +57,11 @@ bool Leaving::is_cut_off(Peer& peer, Nanoseconds now) {
 
 /// Of a peer that has died, what it sent last is here if UCX has nothing more.
 bool Leaving::is_all_here(nhi::PeerId id, const Peer& peer) const {
+    if (peer.is_by_tcp) return true;  // TCP tells of an end after all that the peer has sent
     Hello hello;
     const std::span<std::byte> block = tcp_.block(id);
-    FCI_ASSERT(block.size() >= sizeof hello);
-    std::memcpy(&hello, block.data(), sizeof hello);
+    FCI_ASSERT(block.size() >= kTail);
+    std::memcpy(&hello, block.last(kTail).data(), sizeof hello);
     if (hello.farewell == 0) return road_.progress() == 0;
     const bool is_heard = static_cast<std::uint32_t>(hello.farewell - 1) == peer.heard;
     return is_heard && peer.coming.empty() && !peer.is_fetching;
@@ -82,7 +83,8 @@ void Leaving::say_farewell(nhi::PeerId id, const Peer& peer) noexcept {
     FCI_ASSERT(peer.way != nullptr);
     const std::uint64_t farewell = std::uint64_t{peer.sent} + 1;
     nhi::Transfer transfer(id);
-    transfer.put(nhi::LcsAddress{offsetof(Hello, farewell)}, &farewell, sizeof farewell);
+    transfer.put(nhi::LcsAddress{peer.said.place + offsetof(Hello, farewell)}, &farewell,
+                 sizeof farewell);
     (void)tcp_.network().initiate_transfer(transfer);
 }
 

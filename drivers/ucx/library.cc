@@ -79,7 +79,7 @@ std::string Library::load(decltype(&::dlopen) open, decltype(&::dlsym) find, Lib
     auto* const get_version =
         reinterpret_cast<decltype(&::ucp_get_version)>(find(handle, "ucp_get_version"));
     if (get_version == nullptr) return std::string(kName) + " is no UCX";
-    unsigned major = 0, minor = 0, release = 0;
+    unsigned &major = library->major, &minor = library->minor, release = 0;
     get_version(&major, &minor, &release);
     library->version = std::to_string(major) + "." + std::to_string(minor) + "." +
                        std::to_string(release);
@@ -95,6 +95,13 @@ std::string Library::load(decltype(&::dlopen) open, decltype(&::dlsym) find, Lib
         return name + " has no " + missing;
     }
     return {};
+}
+
+/// Of 1.13: where a peer dies while the two connect over rc.
+std::string Library::danger() const {
+    if (major != kMajor || minor >= 14) return {};
+    return "UCX " + version + " may end a process as its peer dies, which UCX 1.14 does not; "
+           "FCI_FAR=ucx takes it nevertheless";
 }
 
 bool Library::is_over(void** request) const noexcept {

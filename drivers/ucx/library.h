@@ -57,9 +57,12 @@ struct Library {
     /// of what is missing; empty: nothing.
     static std::string load(decltype(&::dlopen) open, decltype(&::dlsym) find, Library* library);
 
+    /// Why it is not taken unless the user asks for it; empty: it may be.
+    [[nodiscard]] std::string danger() const;
     /// False: the request is under way. One that is over is freed, and the pointer cleared.
     [[nodiscard]] bool is_over(void** request) const noexcept;
 
+    unsigned major = 0, minor = 0;
     /// "1.13.1", and the file it was found in.
     std::string version, file;
     ContextCalls context;

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "drivers/tcp/pages.h"
 #include "drivers/ucx/frame.h"
+#include "drivers/ucx/hello.h"
 #include "drivers/ucx/rendezvous.h"
 #include "drivers/ucx/road.h"
 #include "fci_core/base/assert.h"
@@ -30,6 +32,15 @@ struct Coming {
     Load load;
 };
 
+/// This process's words to a peer in their meeting.
+struct Said {
+    std::uint64_t place = 0;  // of the hello, in the block that the peer keeps
+    bool hello = false;       // it is on its way, as is the verdict
+    bool verdict = false;
+    Verdict found = Verdict::unknown;
+    std::string why_not{};    // it fails
+};
+
 struct Peer {
     PeerState state = PeerState::connecting;
     Road::Way* way = nullptr;    // once its hello has come, until the way is closed
@@ -46,11 +57,16 @@ struct Peer {
     bool is_gone = false;               // TCP says that the process has ended
     bool is_cut = false;                // nothing more of it is wanted
     bool is_called = false;             // this process calls it, and TCP has not met it yet
-    bool has_said_hello = false;            // this process's hello is on its way
+    bool is_by_tcp = false;             // it has no UCX, or is not reached by it
+    Said said{};
     Nanoseconds give_up = 0;            // the end of its meeting, or of its leaving, at the latest
     std::optional<ddi::Notice> end{};   // that the listener hears when all frames are there
 };
 
+/// Of an attached peer: its data were given back, and nothing is sent to it any more.
+[[nodiscard]] inline bool is_cut_off(nhi::PeerId id, const Peer& peer) noexcept {
+    return id != nhi::kSelf && peer.way == nullptr && !peer.is_by_tcp;
+}
 /// The way is closed, and UCX uses no buffer for the peer any more. UCX may free the way in its
 /// next turn, and still fetch.
 [[nodiscard]] inline bool has_let_go(Peer& peer, Road& road) noexcept {

@@ -29,7 +29,10 @@ static_assert(kMoment < kLookEvery && kLookEvery < kNap);
 
 // --- opening and closing ---
 
-Turn::Turn(Peers& peers, ddi::Device& tcp) : peers_(peers), tcp_(tcp) { tcp_.set_listener(this); }
+Turn::Turn(Peers& peers, ddi::Device& tcp, bool or_tcp)
+    : peers_(peers), tcp_(tcp), or_tcp_(or_tcp) {
+    tcp_.set_listener(this);
+}
 
 Turn::~Turn() { tcp_.set_listener(nullptr); }
 
@@ -48,7 +51,7 @@ Status Turn::open(const Library& library, Arrivals& arrivals, const ddi::Setting
     }
     leaving_.emplace(peers_, *road_, tcp_, notices_);
     meeting_.emplace(peers_, *road_, tcp_, notices_, settings.block_bytes,
-                     Nanoseconds{settings.silence_ms} * 1'000'000);
+                     Nanoseconds{settings.silence_ms} * 1'000'000, or_tcp_);
     return open_descriptors(error);
 }
 
@@ -108,6 +111,7 @@ void Turn::peer_attached(nhi::PeerId id) {
 void Turn::peer_lost(nhi::PeerId id, Status why, const std::string& reason) {
     FCI_ASSERT(why != Status::ok);
     end_call(id);
+    meeting_->end(id);
     leaving_->begin({id, why, reason}, tcp_.now());
 }
 
@@ -117,7 +121,7 @@ unsigned Turn::poll(Nanoseconds now) noexcept {
     hush();
     unsigned work = road_->progress() + arrivals_->look();
     const bool is_due = now - tended_ >= kLookEvery || now < tended_;
-    if (is_due || calls_ != 0 || meeting_->is_busy() || leaving_->is_busy()) {
+    if (is_due || calls_ + by_tcp_ != 0 || meeting_->is_busy() || leaving_->is_busy()) {
         tended_ = now;
         work += tcp_.network().poll(now);
         tend(now);
@@ -137,13 +141,16 @@ unsigned Turn::tell() noexcept {
     return notices_.tell(listener_, [&](const ddi::Notice& notice) {
         Peer& peer = *peers_.find(notice.id);
         if (notice.why == Status::ok) {
-            FCI_ASSERT(peer.state == PeerState::joined && peer.way != nullptr);
+            FCI_ASSERT(peer.state == PeerState::joined && (peer.way == nullptr) == peer.is_by_tcp);
             peer.state = peer.end ? PeerState::ending : PeerState::attached;
             if (!peer.end) peer.give_up = 0;
+            if (peer.is_by_tcp) ++by_tcp_;
             return true;
         }
         FCI_ASSERT(peer.state == PeerState::ending && !peer.end);
         peer.state = PeerState::lost;
+        FCI_ASSERT(!peer.is_by_tcp || by_tcp_ != 0);
+        if (peer.is_by_tcp) --by_tcp_;
         if (peer.way != nullptr) road_->close(std::exchange(peer.way, nullptr));
         return true;
     });

@@ -29,8 +29,8 @@ public:
 
 class Turn final : private ddi::PeerListener {
 public:
-    /// Both outlive it; it hears the TCP device.
-    Turn(Peers& peers, ddi::Device& tcp);
+    /// Both outlive it; it hears the TCP device. `or_tcp`: as Meeting has it.
+    Turn(Peers& peers, ddi::Device& tcp, bool or_tcp = false);
     ~Turn() override;
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
@@ -46,6 +46,10 @@ public:
     [[nodiscard]] Road& road() const noexcept { return *road_; }
     [[nodiscard]] Rendezvous& rendezvous() noexcept { return *rendezvous_; }
     [[nodiscard]] ddi::Device& tcp() const noexcept { return tcp_; }
+    /// TCP's network, by which some peers go; nullptr: all go by UCX.
+    [[nodiscard]] nhi::NetworkInterface* beside() const noexcept {
+        return or_tcp_ ? &tcp_.network() : nullptr;
+    }
     void set_listener(ddi::PeerListener* listener) noexcept { listener_ = listener; }
     /// This process calls the peer, by TCP.
     void begin_call(nhi::PeerId id);
@@ -76,6 +80,7 @@ private:
 
     Peers& peers_;
     ddi::Device& tcp_;
+    const bool or_tcp_;
     ddi::Notices notices_;
     ddi::PeerListener* listener_ = nullptr;
     Arrivals* arrivals_ = nullptr;
@@ -88,6 +93,7 @@ private:
     bool is_woken_ = false;   // an event has come that ends a sleep
     unsigned strangers_ = 0;  // that the listener has not heard of
     unsigned calls_ = 0;      // of this process, to peers that TCP has not met yet
+    unsigned by_tcp_ = 0;     // peers that are attached, and go by TCP
     Nanoseconds tended_ = kLongAgo;
 };
 

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "drivers/host/descriptor.h"
@@ -38,6 +39,26 @@ namespace {
 std::unique_ptr<ddi::Device> open_ucx(const ddi::Settings& settings, Status* status,
                                       std::string* error) {
     return UcxDevice::open(settings, status, error);
+}
+
+std::unique_ptr<ddi::Device> open_ucx_beside_tcp(const ddi::Settings& settings, Status* status,
+                                                 std::string* error) {
+    return UcxDevice::open_beside_tcp(settings, status, error);
+}
+
+bool is_choice(std::string* why) {
+    const bool is_up = std::ranges::any_of(ports(), &Port::is_up);
+    why->clear();
+    if (!is_up) return false;
+    std::string missing;
+    const Library* const library = Library::open(&missing);
+    if (library != nullptr) missing = library->danger();
+    if (!missing.empty()) *why = unused_note(missing);
+    return why->empty();
+}
+
+std::string unused_note(const std::string& why) {
+    return rdma_text(ports()) + " is up, but TCP is used: " + why;
 }
 
 std::string note_of_far(bool by_ucx) {

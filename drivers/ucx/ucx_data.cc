@@ -13,7 +13,9 @@ Status UcxData::send(nhi::PeerId id, const nhi::Data& data, const std::byte* fro
     if (peers_.state(id) >= PeerState::ending) return Status::lost;
     if (peers_.state(id) != PeerState::attached) return Status::unreachable;
     Peer& peer = *peers_.find(id);
-    if (peer.way == nullptr) return Status::lost;  // its data were given back
+    FCI_ASSERT(!peer.is_by_tcp || beside() != nullptr);
+    if (peer.is_by_tcp) return beside()->send(id, data, from, events);
+    if (is_cut_off(id, peer)) return Status::lost;
     const DataHead head{{.key = peer.key_there, .number = peer.number_there,
                          .sequence = peer.sent + 1, .events = events, .parts = 0},
                         data};
@@ -27,6 +29,7 @@ Status UcxData::send(nhi::PeerId id, const nhi::Data& data, const std::byte* fro
 bool UcxData::has_taken(nhi::PeerId id) const noexcept {
     if (peers_.state(id) != PeerState::attached) return false;
     const Peer& peer = *peers_.find(id);
+    if (peer.is_by_tcp) return beside()->has_taken(id);
     return peer.way != nullptr && Road::broken(peer.way) == nullptr &&
            Rendezvous::loans(peer.way) == 0;
 }
@@ -37,6 +40,7 @@ bool UcxData::has_taken(nhi::PeerId id) const noexcept {
 void UcxData::give_back(nhi::PeerId id) noexcept {
     Peer* const peer = id != nhi::kSelf ? peers_.find(id) : nullptr;
     if (peer == nullptr) return;
+    if (peer->is_by_tcp) return beside()->give_back(id);
     drop_all(*peer);
     let_go(*peer, turn_.tcp().now() + kGrace);
 }
@@ -57,6 +61,7 @@ void UcxData::let_go(Peer& peer, Nanoseconds end) noexcept {
 /// before, so that two processes that close at once do not wait for each other.
 void UcxData::set_target(nhi::DataTarget* target) noexcept {
     target_ = target;
+    if (beside() != nullptr) beside()->set_target(target);
     if (target != nullptr) return;
     peers_.for_each([this](nhi::PeerId, Peer& peer) { drop_all(peer); });
     const Nanoseconds end = turn_.tcp().now() + kGrace;

@@ -23,7 +23,9 @@ public:
                 std::uint32_t events) noexcept override;
     [[nodiscard]] bool has_taken(nhi::PeerId id) const noexcept override;
     void give_back(nhi::PeerId id) noexcept override;
-    [[nodiscard]] bool waits() const noexcept override { return waits_; }
+    [[nodiscard]] bool waits() const noexcept override {
+        return waits_ || (beside() != nullptr && beside()->waits());
+    }
     void set_target(nhi::DataTarget* target) noexcept override;
 
     /// As Rendezvous::Listener has it: data of this peer, whose turn it was to be heard.
@@ -34,6 +36,10 @@ public:
     unsigned look() noexcept;
 
 private:
+    /// TCP's, for peers that go by it; or nullptr.
+    [[nodiscard]] nhi::DataWay* beside() const noexcept {
+        return turn_.beside() != nullptr ? turn_.beside()->data() : nullptr;
+    }
     [[nodiscard]] bool has_loans() const noexcept;
     unsigned look_at(nhi::PeerId id, Peer& peer) noexcept;
     void drop_all(Peer& peer) noexcept;

@@ -15,16 +15,20 @@ namespace {
 
 // A process of another driver has other options, as TCP compares them.
 constexpr std::uint64_t kDigest = 0x5543'0000;
+// Of TCP's blocks, where nothing but hellos is written.
+constexpr std::size_t kLeast = 64;
 
 }  // namespace
 
 // --- opening and closing ---
 
-ddi::Settings UcxDevice::of_tcp(const ddi::Settings& settings) {
+ddi::Settings UcxDevice::of_tcp(const ddi::Settings& settings, bool or_tcp) {
     ddi::Settings its = settings;
-    its.layout_digest ^= kDigest;
-    its.block_bytes = kHelloBlock;
+    its.network.tail_bytes = kTail;
     its.block_first_bytes = 0;
+    if (or_tcp) return its;
+    its.layout_digest ^= kDigest;
+    its.block_bytes = kLeast;
     its.communication_bytes = 0;
     its.communication_spare = 0;
     its.communication = {};
@@ -32,13 +36,23 @@ ddi::Settings UcxDevice::of_tcp(const ddi::Settings& settings) {
 }
 
 std::unique_ptr<ddi::Device> UcxDevice::open(const ddi::Settings& settings, Status* status,
-                                             std::string* error) try {
+                                             std::string* error) {
+    return open_with_tcp(settings, false, status, error);
+}
+
+std::unique_ptr<ddi::Device> UcxDevice::open_beside_tcp(const ddi::Settings& settings,
+                                                        Status* status, std::string* error) {
+    return open_with_tcp(settings, true, status, error);
+}
+
+std::unique_ptr<ddi::Device> UcxDevice::open_with_tcp(const ddi::Settings& settings, bool or_tcp,
+                                                      Status* status, std::string* error) try {
     if (settings.block_bytes == 0 || settings.block_bytes > nhi::kPairLimit) {
         *error = "request blocks of " + std::to_string(settings.block_bytes) + " bytes";
         *status = Status::invalid;
         return nullptr;
     }
-    auto tcp = tcp::open_tcp(of_tcp(settings), status, error);
+    auto tcp = tcp::open_tcp(of_tcp(settings, or_tcp), status, error);
     if (tcp == nullptr) {
         *error = "cannot open TCP, by which processes meet: " + *error;
         return nullptr;
@@ -46,7 +60,7 @@ std::unique_ptr<ddi::Device> UcxDevice::open(const ddi::Settings& settings, Stat
     *status = Status::unsupported;
     const Library* const library = Library::open(error);
     if (library == nullptr) return nullptr;
-    return open(*library, std::move(tcp), settings, status, error);
+    return open(*library, std::move(tcp), settings, or_tcp, status, error);
 } catch (const std::bad_alloc&) {
     *status = Status::exhausted;
     *error = "out of memory";
@@ -55,20 +69,21 @@ std::unique_ptr<ddi::Device> UcxDevice::open(const ddi::Settings& settings, Stat
 
 std::unique_ptr<ddi::Device> UcxDevice::open(const Library& library,
                                              std::unique_ptr<ddi::Device> tcp,
-                                             const ddi::Settings& settings, Status* status,
-                                             std::string* error) {
-    std::unique_ptr<UcxDevice> device(new UcxDevice(settings, std::move(tcp)));
+                                             const ddi::Settings& settings, bool or_tcp,
+                                             Status* status, std::string* error) {
+    std::unique_ptr<UcxDevice> device(new UcxDevice(settings, std::move(tcp), or_tcp));
     *status = device->start(library, error);
     return *status == Status::ok ? std::move(device) : nullptr;
 }
 
-UcxDevice::UcxDevice(const ddi::Settings& settings, std::unique_ptr<ddi::Device> tcp)
+UcxDevice::UcxDevice(const ddi::Settings& settings, std::unique_ptr<ddi::Device> tcp, bool or_tcp)
     : settings_(settings),
       tcp_(std::move(tcp)),
-      own_memory_(settings.communication.empty() ? settings.communication_bytes : 0),
-      communication_(settings.communication.empty() ? own_memory_.span()
-                                                    : settings.communication),
-      turn_(peers_, *tcp_),
+      own_memory_(settings.communication.empty() && !or_tcp ? settings.communication_bytes : 0),
+      communication_(or_tcp                           ? tcp_->communication_memory()
+                     : settings.communication.empty() ? own_memory_.span()
+                                                      : settings.communication),
+      turn_(peers_, *tcp_, or_tcp),
       network_(peers_, turn_, communication_) {
     network_choice_ = tcp_->network_choice();
 }
@@ -116,13 +131,18 @@ std::uint64_t UcxDevice::sizes(nhi::PeerId id) const noexcept {
 
 std::span<std::byte> UcxDevice::block(nhi::PeerId id) noexcept {
     if (peers_.state(id) < PeerState::attached) return {};
+    if (peers_.find(id)->is_by_tcp) {
+        FCI_ASSERT(tcp_->block(id).size() == settings_.block_bytes + kTail);
+        return tcp_->block(id).first(settings_.block_bytes);
+    }
     FCI_ASSERT(peers_.find(id)->block.span().size() == settings_.block_bytes);
     return peers_.find(id)->block.span();
 }
 
 ddi::About UcxDevice::about(nhi::PeerId id) const noexcept {
     ddi::About about = tcp_->about(id);
-    about.way = "ucx";
+    const Peer* const peer = peers_.find(id);
+    if (peer == nullptr || !peer->is_by_tcp) about.way = "ucx";
     return about;
 }
 

@@ -21,14 +21,17 @@ class UcxDevice final : public ddi::Device {
 public:
     static std::unique_ptr<ddi::Device> open(const ddi::Settings& settings, Status* status,
                                              std::string* error);
+    /// Peers that have no UCX, or are not reached by it, go by TCP.
+    static std::unique_ptr<ddi::Device> open_beside_tcp(const ddi::Settings& settings,
+                                                        Status* status, std::string* error);
     /// The same with a UCX and a TCP device of the caller, which may be others than the system's.
     static std::unique_ptr<ddi::Device> open(const Library& library,
                                              std::unique_ptr<ddi::Device> tcp,
-                                             const ddi::Settings& settings, Status* status,
-                                             std::string* error);
+                                             const ddi::Settings& settings, bool or_tcp,
+                                             Status* status, std::string* error);
     ~UcxDevice() override;
-    /// The settings of the TCP device, whose blocks take hellos.
-    static ddi::Settings of_tcp(const ddi::Settings& settings);
+    /// The settings of the TCP device, whose blocks take hellos, and with `or_tcp` all else, too.
+    static ddi::Settings of_tcp(const ddi::Settings& settings, bool or_tcp);
 
     [[nodiscard]] const ddi::Card& card() const noexcept override { return tcp_->card(); }
     [[nodiscard]] nhi::NetworkInterface& network() noexcept override { return network_; }
@@ -58,7 +61,9 @@ public:
     void tell_of_loss(int rank) noexcept override { tcp_->tell_of_loss(rank); }
 
 private:
-    UcxDevice(const ddi::Settings& settings, std::unique_ptr<ddi::Device> tcp);
+    static std::unique_ptr<ddi::Device> open_with_tcp(const ddi::Settings& settings, bool or_tcp,
+                                                      Status* status, std::string* error);
+    UcxDevice(const ddi::Settings& settings, std::unique_ptr<ddi::Device> tcp, bool or_tcp);
     Status start(const Library& library, std::string* error);
 
     const ddi::Settings settings_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UcxNetwork: transfers as frames of UCX.
+// UcxNetwork: transfers as frames of UCX; and to some peers by TCP's network, which has the same
+// events and windows then.
 #pragma once
 
 #include <span>
@@ -20,6 +21,7 @@ public:
         : Bookkeeping(memory),
           peers_(peers),
           turn_(turn),
+          beside_(turn.beside()),
           data_(peers, turn),
           incoming_(peers, turn, data_, *this) {}
 
@@ -34,12 +36,22 @@ public:
         return nhi::find_place(windows(), block, address, bytes);
     }
 
+    Status open_window(nhi::WindowNumber number, nhi::LcsAddress base,
+                       std::span<std::byte> local) noexcept override;
+    Status close_window(nhi::WindowNumber number) noexcept override;
+    Status configure_event(nhi::EventId event, nhi::EventSignal signal) noexcept override;
     Status mask_event_interrupt(nhi::EventId event, bool masked) noexcept override;
+    [[nodiscard]] std::uint32_t event_count(nhi::EventId event) const noexcept override {
+        const std::uint32_t count = Bookkeeping::event_count(event);
+        return beside_ != nullptr ? count + beside_->event_count(event) : count;
+    }
     Status initiate_transfer(const nhi::Transfer& transfer) noexcept override;
     nhi::Link link(nhi::PeerId id) noexcept override;
     [[nodiscard]] nhi::Hints* hints() noexcept override { return turn_.tcp().network().hints(); }
     [[nodiscard]] nhi::DataWay* data() noexcept override { return &data_; }
-    bool is_idle() const noexcept override { return turn_.road().is_idle(); }
+    bool is_idle() const noexcept override {
+        return turn_.road().is_idle() && (beside_ == nullptr || beside_->is_idle());
+    }
     unsigned poll(Nanoseconds now) noexcept override { return turn_.poll(now); }
     std::byte* map(nhi::PeerId, nhi::LcsAddress, std::size_t) noexcept override { return nullptr; }
     Status copy(nhi::PeerId, Direction, std::uint64_t, void*, std::size_t) noexcept override {
@@ -51,6 +63,7 @@ private:
 
     Peers& peers_;
     Turn& turn_;
+    nhi::NetworkInterface* const beside_;  // TCP's, by which some peers go; or nullptr
     UcxData data_;
     Incoming incoming_;
 };

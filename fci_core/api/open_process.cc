@@ -153,6 +153,11 @@ mp::Limits limits_for(const Parameters& parameters, const mp::Protocol& protocol
 
 namespace {
 
+ddi::Far far_of(const std::string& word) {
+    if (word == "ucx") return ddi::Far::ucx;
+    return word == "tcp" ? ddi::Far::tcp : ddi::Far::automatic;
+}
+
 ddi::Settings settings_for(const OpenOptions& options, const Parameters& parameters,
                            const mp::Protocol& protocol, const mp::Limits& limits) {
     ddi::Settings settings;
@@ -168,7 +173,7 @@ ddi::Settings settings_for(const OpenOptions& options, const Parameters& paramet
     settings.job = job_cookie(options, parameters);
     settings.launch = launch_of(options);
     settings.wanted = options.card;
-    settings.network = {parameters.net, launcher_addresses(own_variable), parameters.far == "ucx"};
+    settings.network = {parameters.net, launcher_addresses(own_variable), far_of(parameters.far)};
     settings.ports = parameters.ports;
     settings.multicast = parameters.multicast == "auto";
     settings.connect_ms =

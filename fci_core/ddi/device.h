@@ -40,6 +40,7 @@ struct About {
     std::uint32_t pid = 0;  // as this process sees it, or as the peer says; 0: not known
     int rank = -1;          // in its job, as its launcher says; -1: not known
     int loss = -1;          // the rank that the peer says it had lost before it ended; -1: none
+    std::uint32_t tail_bytes = 0;  // behind the block that the peer keeps (NetworkRequest)
 };
 
 /// The settings with which a device is opened.

@@ -8,11 +8,17 @@
 
 namespace fci::ddi {
 
+/// The way between hosts of the driver node. `automatic`: UCX where an RDMA port is up, to peers
+/// that have it, too.
+enum class Far : std::uint8_t { tcp, ucx, automatic };
+
 /// The request by which that address is chosen.
 struct NetworkRequest {
     std::string wanted;                   // FCI_NET: interface, pattern, subnet; empty: nothing
     std::vector<std::uint32_t> launcher;  // the launcher's IPv4 addresses, in network byte order
-    bool far_by_ucx = false;              // node: bytes to other hosts by UCX instead of TCP
+    Far far = Far::tcp;
+    // More of each block, where a driver above tells peers with a tail how else they are reached.
+    std::uint32_t tail_bytes = 0;
 };
 
 struct NetworkChoice {

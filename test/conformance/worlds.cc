@@ -223,8 +223,8 @@ std::unique_ptr<World> make_tcp_world() {
 /// Half of the processes are on each of two hosts, beginning with the first two or not.
 class NodeWorld : public Devices {
 public:
-    explicit NodeWorld(bool first_two_share, bool far_by_ucx = false)
-        : shift_(first_two_share ? 1 : 0), far_by_ucx_(far_by_ucx) {}
+    explicit NodeWorld(bool first_two_share, ddi::Far far = ddi::Far::tcp)
+        : shift_(first_two_share ? 1 : 0), far_(far) {}
 
 private:
     std::unique_ptr<ddi::Device> make(const ddi::Settings& given, std::string* error) override {
@@ -238,12 +238,12 @@ private:
         const node::Host host{static_cast<host::Mark>(ntohl(own)),
                               [own](const ddi::Card& card) { return card.host == own; }};
         Status status;
-        settings.network.far_by_ucx = far_by_ucx_;
+        settings.network.far = far_;
         return node::open_node(settings, host, &status, error);
     }
     [[nodiscard]] bool at_rest() const override { return ++turns_ % 2000 == 0; }
     unsigned shift_;
-    bool far_by_ucx_;
+    ddi::Far far_;
     mutable unsigned turns_ = 0;
 };
 
@@ -277,9 +277,16 @@ void go_by(const char* transports, const char* where = "lo") {
     setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 1);
 }
 
+/// The processes that go by UCX: all, and by nothing else; all, but TCP would do; those of an even
+/// number, and the others have TCP alone.
+enum class ByUcx { all, all_or_tcp, some };
+
 class UcxWorld final : public Devices {
 public:
-    UcxWorld(const char* transports, const char* where) { go_by(transports, where); }
+    UcxWorld(const char* transports, const char* where, ByUcx by_ucx = ByUcx::all)
+        : by_ucx_(by_ucx) {
+        go_by(transports, where);
+    }
     /// One that closes waits a second for peers that do not take their turns.
     ~UcxWorld() override {
         (void)until([&] { return is_idle(); });
@@ -291,15 +298,19 @@ private:
         settings.connect_ms = 300;
         if (settings.wanted.host == 0) settings.wanted.host = htonl(INADDR_LOOPBACK);
         Status status;
-        return ucx::open_ucx(settings, &status, error);
+        if (by_ucx_ == ByUcx::all) return ucx::open_ucx(settings, &status, error);
+        const bool has_ucx = by_ucx_ == ByUcx::all_or_tcp || devices() % 2 == 0;
+        return has_ucx ? ucx::open_ucx_beside_tcp(settings, &status, error)
+                       : tcp::open_tcp(settings, &status, error);
     }
     [[nodiscard]] bool at_rest() const override { return ++turns_ % 2000 == 0; }
+    const ByUcx by_ucx_;
     mutable unsigned turns_ = 0;
 };
 
 class NodeUcxWorld final : public NodeWorld {
 public:
-    NodeUcxWorld() : NodeWorld(false, true) { go_by("tcp"); }
+    NodeUcxWorld() : NodeWorld(false, ddi::Far::ucx) { go_by("tcp"); }
     ~NodeUcxWorld() override {
         (void)until([&] { return is_idle(); });
     }
@@ -311,14 +322,19 @@ bool has_ucx() {
     return is_here;
 }
 /// nullptr: UCX is not here, or has no such device.
-std::unique_ptr<World> make_ucx_world(const char* transports, const std::string& where) {
+std::unique_ptr<World> make_ucx_world(const char* transports, const std::string& where,
+                                      ByUcx by_ucx = ByUcx::all) {
     if (!has_ucx() || where.empty()) return nullptr;
-    return std::make_unique<UcxWorld>(transports, where.c_str());
+    return std::make_unique<UcxWorld>(transports, where.c_str(), by_ucx);
 }
 std::unique_ptr<World> make_node_ucx_world() {
     return has_ucx() ? std::make_unique<NodeUcxWorld>() : nullptr;
 }
 std::unique_ptr<World> make_ucx_tcp_world() { return make_ucx_world("tcp", "lo"); }
+std::unique_ptr<World> make_ucx_or_tcp_world() {
+    return make_ucx_world("tcp", "lo", ByUcx::all_or_tcp);
+}
+std::unique_ptr<World> make_ucx_some_world() { return make_ucx_world("tcp", "lo", ByUcx::some); }
 std::unique_ptr<World> make_ucx_shm_world() { return make_ucx_world("posix,sysv", "lo"); }
 /// These need an RDMA device (test/rdma/run). By verbs alone, whatever its maker adds.
 std::unique_ptr<World> make_ucx_rc_world() { return make_ucx_world("rc_v", rdma_port()); }
@@ -347,6 +363,8 @@ constexpr Maker kMakers[] = {
     {"node_far", make_node_far_world, false, true},
     {"node_ucx", make_node_ucx_world, false, true},
     {"ucx_tcp", make_ucx_tcp_world, false, true},
+    {"ucx_or_tcp", make_ucx_or_tcp_world, false, true},
+    {"ucx_some", make_ucx_some_world, false, true},
     {"ucx_shm", make_ucx_shm_world, false, true},
     {"ucx_rc", make_ucx_rc_world, false, true},
     {"ucx_ud", make_ucx_ud_world, false, true},

@@ -118,7 +118,7 @@ private:
         ucx_.bring(*worker_, bytes);
     }
     void hear_hello(const std::vector<std::byte>& bytes) {
-        std::copy_n(bytes.begin(), std::min(bytes.size(), kHelloBlock),
+        std::copy_n(bytes.begin(), std::min(bytes.size(), kTail),
                     tcp_.at(kPeer).here->begin());
     }
     void hear_good_hello(std::vector<std::byte> bytes) {

@@ -22,7 +22,20 @@ WAYS = {
                       "UCX_SYSV_ERROR_HANDLING": "y"},
 }
 VERBS = {"rc": "rc_v", "ud": "ud_v"}
-BETWEEN_HOSTS = {"FCI_FAR": "ucx", "UCX_TLS": "tcp", "UCX_WARN_UNUSED_ENV_VARS": "n"}
+OVER_TCP = {"UCX_TLS": "tcp", "UCX_WARN_UNUSED_ENV_VARS": "n"}
+BETWEEN_HOSTS = {"FCI_FAR": "ucx", **OVER_TCP}
+# Runs a program where a port of an RDMA device is up as far as the kernel's files say, if this host
+# is one of those named first.
+WITH_PORT = """#!/bin/sh
+case " $1 " in *" $(hostname) "*) ;; *) shift; exec "$@" ;; esac
+shift
+exec unshare -m sh -ec '
+    there=$(mktemp -d); mount --bind /sys/class/net "$there"; mount -t tmpfs none /sys/class
+    mkdir -p /sys/class/net /sys/class/infiniband/port_0/ports/1
+    mount --bind "$there" /sys/class/net
+    echo "4: ACTIVE" > /sys/class/infiniband/port_0/ports/1/state
+    exec "$@"' sh "$@"
+"""
 
 
 def rdma_port():
@@ -48,12 +61,12 @@ def is_missing(ran):
     return re.search(r"built without UCX|UCX cannot be opened", ran.out + ran.err)
 
 
-def all_to_all(settings, ours, said):
-    """By these variables; FCI_INFO says so."""
+def all_to_all(settings, ours, said, under=()):
+    """By these variables, started by that command; FCI_INFO says so."""
     where = settings.directory("ucx")
     binary = built(settings, HERE / "alltoall.c", where / "alltoall", mpi=True, against_fci=False)
     for length in LENGTHS:
-        command, env = settings.mpirun(RANKS, [binary, length, ROUNDS])
+        command, env = settings.mpirun(RANKS, [*under, binary, length, ROUNDS])
         ran = run(command, cwd=where, env={**env, **ours, "FCI_INFO": "1"}, timeout=LIMIT)
         if is_missing(ran):
             return skipped("UCX is not here")
@@ -61,9 +74,23 @@ def all_to_all(settings, ours, said):
             return failed(f"{length} B: {ran.ended()}: {ran.last_line()}")
         if f"alltoall: {RANKS} ranks, all right" not in ran.out:
             return failed(f"{length} B: {ran.last_line()}")
-        if said not in ran.out + ran.err:
+        if not re.search(said, ran.out + ran.err):
             return failed(f"FCI_INFO does not say '{said}'")
     return passed(f"{RANKS} ranks, {len(LENGTHS)} lengths")
+
+
+def chosen(settings, hosts):
+    """By itself on these hosts, as a port is up there, if UCX is such that it may be; to the others
+    they go by TCP."""
+    script = settings.directory("ucx") / "with-port"
+    script.write_text(WITH_PORT)
+    can = run(settings.lab.on("n1", ["sh", str(script), "n1", "true"]), cwd=script.parent,
+              env={}, timeout=LIMIT)
+    if can.code:
+        return skipped("this user cannot show a port that is not there")
+    said = (r"other hosts by UCX \S+, RDMA by port_0:1; by TCP where they have none"
+            r"|RDMA by port_0:1 is up, but TCP is used: UCX 1\.13")
+    return all_to_all(settings, OVER_TCP, said, ["sh", str(script), " ".join(hosts)])
 
 
 def killed(settings, way):
@@ -99,6 +126,8 @@ def cases(settings):
     if settings.lab:
         yield Case("between-hosts",
                    lambda: all_to_all(settings, BETWEEN_HOSTS, "other hosts by UCX"))
+        yield Case("chosen", lambda: chosen(settings, [f"n{1 + i}" for i in range(settings.lab.hosts)]))
+        yield Case("chosen-by-one", lambda: chosen(settings, ["n1"]))
         if settings.transport == "fci-openmpi":
             yield Case("report", lambda: report(settings))
         return

@@ -51,7 +51,8 @@ struct ucx_device : testing::Test {
         its->tick = 1000;
         Status status = Status::invalid;
         std::string error;
-        auto device = UcxDevice::open(ucx.library(), std::move(hand), settings(), &status, &error);
+        auto device = UcxDevice::open(ucx.library(), std::move(hand), settings(), false, &status,
+                                       &error);
         EXPECT_EQ(status, Status::ok) << error;
         return {its, std::move(device), {}};
     }
@@ -98,12 +99,13 @@ TEST_F(ucx_device, settings__of_the_tcp_device) {
     wanted.block_first_bytes = 1024;
     wanted.communication_spare = 4096;
     wanted.communication = memory;
-    const ddi::Settings its = UcxDevice::of_tcp(wanted);
+    const ddi::Settings its = UcxDevice::of_tcp(wanted, false);
     EXPECT_NE(its.layout_digest, wanted.layout_digest);
     EXPECT_EQ(its.layout_digest >> 32, 0u) << "the version is the same";
     EXPECT_EQ(its.job, 77u);
     EXPECT_EQ(its.silence_ms, wanted.silence_ms);
-    EXPECT_EQ(its.block_bytes, kHelloBlock);
+    EXPECT_EQ(its.block_bytes, 64u) << "nothing but hellos, which are behind it";
+    EXPECT_EQ(its.network.tail_bytes, kTail);
     EXPECT_EQ(its.block_first_bytes, 0u);
     EXPECT_EQ(its.communication_bytes, 0u);
     EXPECT_EQ(its.communication_spare, 0u);
@@ -114,8 +116,8 @@ TEST_F(ucx_device, open__where_ucx_cannot) {
     ucx.init_answer = UCS_ERR_NO_DEVICE;
     Status status = Status::ok;
     std::string error;
-    EXPECT_EQ(UcxDevice::open(ucx.library(), std::make_unique<HandTcp>(), settings(), &status,
-                              &error), nullptr);
+    EXPECT_EQ(UcxDevice::open(ucx.library(), std::make_unique<HandTcp>(), settings(), false,
+                              &status, &error), nullptr);
     EXPECT_EQ(status, Status::unsupported);
     EXPECT_NE(error.find("No such device"), std::string::npos) << error;
 }
@@ -158,7 +160,7 @@ TEST_F(ucx_device, memory__is_its_own_or_the_callers) {
     wanted.communication = memory;
     Status status;
     std::string error;
-    const auto another = UcxDevice::open(ucx.library(), std::make_unique<HandTcp>(3), wanted,
+    const auto another = UcxDevice::open(ucx.library(), std::make_unique<HandTcp>(3), wanted, false,
                                          &status, &error);
     ASSERT_NE(another, nullptr) << error;
     EXPECT_EQ(another->communication_memory().data(), memory.data());

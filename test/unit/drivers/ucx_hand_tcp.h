@@ -28,13 +28,15 @@ public:
     struct Peer {
         ddi::Card card{};
         bool is_met = false;
+        std::uint32_t tail_bytes = kTail;  // as it says
         unsigned connects = 0;
         // The block here, which the peer writes, and the one that the peer keeps.
-        Block here = std::make_shared<std::vector<std::byte>>(kHelloBlock);
-        Block there = std::make_shared<std::vector<std::byte>>(kHelloBlock);
+        Block here = std::make_shared<std::vector<std::byte>>(kTail);
+        Block there = std::make_shared<std::vector<std::byte>>(kTail);
     };
 
-    explicit HandTcp(std::uint64_t incarnation = 1) : Bookkeeping({}) {
+    explicit HandTcp(std::uint64_t incarnation = 1, std::span<std::byte> memory = {})
+        : Bookkeeping(memory), memory_(memory) {
         own_.incarnation = incarnation;
         own_.port = static_cast<std::uint16_t>(incarnation);
         peers_[nhi::kSelf].card = own_;
@@ -63,6 +65,9 @@ public:
         others.there = its.here;
     }
     void ring() { write_word(event_.get()); }
+    /// As if a frame had come.
+    void raise(std::uint32_t events) { (void)take_events(events); }
+    bool may_be_woken() const { return may_wake(); }
 
     Nanoseconds time = 1'000'000'000, tick = 0;  // by which each look at the clock moves it
     Status connect_answer = Status::ok, add_answer = Status::ok, transfer_answer = Status::ok;
@@ -71,6 +76,8 @@ public:
     int lost_rank = -1;
     std::vector<Nanoseconds> sleeps{};
     nhi::Hints* its_hints = nullptr;
+    nhi::DataWay* its_data = nullptr;
+    bool is_busy = false;  // it has not sent all
     std::function<void()> in_poll{}, in_now{};   // called in each turn and each look at the clock
     bool has_event = true;
     ddi::PeerListener* listener() const { return listener_; }
@@ -103,7 +110,7 @@ public:
         Peer& peer = at(id);
         return peer.is_met ? std::span(*peer.here) : std::span<std::byte>{};
     }
-    std::span<std::byte> communication_memory() noexcept override { return {}; }
+    std::span<std::byte> communication_memory() noexcept override { return memory_; }
     MemoryUse memory() const noexcept override {
         MemoryUse use{};
         use.fixed = 11;
@@ -123,7 +130,9 @@ public:
     }
     void count_in(Counters&) noexcept override { ++counted; }
     ddi::About about(nhi::PeerId id) const noexcept override {
-        return {.way = "tcp", .pid = 40 + id, .rank = 7, .loss = -1};
+        const auto peer = peers_.find(id);
+        const std::uint32_t tail = peer != peers_.end() ? peer->second.tail_bytes : 0;
+        return {.way = "tcp", .pid = 40 + id, .rank = 7, .loss = -1, .tail_bytes = tail};
     }
     std::string describe(nhi::PeerId id) const override { return "peer " + std::to_string(id); }
     void set_listener(ddi::PeerListener* listener) noexcept override { listener_ = listener; }
@@ -149,8 +158,13 @@ private:
         }
         return Status::ok;
     }
-    nhi::Link link(nhi::PeerId) noexcept override { return {.block_bytes = kHelloBlock}; }
+    nhi::Link link(nhi::PeerId id) noexcept override {
+        const Peer& peer = at(id);
+        return {.block_bytes = peer.there->size() - peer.tail_bytes};
+    }
     nhi::Hints* hints() noexcept override { return its_hints; }
+    nhi::DataWay* data() noexcept override { return its_data; }
+    bool is_idle() const noexcept override { return !is_busy; }
     unsigned poll(Nanoseconds) noexcept override {
         ++polls;
         if (in_poll) in_poll();
@@ -163,6 +177,7 @@ private:
         return Status::unsupported;
     }
 
+    const std::span<std::byte> memory_;
     ddi::Card own_{};
     std::map<nhi::PeerId, Peer> peers_;
     ddi::Notices notices_;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "drivers/tcp/tcp.h"
 #include "drivers/ucx/library.h"
@@ -178,6 +179,19 @@ TEST_F(ucx_library_load, version__from_1_12_on) {
     EXPECT_EQ(load(2, 0), "") << "which has its functions, or is told what it has not";
     EXPECT_EQ(load(2, 50), "");
     EXPECT_EQ(library.version, "2.50.2");
+}
+
+/// It is taken only if the user asks for it.
+TEST_F(ucx_library_load, danger__of_a_version_that_may_end_a_process) {
+    ASSERT_EQ(load(1, 13), "");
+    EXPECT_EQ(library.danger(), "UCX 1.13.2 may end a process as its peer dies, which UCX 1.14 "
+                                "does not; FCI_FAR=ucx takes it nevertheless");
+    ASSERT_EQ(load(1, 12), "");
+    EXPECT_NE(library.danger(), "");
+    for (const auto& [major, minor] : {std::pair{1u, 14u}, {1u, 22u}, {2u, 0u}, {2u, 13u}}) {
+        ASSERT_EQ(load(major, minor), "");
+        EXPECT_EQ(library.danger(), "") << major << "." << minor;
+    }
 }
 
 TEST_F(ucx_library_load, version__that_is_too_old) {

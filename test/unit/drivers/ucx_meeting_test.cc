@@ -1,57 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Meetings of the ucx driver: hellos by TCP, first frames by UCX, and all that may be wrong with
 // either.
-#include "drivers/ucx/meeting.h"
-
 #include "drivers/ucx/frame.h"
-#include "test/unit/drivers/ucx_peers.h"
+#include "test/unit/drivers/ucx_meetings.h"
 
 namespace fci::ucx::test {
 namespace {
-
-constexpr Nanoseconds kBegin = 50 * kSecond, kLimit = 10 * kSecond;
-
-struct ucx_meeting : ucx_peers {
-    void begin(nhi::PeerId id = kId) {
-        tcp.at(id).is_met = true;
-        meeting.begin(id);
-    }
-    /// The peer's first frame is here.
-    void hear_first(nhi::PeerId id = kId) { peer(id).heard = 1; }
-    /// Why the meeting has failed.
-    std::string failure() {
-        const Told told = hear();
-        EXPECT_TRUE(told.attached.empty());
-        EXPECT_FALSE(meeting.is_busy());
-        EXPECT_EQ(peer().state, PeerState::ending);
-        if (told.lost.size() != 1) return "said " + std::to_string(told.lost.size()) + " times";
-        EXPECT_EQ(told.lost[0].id, kId);
-        EXPECT_EQ(told.lost[0].why, Status::unreachable);
-        const std::string& text = told.lost[0].reason;
-        const std::string before = "peer 1 was met by TCP, but there is no way by UCX (";
-        const std::string after = "); UCX_NET_DEVICES and UCX_TLS choose one, FCI_DRIVER=tcp goes "
-                                  "without";
-        if (text.rfind(before, 0) != 0 || text.size() < before.size() + after.size() ||
-            text.substr(text.size() - after.size()) != after) {
-            return "other words: " + text;
-        }
-        return text.substr(before.size(), text.size() - before.size() - after.size());
-    }
-    bool goes_on() {
-        const Told told = hear();
-        return meeting.is_busy() && told.attached.empty() && told.lost.empty() &&
-               peer().state == PeerState::connecting;
-    }
-    void expect_joined() {
-        const Told told = hear();
-        EXPECT_EQ(told.attached, std::vector<nhi::PeerId>{kId});
-        EXPECT_TRUE(told.lost.empty());
-        EXPECT_EQ(peer().state, PeerState::joined);
-        EXPECT_FALSE(meeting.is_busy());
-    }
-
-    Meeting meeting{peers, *near.road, tcp, notices, kBlock, kLimit};
-};
 
 TEST_F(ucx_meeting, begin__says_hello_once) {
     EXPECT_FALSE(meeting.is_busy());
@@ -65,7 +19,7 @@ TEST_F(ucx_meeting, begin__says_hello_once) {
     EXPECT_EQ(hello.key, peer().key);
     EXPECT_EQ(hello.block_bytes, kBlock);
     EXPECT_EQ(hello.number, kId);
-    EXPECT_EQ(hello.unused, 0u);
+    EXPECT_EQ(hello.verdict, Verdict::unknown);
     EXPECT_EQ(hello.farewell, 0u);
     EXPECT_EQ(std::memcmp(tcp.at(kId).there->data() + sizeof hello, address.data(),
                           address.size()), 0);
@@ -179,7 +133,7 @@ TEST_F(ucx_meeting, hello__in_a_block_that_is_too_short_is_not_read) {
     meeting.tend(kBegin);
     EXPECT_TRUE(goes_on());
     tcp.at(kId).is_met = true;
-    tcp.at(kId).here->resize(kHelloBlock - 1);
+    tcp.at(kId).here->resize(kTail - 1);
     meeting.tend(kBegin);
     EXPECT_TRUE(ucx.endpoints.empty());
     EXPECT_TRUE(goes_on());
@@ -276,6 +230,7 @@ TEST_F(ucx_meeting, first_frame__that_cannot_be_sent_is_sent_later) {
     EXPECT_TRUE(near.road->is_flushed(peer().way));
     ucx.last_endpoint().takes = true;
     EXPECT_TRUE(goes_on()) << "the peer waits for it";
+    say(hello_of_peer());
     meeting.tend(kBegin);
     EXPECT_EQ(peer().sent, 1u);
     EXPECT_EQ(ucx.last_endpoint().sends, 65u);

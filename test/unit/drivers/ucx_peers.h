@@ -58,10 +58,10 @@ struct ucx_peers : testing::Test {
     /// A hello as the peer writes it.
     Hello hello_of_peer() const {
         return {.address_bytes = far.road->address().size(), .key = 0x1234, .block_bytes = 4096,
-                .number = 7, .unused = 0, .farewell = 0};
+                .number = 7, .verdict = Verdict::works, .farewell = 0};
     }
     void say(const Hello& hello, nhi::PeerId id = kId) {
-        std::byte* const to = tcp.at(id).here->data();
+        std::byte* const to = std::span(*tcp.at(id).here).last(kTail).data();
         std::memcpy(to, &hello, sizeof hello);
         const std::span<const std::byte> address = far.road->address();
         std::memcpy(to + sizeof hello, address.data(), address.size());
@@ -69,7 +69,7 @@ struct ucx_peers : testing::Test {
     /// The hello that was said to the peer.
     Hello said(nhi::PeerId id = kId) {
         Hello hello;
-        std::memcpy(&hello, tcp.at(id).there->data(), sizeof hello);
+        std::memcpy(&hello, std::span(*tcp.at(id).there).last(kTail).data(), sizeof hello);
         return hello;
     }
 

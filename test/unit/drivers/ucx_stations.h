@@ -31,7 +31,8 @@ inline bool is_readable(int fd) {
 }
 
 struct Station {
-    explicit Station(UcxInMemory& ucx, std::uint64_t incarnation = 1) : tcp(incarnation) {
+    explicit Station(UcxInMemory& ucx, std::uint64_t incarnation = 1, bool or_tcp = false)
+        : tcp(incarnation, memory), turn(peers, tcp, or_tcp) {
         std::string error;
         EXPECT_EQ(turn.open(ucx.library(), network.arrivals(), station_settings(), &error),
                   Status::ok) << error;
@@ -55,10 +56,10 @@ struct Station {
         return {reinterpret_cast<const char*>(peer(id).block.span().data()) + at, bytes};
     }
 
+    std::vector<std::byte> memory = std::vector<std::byte>(kMemory);
     HandTcp tcp;
     Peers peers;
-    Turn turn{peers, tcp};
-    std::vector<std::byte> memory = std::vector<std::byte>(kMemory);
+    Turn turn;
     UcxNetwork network{peers, turn, memory};
     Told told;
     UcxInMemory::Worker* worker = nullptr;

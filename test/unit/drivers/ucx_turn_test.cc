@@ -197,11 +197,32 @@ TEST_F(ucx_turn, listener__hears_of_arrivals_and_ends) {
     EXPECT_FALSE(back->is_closed);
 }
 
+/// The peer has taken this process for a peer, and closes before this one looks again.
+TEST_F(ucx_turn, listener__hears_of_an_arrival_that_tcp_tells_of_with_the_end) {
+    meet_by_tcp();
+    for (unsigned i = 0; i < 2; ++i) {
+        (void)one->poll();
+        (void)other->poll();
+    }
+    ASSERT_EQ(one->state(), PeerState::connecting);
+    ASSERT_EQ(other->state(), PeerState::attached);
+    EXPECT_EQ(put(*other, 0, "a"), Status::ok);
+    say_farewell(*one, other->peer().sent);
+    one->tcp.lose(1, Status::not_found, "it has closed");
+    for (unsigned i = 0; i < 3; ++i) (void)one->poll();
+    EXPECT_EQ(one->told.attached, std::vector<nhi::PeerId>{1});
+    ASSERT_EQ(one->told.lost.size(), 1u);
+    EXPECT_EQ(one->told.lost[0].reason, "it has closed");
+    EXPECT_EQ(one->text(1, 0, 1), "a");
+}
+
 /// TCP tells of the end while the arrival waits for the listener.
 TEST_F(ucx_turn, listener__hears_of_an_arrival_before_the_end) {
     meet_by_tcp();
-    (void)one->poll();
-    (void)other->poll();
+    for (unsigned i = 0; i < 2; ++i) {
+        (void)one->poll();
+        (void)other->poll();
+    }
     one->turn.sleep(-1);
     ASSERT_EQ(one->state(), PeerState::joined);
     say_farewell(*one, 99);
