@@ -118,7 +118,7 @@ private:
         ucx_.bring(*worker_, bytes);
     }
     void hear_hello(const std::vector<std::byte>& bytes) {
-        std::copy_n(bytes.begin(), std::min(bytes.size(), kTail),
+        std::copy_n(bytes.begin(), std::min<std::size_t>(bytes.size(), kTail),
                     tcp_.at(kPeer).here->begin());
     }
     void hear_good_hello(std::vector<std::byte> bytes) {
@@ -126,6 +126,8 @@ private:
         bytes.resize(sizeof(Hello));
         const std::uint64_t length = address.size();
         std::memcpy(bytes.data() + offsetof(Hello, address_bytes), &length, sizeof length);
+        const fci::ucx::Verdict verdict = fci::ucx::Verdict::works;
+        std::memcpy(bytes.data() + offsetof(Hello, verdict), &verdict, sizeof verdict);
         bytes.insert(bytes.end(), address.begin(), address.end());
         hear_hello(bytes);
     }
