@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <type_traits>
 
 namespace fci::ucx {
@@ -26,5 +28,13 @@ static_assert(std::has_unique_object_representations_v<Hello>, "it travels as by
 /// Of the tail: addresses have 40 to 600 bytes, and grow with the ports of a host.
 inline constexpr std::uint32_t kTail = 16 * 1024;
 inline constexpr std::size_t kAddressMost = kTail - sizeof(Hello);
+
+/// The peer's hello, in the tail of its block here. Without a block, or before it has come, it says
+/// nothing.
+inline Hello hello_in(std::span<const std::byte> block) noexcept {
+    Hello hello{};
+    if (block.size() >= kTail) std::memcpy(&hello, block.last(kTail).data(), sizeof hello);
+    return hello;
+}
 
 }  // namespace fci::ucx

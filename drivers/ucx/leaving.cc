@@ -2,7 +2,6 @@
 #include "drivers/ucx/leaving.h"
 
 #include <cstddef>
-#include <cstring>
 #include <utility>
 
 #include "drivers/ucx/hello.h"
@@ -58,10 +57,8 @@ bool Leaving::is_cut_off(Peer& peer, Nanoseconds now) {
 /// Of a peer that has died, what it sent last is here if UCX has nothing more.
 bool Leaving::is_all_here(nhi::PeerId id, const Peer& peer) const {
     if (peer.is_by_tcp) return true;  // TCP tells of an end after all that the peer has sent
-    Hello hello;
-    const std::span<std::byte> block = tcp_.block(id);
-    FCI_ASSERT(block.size() >= kTail);
-    std::memcpy(&hello, block.last(kTail).data(), sizeof hello);
+    FCI_ASSERT(tcp_.block(id).size() >= kTail);
+    const Hello hello = hello_in(tcp_.block(id));
     if (hello.farewell == 0) return road_.progress() == 0;
     const bool is_heard = static_cast<std::uint32_t>(hello.farewell - 1) == peer.heard;
     return is_heard && peer.coming.empty() && !peer.is_fetching;

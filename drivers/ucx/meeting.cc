@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/ucx/meeting.h"
 
-#include <cstring>
 #include <new>
 #include <utility>
 
@@ -156,24 +155,15 @@ void Meeting::say_verdict(nhi::PeerId id, Peer& peer) noexcept {
     peer.said.verdict = tcp_.network().initiate_transfer(transfer) != Status::again;
 }
 
-/// The hello of the peer. Without a block here, or before it has come, it says nothing.
-Hello Meeting::hello_of(nhi::PeerId id) const noexcept {
-    Hello hello{};
-    const std::span<std::byte> block = tcp_.block(id);
-    if (block.size() < kTail) return hello;
-    std::memcpy(&hello, block.last(kTail).data(), sizeof hello);
-    return hello;
-}
-
 /// The word of the peer, which may be any number: what is none of the others is `fails`.
 Verdict Meeting::verdict_of(nhi::PeerId id) const noexcept {
-    const Verdict verdict = hello_of(id).verdict;
+    const Verdict verdict = hello_in(tcp_.block(id)).verdict;
     const bool is_known = verdict == Verdict::unknown || verdict == Verdict::works;
     return is_known ? verdict : Verdict::fails;
 }
 
 void Meeting::hear(nhi::PeerId id, Peer& peer, std::string* error) {
-    const Hello hello = hello_of(id);
+    const Hello hello = hello_in(tcp_.block(id));
     if (hello.address_bytes == 0) return;
     if (hello.address_bytes > kAddressMost || hello.block_bytes == 0 ||
         hello.block_bytes > nhi::kPairLimit) {

@@ -48,7 +48,6 @@ private:
     bool prepare(Peer& peer, Nanoseconds now);
     void say_hello(nhi::PeerId id, Peer& peer) noexcept;
     void say_verdict(nhi::PeerId id, Peer& peer) noexcept;
-    [[nodiscard]] Hello hello_of(nhi::PeerId id) const noexcept;
     [[nodiscard]] Verdict verdict_of(nhi::PeerId id) const noexcept;
     void hear(nhi::PeerId id, Peer& peer, std::string* error);
     void send_first(Peer& peer) noexcept;

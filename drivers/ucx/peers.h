@@ -34,11 +34,11 @@ struct Coming {
 
 /// This process's words to a peer in their meeting.
 struct Said {
-    std::uint64_t place = 0;  // of the hello, in the block that the peer keeps
-    bool hello = false;       // it is on its way, as is the verdict
-    bool verdict = false;
-    Verdict found = Verdict::unknown;
-    std::string why_not{};    // it fails
+    std::uint64_t place = 0;           // of the hello, in the block that the peer keeps
+    bool hello = false;                // the hello is on its way
+    bool verdict = false;              // the verdict is on its way
+    Verdict found = Verdict::unknown;  // as the verdict says
+    std::string why_not{};             // the reason why it is `fails`
 };
 
 struct Peer {

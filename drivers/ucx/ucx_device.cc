@@ -15,7 +15,7 @@ namespace {
 
 // A process of another driver has other options, as TCP compares them.
 constexpr std::uint64_t kDigest = 0x5543'0000;
-// Of TCP's blocks, where nothing but hellos is written.
+// TCP's blocks have so many bytes where all peers go by UCX: hellos are written behind them.
 constexpr std::size_t kLeast = 64;
 
 }  // namespace

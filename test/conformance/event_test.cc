@@ -171,7 +171,7 @@ TEST_P(Nhi, close__is_told_and_leaves_what_was_written) {
     EXPECT_EQ(ear(0).lost.size(), 1u);
 }
 
-/// Of the one that closes a word is unread, which must not cost those that it sent.
+/// The process that closes has not read all that it was sent, which must not cost what it has sent.
 TEST_P(Nhi, close__loses_nothing_that_a_busy_peer_has_not_taken) {
     open_attached(2);
     const nhi::PeerId b = id_of(0, 1), a = id_of(1, 0);

@@ -159,11 +159,7 @@ TEST_F(ucx_sleep, sleep__ends_with_a_signal) {
 // --- until a peer has come or gone ---
 
 TEST_F(ucx_sleep, sleep__ends_when_a_peer_has_come) {
-    meet_by_tcp();
-    for (unsigned i = 0; i < 2; ++i) {
-        (void)one->poll();
-        (void)other->poll();
-    }
+    meet_but_for_one_turn();
     EXPECT_EQ(one->state(), PeerState::connecting);
     EXPECT_EQ(arms_of_sleep(-1), 0u);
     EXPECT_EQ(one->state(), PeerState::joined);

@@ -95,6 +95,11 @@ struct ucx_stations : testing::Test {
         one->tcp.meet(1);
         other->tcp.meet(1);
     }
+    /// One more turn of `one`, and both have met.
+    void meet_but_for_one_turn() {
+        meet_by_tcp();
+        turns(2);
+    }
     void turns(unsigned count = 8) {
         for (unsigned i = 0; i < count; ++i) {
             (void)one->poll();

@@ -199,11 +199,7 @@ TEST_F(ucx_turn, listener__hears_of_arrivals_and_ends) {
 
 /// The peer has taken this process for a peer, and closes before this one looks again.
 TEST_F(ucx_turn, listener__hears_of_an_arrival_that_tcp_tells_of_with_the_end) {
-    meet_by_tcp();
-    for (unsigned i = 0; i < 2; ++i) {
-        (void)one->poll();
-        (void)other->poll();
-    }
+    meet_but_for_one_turn();
     ASSERT_EQ(one->state(), PeerState::connecting);
     ASSERT_EQ(other->state(), PeerState::attached);
     EXPECT_EQ(put(*other, 0, "a"), Status::ok);
@@ -218,11 +214,7 @@ TEST_F(ucx_turn, listener__hears_of_an_arrival_that_tcp_tells_of_with_the_end) {
 
 /// TCP tells of the end while the arrival waits for the listener.
 TEST_F(ucx_turn, listener__hears_of_an_arrival_before_the_end) {
-    meet_by_tcp();
-    for (unsigned i = 0; i < 2; ++i) {
-        (void)one->poll();
-        (void)other->poll();
-    }
+    meet_but_for_one_turn();
     one->turn.sleep(-1);
     ASSERT_EQ(one->state(), PeerState::joined);
     say_farewell(*one, 99);
